@@ -1,0 +1,1 @@
+"""Haystack components for retrieval over statute law."""

