@@ -1,0 +1,1 @@
+"""The Statutes of Aldermere: an invented law and lay questions, for the demo and the tests."""
