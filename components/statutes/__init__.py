@@ -1,0 +1,30 @@
+"""Law as data: articles, questions, corpora, and the tree they stand in."""
+
+from components.statutes.article import Article, ArticleState, TextRule, indexed_text
+from components.statutes.corpus import QuestionSet, StatuteCorpus, iter_articles, read_questions
+from components.statutes.problems import CorpusError, Problem
+from components.statutes.question import (
+    MAX_QUESTION_CHARS,
+    Question,
+    QuestionError,
+    clean_question,
+)
+from components.statutes.tree import LegislativeTree
+
+__all__ = [
+    "MAX_QUESTION_CHARS",
+    "Article",
+    "ArticleState",
+    "CorpusError",
+    "LegislativeTree",
+    "Problem",
+    "Question",
+    "QuestionError",
+    "QuestionSet",
+    "StatuteCorpus",
+    "TextRule",
+    "clean_question",
+    "indexed_text",
+    "iter_articles",
+    "read_questions",
+]

@@ -1,0 +1,86 @@
+"""An article of law, the unit that is indexed, encoded and found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+ArticleState = Literal["in force", "repealed", "not yet in force", "unknown"]
+TextRule = Literal["headings_text", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One article of a law, as printed.
+
+    Attributes:
+        id: Unique in the corpus.
+        law: The code or act it stands in.
+        number: As printed: "1382", "L1221-1", "第一条".
+        headings: The divisions above it, from the top; may be empty.
+        text: The article's words.
+        language: BCP 47 tag, where known.
+        valid_from: First day in force.
+        valid_to: Last day in force.
+        source_url: The official text.
+    """
+
+    id: str
+    law: str
+    number: str
+    headings: tuple[str, ...]
+    text: str
+    language: str | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    source_url: str | None = None
+
+    def state(self, on: date) -> ArticleState:
+        """Whether the article binds on a day; "unknown" when neither date is recorded."""
+        if self.valid_from is None and self.valid_to is None:
+            return "unknown"
+        if self.valid_from is not None and on < self.valid_from:
+            return "not yet in force"
+        if self.valid_to is not None and on > self.valid_to:
+            return "repealed"
+        return "in force"
+
+    def to_json(self) -> dict[str, Any]:
+        """The article as one object of the native format; absent optionals are left out."""
+        record: dict[str, Any] = {
+            "id": self.id,
+            "law": self.law,
+            "number": self.number,
+            "headings": list(self.headings),
+            "text": self.text,
+        }
+        if self.language is not None:
+            record["language"] = self.language
+        if self.valid_from is not None:
+            record["valid_from"] = self.valid_from.isoformat()
+        if self.valid_to is not None:
+            record["valid_to"] = self.valid_to.isoformat()
+        if self.source_url is not None:
+            record["source_url"] = self.source_url
+        return record
+
+
+def indexed_text(headings: Sequence[str], text: str, rule: TextRule = "headings_text") -> str:
+    """The words that stand for an article wherever it is indexed or encoded.
+
+    Args:
+        headings: The divisions above the article, from the top.
+        text: The article's words.
+        rule: "headings_text" is the headings joined by spaces, a space, the text; "text" is the
+            text alone.
+
+    Raises:
+        ValueError: The rule is neither of the two.
+    """
+    if rule == "headings_text":
+        return " ".join([*headings, text])
+    if rule == "text":
+        return text
+    raise ValueError(f"text_rule must be 'headings_text' or 'text', not {rule!r}")

@@ -1,0 +1,259 @@
+"""A corpus of statute law and its questions, read with nothing lost silently."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from components.statutes.article import Article
+from components.statutes.problems import CorpusError, Place, Problem
+from components.statutes.question import Question
+from components.statutes.sources.checks import (
+    question_faults,
+    refuse,
+    repeated_numbers,
+    with_new_ids,
+)
+from components.statutes.sources.opening import Source, open_articles, open_questions
+
+
+class StatuteCorpus(Sequence[Article]):
+    """Articles of law in the order of their file; an article's position is its index here.
+
+    A law's articles need not stand together.
+
+    Attributes:
+        articles: The articles, in the file's order.
+        problems: What was left out while reading, and notices (such as repeated numbers).
+
+    Raises:
+        CorpusError: Two articles have the same id.
+    """
+
+    def __init__(self, articles: Iterable[Article], problems: Iterable[Problem] = ()) -> None:
+        self.articles = list(articles)
+        self.problems = list(problems)
+        self._positions = {article.id: place for place, article in enumerate(self.articles)}
+        if len(self._positions) != len(self.articles):
+            places = ((Place("articles", n), a) for n, a in enumerate(self.articles, start=1))
+            repeated: list[Problem] = []
+            deque(with_new_ids(places, repeated), maxlen=0)
+            raise CorpusError(repeated)
+
+    @classmethod
+    def read(cls, source: Source, *, skip_bad: bool = False) -> StatuteCorpus:
+        """Read a whole corpus.
+
+        Args:
+            source: A native file or a folder that holds one, plain or gzipped; a folder of BSARD
+                or SoICT tables; "aldermere", the demo law; "maastrichtlawtech/bsard", fetched from
+                the Hugging Face Hub; or an open binary file of the native format.
+            skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of
+                raising.
+
+        Raises:
+            CorpusError: Anything is wrong (naming file, line, field and repair), or no article
+                is there.
+        """
+        problems: list[Problem] = []
+        placed = list(_read_articles(source, problems, skip_bad=skip_bad))
+        problems.extend(repeated_numbers(placed))
+        return cls((article for _, article in placed), problems)
+
+    @property
+    def left_out(self) -> int:
+        """How many records of the file are not in the corpus."""
+        return sum(problem.left_out for problem in self.problems)
+
+    @property
+    def ids(self) -> list[str]:
+        """The articles' ids, by position."""
+        return list(self._positions)
+
+    def position(self, article_id: str) -> int:
+        """The article's place in the file's order, from 0.
+
+        Raises:
+            KeyError: No article has this id.
+        """
+        try:
+            return self._positions[article_id]
+        except KeyError:
+            raise KeyError(f"no article of the corpus has the id {article_id!r}") from None
+
+    @property
+    def laws(self) -> list[str]:
+        """The laws, by first appearance."""
+        return list(self._positions_by_law)
+
+    def positions_of(self, law: str) -> npt.NDArray[np.int64]:
+        """Positions of one law's articles, ascending, int64 `[n_articles_of_law]`.
+
+        Raises:
+            KeyError: No article stands in this law.
+        """
+        try:
+            return self._positions_by_law[law]
+        except KeyError:
+            raise KeyError(f"no article of the corpus stands in the law {law!r}") from None
+
+    @cached_property
+    def _positions_by_law(self) -> dict[str, npt.NDArray[np.int64]]:
+        grouped: dict[str, list[int]] = {}
+        for position, article in enumerate(self.articles):
+            grouped.setdefault(article.law, []).append(position)
+        return {law: np.array(places, dtype=np.int64) for law, places in grouped.items()}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the articles' content and order, whatever format they were read from."""
+        return _digest(article.to_json() for article in self.articles)
+
+    @overload
+    def __getitem__(self, index: int) -> Article: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Article]: ...
+    def __getitem__(self, index: int | slice) -> Article | list[Article]:
+        return self.articles[index]
+
+    def __len__(self) -> int:
+        return len(self.articles)
+
+    def __repr__(self) -> str:
+        return f"StatuteCorpus({len(self):,} articles of {len(self.laws):,} laws)"
+
+
+class QuestionSet(Sequence[Question]):
+    """Questions in the order of their file.
+
+    Attributes:
+        questions: The questions, each with every relevant id once.
+        problems: What was left out while reading.
+        repeated_relevant: How many repeats of ids were taken out of `relevant`.
+    """
+
+    def __init__(
+        self,
+        questions: Iterable[Question],
+        problems: Iterable[Problem] = (),
+        repeated_relevant: int = 0,
+    ) -> None:
+        self.questions = list(questions)
+        self.problems = list(problems)
+        self.repeated_relevant = repeated_relevant
+
+    @property
+    def left_out(self) -> int:
+        """How many records of the file are not in the set because something was wrong."""
+        return sum(problem.left_out for problem in self.problems)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the questions' content and order."""
+        return _digest(
+            {"id": q.id, "text": q.text, "relevant": q.relevant, "answerable": q.answerable}
+            for q in self.questions
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Question: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Question]: ...
+    def __getitem__(self, index: int | slice) -> Question | list[Question]:
+        return self.questions[index]
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+
+def iter_articles(
+    source: Source, *, skip_bad: bool = False, problems: list[Problem] | None = None
+) -> Iterator[tuple[int, Article]]:
+    """Yield (line, article) in the file's order, holding one record at a time and the ids seen.
+
+    Args:
+        source: As for `StatuteCorpus.read`.
+        skip_bad: Leave out lines that cannot be read instead of raising.
+        problems: Gets every problem and notice as it is found.
+
+    Raises:
+        CorpusError: Anything is wrong; raised at the end, with everything that is wrong with the
+            file (after the first fault no more articles are yielded). With `skip_bad`: no article
+            could be read.
+    """
+    found = [] if problems is None else problems
+    for place, article in _read_articles(source, found, skip_bad=skip_bad):
+        yield place.line, article
+
+
+def read_questions(
+    source: Source,
+    *,
+    corpus_ids: Container[str] | None = None,
+    split: str | None = None,
+    skip_bad: bool = False,
+) -> QuestionSet:
+    """Read questions; the whole file is checked, also when one split is asked for.
+
+    Args:
+        source: As for `StatuteCorpus.read`.
+        corpus_ids: The corpus's article ids; an id in `relevant` that is not among them is a fault.
+        split: Keep the questions of this split only.
+        skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of raising.
+
+    Raises:
+        CorpusError: Anything is wrong (naming file, line, field and repair), or no question is
+            there.
+    """
+    if isinstance(corpus_ids, Sequence):
+        corpus_ids = frozenset(corpus_ids)
+    problems: list[Problem] = []
+    questions: list[Question] = []
+    repeated_relevant = 0
+    for place, question in with_new_ids(open_questions(source, problems), problems):
+        faults = question_faults(place, question, corpus_ids)
+        problems.extend(faults)
+        if not faults and split in (None, question.split):
+            relevant = tuple(dict.fromkeys(question.relevant))
+            repeated_relevant += len(question.relevant) - len(relevant)
+            questions.append(replace(question, relevant=relevant))
+    asked = "question" if split is None else f"question of the split '{split}'"
+    refuse(_name_of(source), problems, len(questions), asked, skip_bad=skip_bad)
+    return QuestionSet(questions, problems, repeated_relevant)
+
+
+def _read_articles(
+    source: Source, problems: list[Problem], *, skip_bad: bool
+) -> Iterator[tuple[Place, Article]]:
+    start = checked = len(problems)
+    n_yielded = 0
+    faulty = False
+    for place, article in with_new_ids(open_articles(source, problems), problems):
+        faulty = faulty or any(not problem.notice for problem in problems[checked:])
+        checked = len(problems)
+        if skip_bad or not faulty:
+            n_yielded += 1
+            yield place, article
+    refuse(_name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
+
+
+def _name_of(source: Source) -> str:
+    return str(source if isinstance(source, str | Path) else getattr(source, "name", "<stream>"))
+
+
+def _digest(records: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    for record in records:
+        line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        digest.update(line.encode("utf-8"))
+        digest.update(b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,71 @@
+"""A question in plain words, with the articles that answer it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_QUESTION_CHARS = 10_000
+
+# Zero-width joiners and the word joiner hold letters together in Persian, Indic scripts and emoji.
+_JOINERS = frozenset("\u200c\u200d\u2060")
+_SOFT_HYPHEN = "\u00ad"
+
+
+class QuestionError(ValueError):
+    """A text cannot be asked as a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a benchmark or a training set.
+
+    Attributes:
+        id: Unique among the questions.
+        text: The question's words.
+        relevant: Ids of the articles that answer it, each once; empty only if not answerable.
+        split: "train", "dev" or "test", where known.
+        answerable: False for a question that no article answers; ranking metrics leave it out.
+        extra: Every other field of its line.
+    """
+
+    id: str
+    text: str
+    relevant: tuple[str, ...]
+    split: str | None = None
+    answerable: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def clean_question(text: object) -> str:
+    """The question as every query component takes it.
+
+    Control and format characters (Unicode Cc, Cf, Cs) become spaces, except joiners, which stay,
+    and soft hyphens, which go; the rest is composed to NFC and stripped.
+
+    Raises:
+        QuestionError: Not a text, longer than `MAX_QUESTION_CHARS` characters, or nothing left.
+    """
+    if not isinstance(text, str):
+        raise QuestionError(f"a question must be text, not {type(text).__name__}")
+    if len(text) > MAX_QUESTION_CHARS:
+        raise QuestionError(
+            f"the question has {len(text):,} characters; at most {MAX_QUESTION_CHARS:,} are read. "
+            "Ask it in fewer words."
+        )
+    if not text.isprintable():
+        text = "".join(_visible(character) for character in text)
+    text = unicodedata.normalize("NFC", text).strip()
+    if not text or all(character in _JOINERS for character in text):
+        raise QuestionError("the question is empty. Ask it in words.")
+    return text
+
+
+def _visible(character: str) -> str:
+    if character in _JOINERS:
+        return character
+    if character == _SOFT_HYPHEN:
+        return ""
+    return " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character

@@ -1,0 +1,105 @@
+"""Files as lines of bytes, plain or gzipped, with their faults named."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from components.statutes.problems import CorpusError, Place, Problem
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+def _name_of(source: Path | BinaryIO) -> str:
+    """What messages call a source: the path as given, or an open file's own name."""
+    if isinstance(source, Path):
+        return str(source)
+    return str(getattr(source, "name", "") or "<stream>")
+
+
+@contextmanager
+def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
+    """Open a file, unpacking it when its first bytes (not its name) say gzip.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    with ExitStack() as stack:
+        if isinstance(source, Path):
+            try:
+                stream: Any = stack.enter_context(source.open("rb"))
+            except OSError as error:
+                raise CorpusError([_cannot_open(source, error)]) from error
+        else:
+            stream = io.BufferedReader(cast("io.RawIOBase", source))
+        if stream.peek(2)[:2] == _GZIP_MAGIC:
+            stream = stack.enter_context(gzip.open(stream, "rb"))
+        yield stream
+
+
+def _cannot_open(path: Path, error: OSError) -> Problem:
+    """The problem that stands for a file that does not open."""
+    reason = (error.strerror or str(error)).lower()
+    return Problem(str(path), None, None, f"cannot be read ({reason})", "Check path and rights.")
+
+
+def absent(folder: Path, wanted: Sequence[str]) -> Problem:
+    """The problem that stands for a folder without the file that it should hold."""
+    message = f"the folder holds no {' or '.join(wanted)}"
+    return Problem(str(folder), None, None, message, "Put the file there, or give another folder.")
+
+
+def cut_short(place: Place, error: Exception) -> Problem:
+    """The problem that stands for a gzip file that does not unpack to its end."""
+    detail = "it ends too early" if isinstance(error, EOFError) else str(error)
+    return Problem(
+        place.file,
+        place.line,
+        None,
+        f"the gzip data breaks off here ({detail}); what follows cannot be read",
+        "Copy or download the file again.",
+    )
+
+
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, str]]:
+    """Yield the lines that are not blank, decoded, with their places.
+
+    A line that is not UTF-8, and gzip data that breaks off, are added to `problems`.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    name = _name_of(source)
+    number = 0
+    with open_unpacked(source) as stream:
+        try:
+            for number, raw in enumerate(stream, start=1):
+                line = raw.removeprefix(_BOM) if number == 1 else raw
+                if line.isspace() or not line:
+                    continue
+                try:
+                    yield Place(name, number), line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    problems.append(not_utf8(Place(name, number), line[error.start]))
+        except GZIP_ERRORS as error:
+            problems.append(cut_short(Place(name, number + 1), error))
+
+
+def not_utf8(place: Place, byte: int) -> Problem:
+    """The problem that stands for bytes that are no UTF-8 text."""
+    return Problem(
+        place.file,
+        place.line,
+        None,
+        f"is not UTF-8 text (it holds the byte 0x{byte:02x})",
+        "Save the file as UTF-8.",
+    )

@@ -1,0 +1,145 @@
+"""The native format: one article or question a line, as JSON, plain or gzipped."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from components.statutes.article import Article
+from components.statutes.problems import CorpusError, Place, Problem
+from components.statutes.question import Question
+from components.statutes.sources.lines import absent, read_lines
+from components.statutes.sources.record import Record, described
+
+ARTICLE_FILES = ("articles.jsonl", "articles.jsonl.gz")
+QUESTION_FILES = ("questions.jsonl", "questions.jsonl.gz")
+
+_ARTICLE_FIELDS = frozenset(Article.__slots__)
+_QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable"})
+
+
+def matches(path: Path) -> bool:
+    """Any file, or a folder that holds one of the native names."""
+    names = (*ARTICLE_FILES, *QUESTION_FILES)
+    return path.is_file() or any((path / name).is_file() for name in names)
+
+
+def read_articles(
+    source: Path | BinaryIO, problems: list[Problem]
+) -> Iterator[tuple[Place, Article]]:
+    """Yield articles in the file's order; faulty lines go to `problems`.
+
+    Raises:
+        CorpusError: The file cannot be opened, or the folder does not say which file to read.
+    """
+    unknown: dict[str, Place] = {}
+    for record in _records(_file_in(source, ARTICLE_FILES), problems):
+        for name in record.fields.keys() - _ARTICLE_FIELDS:
+            unknown.setdefault(name, record.place)
+        article = _article(record)
+        if not record.faulty:
+            yield record.place, article
+    problems.extend(_unknown_field(name, place) for name, place in unknown.items())
+
+
+def read_questions(
+    source: Path | BinaryIO, problems: list[Problem]
+) -> Iterator[tuple[Place, Question]]:
+    """Yield questions in the file's order; faulty lines go to `problems`.
+
+    Raises:
+        CorpusError: The file cannot be opened, or the folder does not say which file to read.
+    """
+    for record in _records(_file_in(source, QUESTION_FILES), problems):
+        question = Question(
+            id=record.identifier("id", "Give the question an id, or remove the line."),
+            text=record.text("text", "Give the question its words, or remove the line."),
+            relevant=record.texts("relevant", "List the ids of the articles that answer it."),
+            split=record.optional_text("split"),
+            answerable=record.flag("answerable", default=True),
+            extra={k: v for k, v in record.fields.items() if k not in _QUESTION_FIELDS},
+        )
+        if not record.faulty:
+            yield record.place, question
+
+
+def _file_in(source: Path | BinaryIO, names: tuple[str, ...]) -> Path | BinaryIO:
+    if not isinstance(source, Path) or not source.is_dir():
+        return source
+    found = [source / name for name in names if (source / name).is_file()]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise CorpusError([absent(source, names)])
+    message = f"the folder holds both {' and '.join(names)}"
+    raise CorpusError([Problem(str(source), None, None, message, "Name the file to read.")])
+
+
+def _article(record: Record) -> Article:
+    article = Article(
+        id=record.identifier("id", "Give the article an id of its own, or remove the line."),
+        law=record.text("law", "Name the code or act that the article stands in."),
+        number=record.text("number", "Give the article's number as printed."),
+        headings=record.texts("headings", "List the divisions above the article, or write []."),
+        text=record.text("text", "Give the article its words, or remove the line."),
+        language=record.optional_text("language"),
+        valid_from=record.date("valid_from"),
+        valid_to=record.date("valid_to"),
+        source_url=record.optional_text("source_url"),
+    )
+    if article.valid_from and article.valid_to and article.valid_to < article.valid_from:
+        record.fault(
+            "valid_to",
+            f"{article.valid_to} is before valid_from, {article.valid_from}",
+            "Give the last day in force, or leave the field out.",
+        )
+    return article
+
+
+class _RepeatedKeyError(ValueError):
+    """A JSON object names a key twice; the parser alone would keep the last value silently."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+    return fields
+
+
+_PARSER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Record]:
+    for place, line in read_lines(source, problems):
+        message, repair = "", "Write one JSON object a line."
+        try:
+            fields = _PARSER.decode(line)
+            if "\\u" in line:
+                # Only an escape can bring in half a character, which no file could be written with.
+                json.dumps(fields, ensure_ascii=False).encode("utf-8")
+        except _RepeatedKeyError as error:
+            message, repair = f"names the field '{error}' twice", "Keep one of the two."
+        except json.JSONDecodeError as error:
+            message = f"is not JSON ({error.msg} at column {error.colno})"
+        except UnicodeEncodeError:
+            message, repair = "holds half of a \\u surrogate pair", "Write the character itself."
+        except (ValueError, RecursionError) as error:
+            message = f"is not JSON that can be read ({error})"
+        else:
+            if isinstance(fields, dict):
+                yield Record(place, fields, problems)
+                continue
+            message = f"is {described(fields)}, not an object"
+        problems.append(Problem(place.file, place.line, None, message, repair))
+
+
+def _unknown_field(name: str, place: Place) -> Problem:
+    near = difflib.get_close_matches(name, _ARTICLE_FIELDS, n=1)
+    repair = f"Did you mean '{near[0]}'?" if near else "It was not read."
+    message = "is no field of an article (here first)"
+    return Problem(place.file, place.line, name, message, repair, left_out=0, notice=True)

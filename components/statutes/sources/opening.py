@@ -1,0 +1,67 @@
+"""From what a user names (a path, the demo law, a dataset of the Hub) to its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from components.statutes.article import Article
+from components.statutes.problems import CorpusError, Place, Problem
+from components.statutes.question import Question
+from components.statutes.sources import aldermere, bsard, native, soict
+
+Source = str | Path | BinaryIO
+"""A file or folder, "aldermere", "maastrichtlawtech/bsard", or an open native file."""
+
+
+def open_articles(source: Source, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield a source's articles with their places; what cannot be read goes to `problems`.
+
+    Raises:
+        CorpusError: There is no such source.
+    """
+    if not isinstance(source, str | Path):
+        return native.read_articles(source, problems)
+    path = aldermere.articles_path() if source == aldermere.NAME else _located(source)
+    if bsard.matches(path):
+        return bsard.read_articles(path, problems)
+    if soict.matches(path):
+        return soict.read_articles(path, problems)
+    return native.read_articles(path, problems)
+
+
+def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Place, Question]]:
+    """Yield a source's questions with their places; what cannot be read goes to `problems`.
+
+    Raises:
+        CorpusError: There is no such source.
+    """
+    if not isinstance(source, str | Path):
+        return native.read_questions(source, problems)
+    path = aldermere.questions_path() if source == aldermere.NAME else _located(source)
+    if bsard.matches(path):
+        return bsard.read_questions(path, problems)
+    if soict.matches(path):
+        return soict.read_questions(path, problems)
+    return native.read_questions(path, problems)
+
+
+def _located(source: str | Path) -> Path:
+    path = Path(source)
+    if not path.exists():
+        if str(source) == bsard.HUB_NAME:
+            return bsard.download()
+        message = f"there is no such file or folder, and the only names are {_NAMES}"
+        raise CorpusError([Problem(str(source), None, None, message, "Check the path.")])
+    if path.suffix == ".csv":
+        message = "is a table; the sources in CSV are read from the folder that holds them"
+        raise CorpusError([Problem(str(source), None, None, message, f"Give {path.parent}.")])
+    if not any(kind.matches(path) for kind in (bsard, soict, native)):
+        wanted = "articles.jsonl (native), articles_fr.csv (BSARD) or corpus.csv (SoICT)"
+        message = f"the folder holds no {wanted}"
+        raise CorpusError([Problem(str(source), None, None, message, "Name another folder.")])
+    return path
+
+
+_NAMES = f"'{aldermere.NAME}' and '{bsard.HUB_NAME}'"

@@ -1,0 +1,81 @@
+"""CSV tables as records, for the sources that come as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from components.statutes.problems import Place, Problem
+from components.statutes.sources.lines import GZIP_ERRORS, cut_short, not_utf8, open_unpacked
+from components.statutes.sources.record import Record
+
+# Python's own limit, 131,072 characters a field, is shorter than the longest articles of real law.
+_FIELD_LIMIT = 10_000_000
+
+
+def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> Iterator[Record]:
+    """Yield the rows of a CSV file with a header, placed at the line where each starts.
+
+    Args:
+        path: The file.
+        columns: Those that the header must have; others may stand beside them.
+        problems: Gets rows that cannot be read.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    name = str(path)
+    csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
+    with open_unpacked(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+        rows = csv.reader(text, strict=True)
+        header: list[str] | None = None
+        while True:
+            place = Place(name, rows.line_num + 1)
+            try:
+                row = next(rows, None)
+            except csv.Error as error:
+                problems.append(_bad_row(place, f"is no CSV row ({error})"))
+                continue
+            except GZIP_ERRORS as error:
+                problems.append(cut_short(place, error))
+                return
+            if row is None:
+                return
+            if not row:
+                continue
+            if header is None:
+                header = row
+                absent = [column for column in columns if column not in header]
+                problems.extend(_absent_column(place, column) for column in absent)
+                if absent:
+                    return
+            elif (byte := _first_bad_byte(row)) is not None:
+                problems.append(not_utf8(place, byte))
+            elif len(row) != len(header):
+                message = f"has {len(row)} columns, where the header has {len(header)}"
+                problems.append(_bad_row(place, message))
+            else:
+                yield Record(place, dict(zip(header, row, strict=True)), problems)
+
+
+def _first_bad_byte(row: list[str]) -> int | None:
+    """The first byte that was not UTF-8: surrogateescape keeps it as U+DC80 to U+DCFF."""
+    for cell in row:
+        try:
+            cell.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return ord(cell[error.start]) - 0xDC00
+    return None
+
+
+def _bad_row(place: Place, message: str) -> Problem:
+    repair = "Write the table again with every field that holds a quote or a comma in quotes."
+    return Problem(place.file, place.line, None, message, repair)
+
+
+def _absent_column(place: Place, column: str) -> Problem:
+    message = "is no column of the header"
+    return Problem(place.file, place.line, column, message, "Take the file as it was published.")

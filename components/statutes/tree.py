@@ -1,0 +1,292 @@
+"""The tree of law: laws, their divisions, and the articles as its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from components.statutes.article import Article
+
+if TYPE_CHECKING:
+    import networkx
+
+CrossLaw = Literal["farther", "path"]
+NodeKind = Literal["root", "law", "division", "article"]
+IntArray = npt.NDArray[np.int32]
+
+ROOT = 0
+
+
+class LegislativeTree:
+    """Laws as closed trees under a virtual root, with distances between articles.
+
+    A node is the root (depth 0, for distances only), a law (1), a division (1 + its level) or an
+    article (2 + its number of headings). A division is its full path in its law: the same heading
+    elsewhere is another division. Every parent's number is smaller than its children's: 0 is the
+    root, then laws and divisions by first appearance, and articles last, in the corpus's order.
+
+    The distance of a from b is depth(a) + depth(b) - 2 depth(lowest common ancestor), so siblings
+    are at 2.
+
+    Attributes:
+        laws: The laws, by first appearance.
+        article_node: Node of each article, int32 `[n_articles]`.
+        law_of: Index in `laws` of each article's law, int32 `[n_articles]`.
+        parent: Parent of each node, -1 for the root, int32 `[n_nodes]`.
+        depth: Depth of each node, int32 `[n_nodes]`.
+        ancestors: Column d is the ancestor at depth d (a node is its own at its own depth), -1
+            below, int32 `[n_nodes, max_depth + 1]`.
+        label: Title of the law, heading of the division, number of the article; "" for the root.
+        kind: "root", "law", "division" or "article".
+    """
+
+    def __init__(self, articles: Sequence[Article]) -> None:
+        self.label: list[str] = [""]
+        self.kind: list[NodeKind] = ["root"]
+        parents = [-1]
+        first_position = [0]
+        child_by_label: dict[tuple[int, str], int] = {}
+        node_by_headings: dict[tuple[str, tuple[str, ...]], int] = {}
+
+        def child(parent: int, label: str, kind: NodeKind, position: int) -> int:
+            node = child_by_label.setdefault((parent, label), len(parents))
+            if node == len(parents):
+                parents.append(parent)
+                first_position.append(position)
+                self.label.append(label)
+                self.kind.append(kind)
+            return node
+
+        article_parent = np.empty(len(articles), dtype=np.int32)
+        for position, article in enumerate(articles):
+            path = (article.law, article.headings)
+            division = node_by_headings.get(path)
+            if division is None:
+                division = child(ROOT, article.law, "law", position)
+                for heading in article.headings:
+                    division = child(division, heading, "division", position)
+                node_by_headings[path] = division
+            article_parent[position] = division
+
+        self.n_articles = len(articles)
+        self._n_inner = len(parents)
+        self.label += [article.number for article in articles]
+        self.kind += ["article"] * self.n_articles
+        self.parent: IntArray = np.concatenate([np.array(parents, dtype=np.int32), article_parent])
+        self.n_nodes = len(self.parent)
+        self.article_node: IntArray = np.arange(self._n_inner, self.n_nodes, dtype=np.int32)
+        self._first_position = np.concatenate(
+            [np.array(first_position, dtype=np.int32), np.arange(self.n_articles, dtype=np.int32)]
+        )
+        self.depth, self.ancestors = _ancestry(self.parent)
+        law_nodes = [node for node in range(self._n_inner) if self.kind[node] == "law"]
+        self.laws = [self.label[node] for node in law_nodes]
+        law_index = np.full(self._n_inner, -1, dtype=np.int32)
+        law_index[law_nodes] = np.arange(len(law_nodes), dtype=np.int32)
+        # Law of every node above the articles; the root has none.
+        inner_law = law_index[self.ancestors[: self._n_inner, :2].max(axis=1)]
+        self.law_of: IntArray = inner_law[article_parent]
+
+        # Two articles of one law have no longer a path than this.
+        self._longest_in_law = 2 * int(self.depth.max() - 1)
+        self._article_parent = article_parent
+        self._inner_law = inner_law
+        # The distances compare whole columns of the nodes above the articles.
+        self._inner_depth = self.depth[: self._n_inner]
+        self._inner_columns = np.ascontiguousarray(self.ancestors[: self._n_inner].T)
+
+    def distances(self, sources: npt.ArrayLike, *, cross_law: CrossLaw = "farther") -> IntArray:
+        """Tree distances of every article from each source, int32 `[n_sources, n_articles]`.
+
+        Args:
+            sources: Positions of articles, `[n_sources]`.
+            cross_law: "farther" puts every article of another law farther than any two articles of
+                one law can be (the path through the root, and the longest distance inside a law on
+                top); "path" is the path through the root alone.
+
+        Raises:
+            IndexError: A source is no position of an article.
+            ValueError: There is no source, or `cross_law` is neither of the two.
+        """
+        positions = self._positions(sources)
+        result = np.empty((len(positions), self.n_articles), dtype=np.int32)
+        for row, position in zip(result, positions, strict=True):
+            row[:] = self._inner_distances(int(position), cross_law)[self._article_parent] + 1
+            row[position] = 0
+        return result
+
+    def min_distances(self, sources: npt.ArrayLike, *, cross_law: CrossLaw = "farther") -> IntArray:
+        """Tree distance of every article from its nearest source, int32 `[n_articles]`.
+
+        Arguments and errors as for `distances`.
+        """
+        positions = np.unique(self._positions(sources))
+        nearest = self._inner_distances(int(positions[0]), cross_law)
+        for position in positions[1:]:
+            np.minimum(nearest, self._inner_distances(int(position), cross_law), out=nearest)
+        result: IntArray = (nearest + 1)[self._article_parent]
+        result[positions] = 0
+        return result
+
+    def sequence_distances(self, sources: npt.ArrayLike) -> IntArray:
+        """Differences of position in the file's order, int32 `[n_sources, n_articles]`.
+
+        Raises:
+            IndexError: A source is no position of an article.
+            ValueError: There is no source.
+        """
+        positions = self._positions(sources)
+        order = np.arange(self.n_articles, dtype=np.int32)
+        difference: IntArray = order[None, :] - positions[:, None]
+        return np.abs(difference, out=difference)
+
+    def min_sequence_distances(self, sources: npt.ArrayLike) -> IntArray:
+        """Difference of position from the nearest source, int32 `[n_articles]`.
+
+        Raises:
+            IndexError: A source is no position of an article.
+            ValueError: There is no source.
+        """
+        positions = np.unique(self._positions(sources))
+        # Up to the middle between two sources the first is the nearer.
+        ends = np.concatenate([(positions[:-1] + positions[1:]) // 2 + 1, [self.n_articles]])
+        nearest = np.repeat(positions, np.diff(ends, prepend=0))
+        difference: IntArray = np.arange(self.n_articles, dtype=np.int32) - nearest
+        return np.abs(difference, out=difference)
+
+    def node_distance(self, a: int, b: int) -> int:
+        """Length of the path between two nodes, through the root where their laws differ.
+
+        Raises:
+            IndexError: There is no such node.
+        """
+        self._check_node(a)
+        self._check_node(b)
+        shared = (self.ancestors[a] == self.ancestors[b]) & (self.ancestors[a] >= 0)
+        return int(self.depth[a] + self.depth[b] - 2 * (np.count_nonzero(shared) - 1))
+
+    def path(self, position: int) -> list[int]:
+        """Nodes from the law down to the article at a position."""
+        node = self._node_of(position)
+        return [int(ancestor) for ancestor in self.ancestors[node, 1 : self.depth[node] + 1]]
+
+    def children(self, node: int) -> list[int]:
+        """Nodes right below a node, in the law's order (by the first article under each)."""
+        self._check_node(node)
+        by_parent, ends = self._children
+        return [int(child) for child in by_parent[ends[node] : ends[node + 1]]]
+
+    def siblings(self, position: int) -> list[int]:
+        """Positions of the other articles right below the same division or law."""
+        parent = int(self.parent[self._node_of(position)])
+        below = (node - self._n_inner for node in self.children(parent) if node >= self._n_inner)
+        return [other for other in below if other != position]
+
+    def previous(self, position: int) -> int | None:
+        """Position of the article before this one in its law; `None` for the first."""
+        self._node_of(position)
+        before = int(self._neighbours[0, position])
+        return None if before < 0 else before
+
+    def next(self, position: int) -> int | None:
+        """Position of the article after this one in its law; `None` for the last."""
+        self._node_of(position)
+        after = int(self._neighbours[1, position])
+        return None if after < 0 else after
+
+    @cached_property
+    def repeated_numbers(self) -> list[tuple[str, str, list[int]]]:
+        """(law, number, positions) of every number that stands more than once in its law."""
+        places: dict[tuple[int, str], list[int]] = {}
+        numbers = self.label[self._n_inner :]
+        for position, (law, number) in enumerate(zip(self.law_of.tolist(), numbers, strict=True)):
+            places.setdefault((law, number), []).append(position)
+        return [
+            (self.laws[law], number, positions)
+            for (law, number), positions in places.items()
+            if len(positions) > 1
+        ]
+
+    def to_networkx(self) -> networkx.Graph[int]:
+        """The same tree as an undirected graph; nodes carry label, kind and depth."""
+        import networkx
+
+        graph: networkx.Graph[int] = networkx.Graph()
+        for node in range(self.n_nodes):
+            graph.add_node(
+                node, label=self.label[node], kind=self.kind[node], depth=int(self.depth[node])
+            )
+        graph.add_edges_from(
+            (int(parent), node) for node, parent in enumerate(self.parent) if parent >= 0
+        )
+        return graph
+
+    def _inner_distances(self, position: int, cross_law: CrossLaw) -> IntArray:
+        """From an article to every node above the articles, int32 `[n_inner]`.
+
+        An article is a leaf: every path to another one ends with the step from its parent, so these
+        few nodes decide the distances to all articles.
+        """
+        parent = self._article_parent[position]
+        shared = np.zeros(self._n_inner, dtype=np.int32)
+        for depth in range(self.depth[parent] + 1):
+            shared += self._inner_columns[depth] == self.ancestors[parent, depth]
+        ancestor_depth = shared - 1
+        steps: IntArray = self._inner_depth + (self.depth[parent] + 1) - 2 * ancestor_depth
+        if cross_law == "farther":
+            steps[self._inner_law != self._inner_law[parent]] += self._longest_in_law
+        elif cross_law != "path":
+            raise ValueError(f"cross_law must be 'farther' or 'path', not {cross_law!r}")
+        return steps
+
+    @cached_property
+    def _children(self) -> tuple[IntArray, IntArray]:
+        """Nodes but the root sorted by parent, then place in the law; ends of each parent's run."""
+        order = np.lexsort((self._first_position, self.parent))[1:].astype(np.int32)
+        ends = np.searchsorted(self.parent[order], np.arange(self.n_nodes + 1)).astype(np.int32)
+        return order, ends
+
+    @cached_property
+    def _neighbours(self) -> IntArray:
+        """Previous and next position inside the law, -1 at its ends, int32 `[2, n_articles]`."""
+        order = np.argsort(self.law_of, kind="stable").astype(np.int32)
+        together = self.law_of[order[1:]] == self.law_of[order[:-1]]
+        neighbours = np.full((2, self.n_articles), -1, dtype=np.int32)
+        neighbours[0, order[1:][together]] = order[:-1][together]
+        neighbours[1, order[:-1][together]] = order[1:][together]
+        return neighbours
+
+    def _positions(self, sources: npt.ArrayLike) -> IntArray:
+        positions = np.atleast_1d(np.asarray(sources))
+        if positions.size == 0:
+            raise ValueError("distances need at least one source article")
+        if positions.ndim != 1 or not np.issubdtype(positions.dtype, np.integer):
+            raise ValueError("sources must be a list of positions, whole numbers")
+        if positions.min() < 0 or positions.max() >= self.n_articles:
+            wrong = positions[(positions < 0) | (positions >= self.n_articles)][0]
+            raise IndexError(f"position {wrong} is not in a corpus of {self.n_articles:,} articles")
+        return positions.astype(np.int32)
+
+    def _node_of(self, position: int) -> int:
+        return int(self.article_node[self._positions(position)[0]])
+
+    def _check_node(self, node: int) -> None:
+        if not 0 <= node < self.n_nodes:
+            raise IndexError(f"node {node} is not in a tree of {self.n_nodes:,} nodes")
+
+
+def _ancestry(parent: IntArray) -> tuple[IntArray, IntArray]:
+    """Depth of each node, and its ancestors by depth, as the class describes them."""
+    climb = [np.arange(len(parent), dtype=np.int32)]
+    while (above := np.where(climb[-1] >= 0, parent[climb[-1]], -1)).max() >= 0:
+        climb.append(above)
+    depth: IntArray = np.add.reduce([nodes >= 0 for nodes in climb], dtype=np.int32) - np.int32(1)
+    ancestors = np.full((len(parent), len(climb)), -1, dtype=np.int32)
+    for steps, nodes in enumerate(climb):
+        reached = np.flatnonzero(nodes >= 0)
+        ancestors[reached, depth[reached] - steps] = nodes[reached]
+    return depth, ancestors

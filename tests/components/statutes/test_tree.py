@@ -1,0 +1,215 @@
+"""The tree against networkx on every pair, its shape, and its neighbours."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.statutes import Article, LegislativeTree, StatuteCorpus
+
+GENERAL = "Chapter 1. General provisions"
+
+
+def articles_of(*places: tuple[str, tuple[str, ...]]) -> list[Article]:
+    return [
+        Article(str(n), law, str(n), headings, f"Words {n}.")
+        for n, (law, headings) in enumerate(places)
+    ]
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> list[Article]:
+    """Few labels, so that headings repeat across laws, levels and divisions; laws interleave."""
+    headings = st.lists(st.sampled_from(["A", "B", "C"]), max_size=4).map(tuple)
+    places = st.tuples(st.sampled_from(["Law 1", "Law 2", "Law 3"]), headings)
+    return articles_of(*draw(st.lists(places, min_size=1, max_size=14)))
+
+
+def graph_distances(tree: LegislativeTree) -> np.ndarray:
+    """The oracle: shortest paths between all articles, by networkx."""
+    paths = dict(networkx.all_pairs_shortest_path_length(tree.to_networkx()))
+    nodes = tree.article_node.tolist()
+    return np.array([[paths[a][b] for b in nodes] for a in nodes])
+
+
+@pytest.fixture(scope="module")
+def two_codes() -> LegislativeTree:
+    return LegislativeTree(
+        articles_of(
+            ("Housing Code", ("Book I", GENERAL)),
+            ("Housing Code", ("Book I", GENERAL)),
+            ("Work Code", (GENERAL,)),
+            ("Housing Code", ("Book I", "Chapter 2")),
+            ("Housing Code", ("Book II", GENERAL)),
+            ("Work Code", ()),
+            ("Housing Code", ("Book I", GENERAL)),
+        )
+    )
+
+
+def test_siblings_are_at_two_and_the_article_itself_at_zero(two_codes):
+    assert two_codes.distances([0], cross_law="path")[0].tolist() == [0, 2, 7, 4, 6, 6, 2]
+
+
+def test_a_heading_repeated_elsewhere_is_another_division(two_codes):
+    parents = two_codes.parent[two_codes.article_node]
+    general = [int(parents[position]) for position in (0, 2, 4)]
+    assert [two_codes.label[node] for node in general] == [GENERAL] * 3
+    assert len(set(general)) == 3
+    assert parents[0] == parents[6], "the same path, not next to each other, is one division"
+
+
+@settings(max_examples=150, deadline=None)
+@given(corpora())
+def test_path_distances_equal_networkx_on_every_pair(articles):
+    tree = LegislativeTree(articles)
+    positions = range(len(articles))
+    assert np.array_equal(tree.distances(positions, cross_law="path"), graph_distances(tree))
+
+
+@settings(max_examples=150, deadline=None)
+@given(corpora())
+def test_farther_keeps_distances_inside_a_law_and_puts_every_other_law_beyond(articles):
+    tree = LegislativeTree(articles)
+    oracle = graph_distances(tree)
+    distances = tree.distances(range(len(articles)))
+    same_law = tree.law_of[:, None] == tree.law_of[None, :]
+    assert np.array_equal(distances[same_law], oracle[same_law])
+    if not same_law.all():
+        assert distances[~same_law].min() > distances[same_law].max()
+        beyond = distances[~same_law] - oracle[~same_law]
+        assert beyond.min() == beyond.max(), "the order among other laws' articles is the path's"
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora(), st.data())
+def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
+    tree = LegislativeTree(articles)
+    position = st.integers(0, len(articles) - 1)
+    sources = data.draw(st.lists(position, min_size=1, max_size=6))
+    for cross_law in ("farther", "path"):
+        rows = tree.distances(sources, cross_law=cross_law)
+        assert rows.shape == (len(sources), len(articles))
+        nearest = tree.min_distances(sources, cross_law=cross_law)
+        assert np.array_equal(nearest, rows.min(axis=0))
+    rows = tree.sequence_distances(sources)
+    assert rows.tolist() == [[abs(a - s) for a in range(len(articles))] for s in sources]
+    assert np.array_equal(tree.min_sequence_distances(sources), rows.min(axis=0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora())
+def test_arrays_hold_what_their_names_say(articles):
+    tree = LegislativeTree(articles)
+    graph = tree.to_networkx()
+    assert networkx.is_tree(graph)
+    depths = networkx.single_source_shortest_path_length(graph, 0)
+    paths = networkx.single_source_shortest_path(graph, 0)
+    assert tree.ancestors.shape == (tree.n_nodes, int(tree.depth.max()) + 1)
+    for node in range(tree.n_nodes):
+        assert tree.depth[node] == depths[node]
+        padded = paths[node] + [-1] * (tree.ancestors.shape[1] - len(paths[node]))
+        assert tree.ancestors[node].tolist() == padded
+        assert tree.parent[node] == (paths[node][-2] if node else -1)
+        assert tree.parent[node] < node, "a parent's number is below its children's"
+    for position, article in enumerate(articles):
+        node = int(tree.article_node[position])
+        labels = [tree.label[step] for step in tree.path(position)]
+        assert labels == [article.law, *article.headings, article.number]
+        assert tree.depth[node] == 2 + len(article.headings)
+        assert tree.kind[node] == "article"
+        assert tree.laws[tree.law_of[position]] == article.law
+    for array in (tree.parent, tree.depth, tree.ancestors, tree.article_node, tree.law_of):
+        assert array.dtype == np.int32
+
+
+@settings(max_examples=50, deadline=None)
+@given(corpora())
+def test_node_distance_equals_networkx_on_every_pair_of_nodes(articles):
+    tree = LegislativeTree(articles)
+    oracle = dict(networkx.all_pairs_shortest_path_length(tree.to_networkx()))
+    for a in range(tree.n_nodes):
+        for b in range(tree.n_nodes):
+            assert tree.node_distance(a, b) == oracle[a][b]
+
+
+@settings(max_examples=50, deadline=None)
+@given(corpora())
+def test_children_are_every_node_below_in_the_laws_order(articles):
+    tree = LegislativeTree(articles)
+
+    def leaves(node: int) -> list[int]:
+        if tree.kind[node] == "article":
+            return [int(tree.label[node])]
+        return [leaf for child in tree.children(node) for leaf in leaves(child)]
+
+    assert sorted(leaves(0)) == list(range(len(articles)))
+    for node in range(tree.n_nodes):
+        below = tree.children(node)
+        assert all(tree.parent[child] == node for child in below)
+        firsts = [min(leaves(child)) for child in below]
+        assert firsts == sorted(firsts)
+
+
+def test_siblings_and_neighbours_stay_in_their_law(two_codes):
+    assert two_codes.siblings(0) == [1, 6]
+    assert two_codes.siblings(5) == []
+    assert [two_codes.next(p) for p in (1, 2, 4, 5, 6)] == [3, 5, 6, None, None]
+    assert [two_codes.previous(p) for p in (0, 1, 2, 3, 5)] == [None, 0, None, 1, 2]
+
+
+def test_a_number_repeated_in_its_law_is_reported():
+    tree = LegislativeTree(
+        [
+            Article("a", "Law 1", "1", (), "x"),
+            Article("b", "Law 2", "1", (), "x"),
+            Article("c", "Law 1", "2", (), "x"),
+            Article("d", "Law 1", "1", ("Annex",), "x"),
+        ]
+    )
+    assert tree.repeated_numbers == [("Law 1", "1", [0, 3])]
+
+
+def test_a_tree_without_articles_is_its_root():
+    tree = LegislativeTree([])
+    assert (tree.n_nodes, tree.laws, tree.children(0)) == (1, [], [])
+    with pytest.raises(IndexError, match="position 0 is not in a corpus of 0 articles"):
+        tree.min_distances([0])
+
+
+@pytest.mark.parametrize("method", ["distances", "min_distances", "sequence_distances"])
+def test_sources_that_are_no_positions_are_refused(two_codes, method):
+    measure = getattr(two_codes, method)
+    with pytest.raises(ValueError, match="at least one source"):
+        measure([])
+    with pytest.raises(IndexError, match="position 7 is not in a corpus of 7 articles"):
+        measure([0, 7])
+    with pytest.raises(IndexError, match="position -1"):
+        measure([-1])
+    with pytest.raises(ValueError, match="whole numbers"):
+        measure([0.5])
+
+
+def test_unknown_nodes_and_rules_are_refused(two_codes):
+    with pytest.raises(IndexError, match="node 99"):
+        two_codes.children(99)
+    with pytest.raises(IndexError, match="node -1"):
+        two_codes.node_distance(-1, 0)
+    with pytest.raises(IndexError, match="position 7"):
+        two_codes.previous(7)
+    with pytest.raises(ValueError, match="cross_law must be 'farther' or 'path', not 'near'"):
+        two_codes.min_distances([0], cross_law="near")
+
+
+def test_distances_on_real_law_equal_a_breadth_first_search(real_data):
+    tree = LegislativeTree(StatuteCorpus.read(real_data("obliqa_en")))
+    graph = tree.to_networkx()
+    sources = [5, 4_000, 12_000]
+    reached = networkx.multi_source_dijkstra_path_length(
+        graph, {int(tree.article_node[source]) for source in sources}
+    )
+    nearest = tree.min_distances(sources, cross_law="path")
+    assert nearest.tolist() == [reached[node] for node in tree.article_node.tolist()]
