@@ -1,0 +1,218 @@
+"""Haystack's metadata filters as SQL, with Haystack's own semantics.
+
+What SQL can say exactly becomes SQL. The rest (dates in other spellings, lists, comparisons that
+Haystack refuses) is handed row by row to Haystack's own matcher, registered as an SQL function, so
+that both give the same answer on every document and value.
+"""
+
+import json
+import math
+import sqlite3
+import threading
+from datetime import date, datetime
+from typing import Any
+
+from haystack import Document
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
+
+_ORDERINGS = {">", ">=", "<", "<="}
+_OPERATORS = _ORDERINGS | {"==", "!=", "in", "not in"}
+_LOGICAL = {"AND", "OR", "NOT"}
+_UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
+_MAX_DEPTH = 50
+
+_failure = threading.local()
+
+Clause = tuple[str, list[Any]]
+
+
+def filter_clause(filters: dict[str, Any] | None) -> Clause:
+    """The WHERE clause of `filters` over the table `documents`, with its bound values.
+
+    Args:
+        filters: Haystack filters (comparison or logic dictionaries), or None for everything.
+
+    Returns:
+        `(sql, values)`; the SQL is 0 or 1 for every row, never NULL.
+
+    Raises:
+        FilterError: when the filters are malformed; the message shows the faulty part.
+    """
+    if not filters:
+        return "1", []
+    return _clause(filters, 0)
+
+
+def raise_filter_failure() -> None:
+    """Raise as FilterError what the matcher met inside this thread's last SQL, if anything."""
+    reason: Exception | None = getattr(_failure, "reason", None)
+    _failure.reason = None
+    if reason is not None:
+        raise FilterError(str(reason)) from reason
+
+
+def register_filter_function(connection: sqlite3.Connection) -> None:
+    """Make Haystack's matcher callable from this connection's SQL as `haystack_matches`."""
+    connection.create_function("haystack_matches", 4, _matches, deterministic=True)
+
+
+def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
+    try:
+        document = Document(id=id_, content=content, meta=json.loads(meta))
+        return document_matches_filter(json.loads(condition), document)
+    except Exception as error:
+        # SQLite reports only that a function failed; the reason is picked up by the caller.
+        _failure.reason = error
+        raise
+
+
+def _clause(condition: Any, depth: int) -> Clause:
+    if not isinstance(condition, dict):
+        raise FilterError(f"A filter must be a dictionary, got {condition!r}.")
+    if depth > _MAX_DEPTH:
+        raise FilterError(f"Filters are nested deeper than {_MAX_DEPTH} levels.")
+    if "operator" not in condition:
+        raise FilterError(f"'operator' key missing in {condition}")
+    if "field" in condition:
+        return _comparison(condition)
+    return _logic(condition, depth)
+
+
+def _logic(condition: dict[str, Any], depth: int) -> Clause:
+    if "conditions" not in condition:
+        raise FilterError(f"'conditions' key missing in {condition}")
+    operator = condition["operator"]
+    if operator not in _LOGICAL:
+        raise FilterError(
+            f"Unknown logical operator '{operator}'. Valid operators are: {sorted(_LOGICAL)}"
+        )
+    clauses = [_clause(part, depth + 1) for part in condition["conditions"]]
+    values = [value for _, part in clauses for value in part]
+    parts = [sql for sql, _ in clauses]
+    if operator == "OR":
+        return f"({' OR '.join(parts or ['0'])})", values
+    joined = f"({' AND '.join(parts or ['1'])})"
+    return (f"(NOT {joined})" if operator == "NOT" else joined), values
+
+
+def _comparison(condition: dict[str, Any]) -> Clause:
+    if "value" not in condition:
+        raise FilterError(f"'value' key missing in {condition}")
+    field, operator, value = condition["field"], condition["operator"], condition["value"]
+    if operator not in _OPERATORS:
+        raise FilterError(
+            f"Unknown comparison operator '{operator}'. Valid operators are: {sorted(_OPERATORS)}"
+        )
+    if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
+        raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
+    if operator in _ORDERINGS:
+        _check_ordering_value(operator, value)
+    elif operator in ("in", "not in") and not isinstance(value, list):
+        raise FilterError(
+            f"Filter value must be a `list` when using operator 'in' or 'not in', "
+            f"received type '{type(value)}'"
+        )
+    column = _column(field)
+    if column is not None:
+        sql_of, json_type, path_values = column
+        if operator in ("==", "!=") and _is_plain(value):
+            negation = "NOT " if operator == "!=" else ""
+            equal, bound = _equals(sql_of, json_type, path_values, value)
+            return f"({negation}{equal})", bound
+        if operator in ("in", "not in") and all(_is_plain(each) for each in value):
+            parts = [_equals(sql_of, json_type, path_values, each) for each in value]
+            joined = " OR ".join(sql for sql, _ in parts) or "0"
+            negation = "NOT " if operator == "not in" else ""
+            return f"({negation}({joined}))", [each for _, bound in parts for each in bound]
+        if operator in _ORDERINGS:
+            return _ordering(condition, sql_of, json_type, path_values)
+    return _fallback(condition)
+
+
+def _check_ordering_value(operator: str, value: Any) -> None:
+    if isinstance(value, list):
+        raise FilterError(
+            f"Filter value can't be of type {type(value)} using operators '>', '>=', '<', '<='"
+        )
+    if isinstance(value, str):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError as error:
+            raise FilterError(
+                f"Can't compare strings using operator '{operator}', got '{value}'. "
+                "Strings are only comparable if they are ISO formatted dates."
+            ) from error
+
+
+def _column(field: str) -> tuple[str, str, list[str]] | None:
+    """SQL of the field's value, SQL of its JSON type, and the values that each of the two binds."""
+    if field in ("id", "content"):
+        return field, f"CASE WHEN {field} IS NULL THEN 'null' ELSE 'text' END", []
+    keys = field.split(".")[1:] if field.startswith("meta.") else [field]
+    if "." in field and not field.startswith("meta."):
+        return None
+    if any(not key or '"' in key or "\\" in key or not key.isprintable() for key in keys):
+        return None
+    path = "$" + "".join(f'."{key}"' for key in keys)
+    return "json_extract(meta, ?)", "ifnull(json_type(meta, ?), 'null')", [path]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether SQL's equality is Haystack's: dates have several spellings, lists have none."""
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < 2**53
+    return isinstance(value, str) and not (len(value) >= 10 and value[4:5] == "-")
+
+
+def _equals(sql_of: str, json_type: str, path: list[str], value: Any) -> Clause:
+    if value is None:
+        return f"({json_type} = 'null')", path
+    if not path and not isinstance(value, str):
+        return "0", []  # a text column would take the number 1 for the text "1"
+    # Arrays and objects come out as text and could equal a string by accident.
+    return (
+        f"({json_type} NOT IN ('array', 'object') AND {sql_of} IS ?)",
+        [*path, *path, value],
+    )
+
+
+def _ordering(condition: dict[str, Any], sql_of: str, json_type: str, path: list[str]) -> Clause:
+    operator, value = condition["operator"], condition["value"]
+    if value is None:
+        return "0", []
+    otherwise, otherwise_values = _fallback(condition)
+    if isinstance(value, (int, float)) and _is_plain(value):
+        return (
+            f"(CASE WHEN {json_type} = 'null' THEN 0 "
+            f"WHEN {json_type} IN ('integer', 'real', 'true', 'false') "
+            f"THEN {sql_of} {operator} ? ELSE {otherwise} END)",
+            [*path, *path, *path, value, *otherwise_values],
+        )
+    if isinstance(value, str) and len(value) == 10 and value[7] == "-":
+        # Plain days compare as text; any other spelling of a moment goes to Haystack's matcher.
+        return (
+            f"(CASE WHEN {json_type} = 'null' THEN 0 "
+            f"WHEN {json_type} = 'text' AND date({sql_of}) IS {sql_of} "
+            f"THEN {sql_of} {operator} ? ELSE {otherwise} END)",
+            [*path, *path, *path, *path, *path, value, *otherwise_values],
+        )
+    return otherwise, otherwise_values
+
+
+def _fallback(condition: dict[str, Any]) -> Clause:
+    try:
+        text = json.dumps(condition, default=_iso)
+    except TypeError as error:
+        raise FilterError(f"The filter value cannot be written as JSON: {condition}") from error
+    return "haystack_matches(?, id, content, meta)", [text]
+
+
+def _iso(value: object) -> str:
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no JSON value")

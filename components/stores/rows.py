@@ -1,0 +1,90 @@
+"""Haystack documents as rows of the table `documents`, and back."""
+
+import json
+from typing import Any
+
+import numpy as np
+from haystack import Document
+from haystack.dataclasses import ByteStream
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+COLUMNS = "id, content, meta, other, law, position"
+INSERT = f"INSERT INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# Documents without a position come last.
+NO_POSITION = 2**62
+# What a document is rebuilt from, without its vector: retrieved documents never carry one.
+BARE = "id, content, meta, other"
+
+
+def embedding_blob(document: Document, dim: int | None) -> bytes | None:
+    """The document's vector as float32 bytes.
+
+    Raises:
+        ValueError: when it is not finite, is zero, or is not `dim` long; names the document.
+    """
+    if document.embedding is None:
+        return None
+    vector = np.asarray(document.embedding, dtype=np.float32)
+    where = f"document '{document.id}': its embedding"
+    if vector.ndim != 1 or (dim is not None and len(vector) != dim):
+        expected = "one row of numbers" if dim is None else f"{dim} numbers, as the store's others"
+        raise ValueError(f"{where} has shape {list(vector.shape)}, expected {expected}.")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{where} holds NaN or infinite values. Embed the document again.")
+    if not vector.any():
+        raise ValueError(f"{where} is all zeros and has no direction. Embed the document again.")
+    return vector.tobytes()
+
+
+def as_row(document: Document) -> tuple[Any, ...]:
+    """The document's values of `COLUMNS`.
+
+    Raises:
+        ValueError: when meta is no JSON; names the document.
+    """
+    other = {
+        "blob": document.blob.to_dict() if document.blob else None,
+        "score": document.score,
+        "sparse_embedding": document.sparse_embedding.to_dict()
+        if document.sparse_embedding
+        else None,
+    }
+    kept = {key: value for key, value in other.items() if value is not None}
+    law, position = document.meta.get("law"), document.meta.get("position")
+    return (
+        document.id,
+        document.content,
+        _json(document, document.meta),
+        _json(document, kept) if kept else None,
+        law if isinstance(law, str) else None,
+        position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION,
+    )
+
+
+def from_row(
+    id_: str, content: str | None, meta: str, other: str | None, embedding: bytes | None = None
+) -> Document:
+    """The document of a row."""
+    vector = None if embedding is None else np.frombuffer(embedding, dtype=np.float32).tolist()
+    rest: dict[str, Any] = json.loads(other) if other else {}
+    return Document(
+        id=id_,
+        content=content,
+        meta=json.loads(meta),
+        embedding=vector,
+        blob=ByteStream.from_dict(rest["blob"]) if "blob" in rest else None,
+        score=rest.get("score"),
+        sparse_embedding=SparseEmbedding.from_dict(rest["sparse_embedding"])
+        if "sparse_embedding" in rest
+        else None,
+    )
+
+
+def _json(document: Document, value: dict[str, Any]) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"document '{document.id}': its meta cannot be stored as JSON ({error}). "
+            "Write dates as ISO strings and leave out other objects."
+        ) from error

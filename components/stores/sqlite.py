@@ -1,0 +1,276 @@
+"""StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from haystack import Document, default_from_dict, default_to_dict
+from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+from numpy.typing import NDArray
+
+from components.statutes.article import indexed_text
+from components.stores.async_twins import AsyncTwins
+from components.stores.database import StatuteDatabase, StoreError
+from components.stores.filters import filter_clause, raise_filter_failure
+from components.stores.publishing import LawPublisher, StoreModel, has_vectors, read_model
+from components.stores.rows import BARE, INSERT, as_row, embedding_blob, from_row
+
+# SQLite's own default limit of bound values is far higher; this keeps statements short.
+_CHUNK = 500
+_ORDER = "ORDER BY position, key"
+
+
+class StatuteDocumentStore(AsyncTwins):
+    """Articles of law, their metadata and vectors in one SQLite file.
+
+    ```python
+    from components.stores.sqlite import StatuteDocumentStore
+
+    store = StatuteDocumentStore("adgm.db")
+    store.count_documents()
+    ```
+
+    Every write is one transaction. Reads see committed content only, from any thread or process,
+    and never wait for a writer. Vectors are float32; all vectors of a store have one dimension,
+    and come from one model once a model is recorded.
+
+    Args:
+        path: the file; made at first use. None only serves as a place to fill in YAML
+            (`load_pipeline` does it) and is refused at first use.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self.path = path
+        self.database = StatuteDatabase(path)
+        self.publisher = LawPublisher(self.database)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the store: its path, never its content."""
+        return default_to_dict(self, path=self.path)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteDocumentStore":
+        """The store that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self.database.close()
+
+    # Haystack's protocol
+
+    def count_documents(self) -> int:
+        """Number of documents."""
+        row = self.database.connection.execute("SELECT count(*) FROM documents").fetchone()
+        return int(row[0])
+
+    def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
+        """Number of documents that match.
+
+        Raises:
+            FilterError: when the filters are malformed.
+        """
+        return len(self.keys_matching(filters))
+
+    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """The documents that match, with their embeddings, in the order of the law.
+
+        Raises:
+            FilterError: when the filters are malformed.
+        """
+        clause = filter_clause(filters)
+        return [from_row(*row) for row in self._select(f"{BARE}, embedding", clause, _ORDER)]
+
+    def write_documents(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """Write documents in one transaction; all or none are kept.
+
+        Args:
+            documents: each with a unique id. `meta.law` and `meta.position` set their place.
+            policy: NONE and FAIL refuse an id that is there; SKIP keeps the old, OVERWRITE the new.
+
+        Returns:
+            Number of documents written.
+
+        Raises:
+            DuplicateDocumentError: an id is there already (NONE, FAIL).
+            ValueError: no list of Documents, or an unusable embedding or meta; names the document.
+        """
+        if not isinstance(documents, list) or any(
+            not isinstance(document, Document) for document in documents
+        ):
+            raise ValueError("write_documents takes a list of haystack Documents.")
+        written = 0
+        with self.database.writing() as connection:
+            dim = self._dim()
+            for document in documents:
+                present = connection.execute(
+                    "SELECT key FROM documents WHERE id = ?", (document.id,)
+                ).fetchone()
+                if present and policy == DuplicatePolicy.SKIP:
+                    continue
+                if present and policy != DuplicatePolicy.OVERWRITE:
+                    raise DuplicateDocumentError(
+                        f"ID '{document.id}' is in the store already. Nothing of this call was "
+                        "written; use DuplicatePolicy.OVERWRITE or SKIP."
+                    )
+                if present:
+                    connection.execute("DELETE FROM documents WHERE key = ?", present)
+                connection.execute(INSERT, (*as_row(document), embedding_blob(document, dim)))
+                if dim is None and document.embedding is not None:
+                    dim = len(document.embedding)
+                written += 1
+        return written
+
+    def delete_documents(self, document_ids: list[str]) -> None:
+        """Delete by id; ids that are not there are passed over."""
+        with self.database.writing() as connection:
+            connection.executemany(
+                "DELETE FROM documents WHERE id = ?", [(each,) for each in document_ids]
+            )
+
+    def delete_all_documents(self) -> None:
+        """Delete every document; the model on record stays."""
+        with self.database.writing() as connection:
+            connection.execute("DELETE FROM documents")
+
+    def delete_by_filter(self, filters: dict[str, Any]) -> int:
+        """Delete the documents that match; returns how many."""
+        keys = self.keys_matching(filters).tolist()
+        with self.database.writing() as connection:
+            connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
+        return len(keys)
+
+    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """Merge `meta` into the documents that match; returns how many."""
+        documents = self.fetch(self.keys_matching(filters))
+        with self.database.writing() as connection:
+            for document in documents:
+                # The new meta goes through as_row, so that it meets the same checks as a write.
+                changed = Document(id=document.id, meta={**document.meta, **meta})
+                row = as_row(changed)
+                connection.execute(
+                    "UPDATE documents SET meta = ?, law = ?, position = ? WHERE id = ?",
+                    (row[2], row[4], row[5], document.id),
+                )
+        return len(documents)
+
+    # What the resident indexes read
+
+    @property
+    def model(self) -> StoreModel | None:
+        """The model whose vectors the store holds, or None for text alone."""
+        return read_model(self.database)
+
+    def has_vectors(self) -> bool:
+        """Whether any document has a vector."""
+        return has_vectors(self.database)
+
+    def content_version(self) -> int:
+        """A number that grows with every committed change of documents, from any process."""
+        return int(self.database.fact("content_version"))
+
+    def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""
+        connection = self.database.connection
+        connection.execute("BEGIN")  # one snapshot for the count and the rows
+        try:
+            count, size = connection.execute(
+                "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
+                "WHERE embedding IS NOT NULL"
+            ).fetchone()
+            keys = np.empty(count, dtype=np.int64)
+            matrix = np.empty((count, size // 4), dtype=np.float32)
+            rows = connection.execute(
+                f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+            )
+            for index, (key, blob) in enumerate(rows):
+                keys[index] = key
+                matrix[index] = np.frombuffer(blob, dtype=np.float32)
+        finally:
+            connection.execute("COMMIT")
+        return keys, matrix
+
+    def fetch(self, keys: Sequence[int] | NDArray[np.int64]) -> list[Document]:
+        """Documents without embeddings, in the order of `keys`; keys since deleted are left out."""
+        wanted = [int(key) for key in keys]
+        found: dict[int, Document] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            rows = self.database.connection.execute(
+                f"SELECT key, {BARE} FROM documents WHERE key IN ({marks})", chunk
+            )
+            found.update((row[0], from_row(*row[1:])) for row in rows)
+        return [found[key] for key in wanted if key in found]
+
+    def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
+        """Keys of the documents that match, in the law's order.
+
+        Raises:
+            FilterError: when the filters are malformed.
+        """
+        rows = self._select("key", filter_clause(filters), _ORDER)
+        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+
+    def keys_of(self, ids: Iterable[str]) -> list[int]:
+        """Keys of the documents with these ids, in their order; unknown ids are left out."""
+        connection = self.database.connection
+        rows = (
+            connection.execute("SELECT key FROM documents WHERE id = ?", (each,)).fetchone()
+            for each in ids
+        )
+        return [row[0] for row in rows if row]
+
+    def entries(self) -> Iterator[tuple[str, str, str]]:
+        """`(id, law, number)` of every article, in the law's order."""
+        rows = self.database.connection.execute(
+            "SELECT id, law, ifnull(json_extract(meta, '$.number'), '') FROM documents "
+            f"WHERE law IS NOT NULL {_ORDER}"
+        )
+        yield from rows
+
+    def texts(self) -> Iterator[tuple[int, str, str | None]]:
+        """`(key, indexed text, language)` of every document with content, in the law's order."""
+        rows = self.database.connection.execute(
+            f"SELECT key, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
+        )
+        rule = self.model.text_rule if self.model else "headings_text"
+        for key, content, meta in rows:
+            fields = json.loads(meta)
+            headings = fields.get("headings") or []
+            yield key, indexed_text(headings, content, rule), fields.get("language")
+
+    def load_blob(self, name: str) -> tuple[str, bytes] | None:
+        """`(version, content)` of a named blob that goes with the documents, or None."""
+        row: tuple[str, bytes] | None = self.database.connection.execute(
+            "SELECT version, content FROM blobs WHERE name = ?", (name,)
+        ).fetchone()
+        return row
+
+    def save_blob(self, name: str, version: str, content: bytes) -> None:
+        """Keep a named blob, in place of the one of that name."""
+        with self.database.writing(content=False) as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", (name, version, content)
+            )
+
+    def _dim(self) -> int | None:
+        if self.model:
+            return self.model.dim
+        row = self.database.connection.execute(
+            "SELECT length(embedding) FROM documents WHERE embedding IS NOT NULL LIMIT 1"
+        ).fetchone()
+        return row[0] // 4 if row else None
+
+    def _select(self, columns: str, clause: tuple[str, list[Any]], order: str) -> list[Any]:
+        sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {order}"
+        try:
+            return self.database.connection.execute(sql, clause[1]).fetchall()
+        except sqlite3.OperationalError as error:
+            raise_filter_failure()
+            raise StoreError(f"{self.database.path}: {error}.") from error

@@ -1,0 +1,214 @@
+"""What the store opens, what it refuses, and that a refused file is left as it was."""
+
+import os
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from haystack import Document
+
+from components.stores.database import APPLICATION_ID, FORMAT_VERSION, StoreError
+from components.stores.sqlite import StatuteDocumentStore
+
+
+def filled(path: Path) -> Path:
+    store = StatuteDocumentStore(str(path))
+    store.write_documents([Document(id="1", content="The tenant pays.", meta={"law": "Housing"})])
+    store.close()
+    return path
+
+
+def test_a_store_opens_again_with_what_was_written(tmp_path: Path) -> None:
+    path = filled(tmp_path / "law.db")
+    assert [each.id for each in StatuteDocumentStore(str(path)).filter_documents()] == ["1"]
+
+
+def test_a_store_without_a_path_says_how_to_give_one() -> None:
+    with pytest.raises(StoreError, match=r"path is null.*store=FILE"):
+        StatuteDocumentStore(None).count_documents()
+
+
+def test_nothing_is_made_before_the_first_use(tmp_path: Path) -> None:
+    StatuteDocumentStore(str(tmp_path / "law.db"))
+    assert not (tmp_path / "law.db").exists()
+
+
+def test_an_interrupted_creation_is_taken_up(tmp_path: Path) -> None:
+    # Killed after switching to write-ahead mode and before the tables: the file has no content.
+    path = tmp_path / "law.db"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    assert StatuteDocumentStore(str(path)).count_documents() == 0
+
+
+def text_file(path: Path) -> None:
+    path.write_text("Article 1. The tenant pays the rent.\n" * 100)
+
+
+def foreign_database(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE documents (id TEXT)")
+    connection.commit()
+    connection.close()
+
+
+def later_format(path: Path) -> None:
+    filled(path)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
+    connection.commit()
+    connection.close()
+
+
+def torn_file(path: Path) -> None:
+    filled(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\0" * 4000 + whole[4100:])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (text_file, "not a Lexarbor store"),
+        (foreign_database, "another program"),
+        (later_format, f"format {FORMAT_VERSION + 1}.*Index the corpus again"),
+        (torn_file, "not a Lexarbor store"),
+        (Path.mkdir, "folder"),
+    ],
+)
+def test_what_is_no_store_of_ours_is_refused_and_left_alone(
+    tmp_path: Path, make: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / "law.db"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(StoreError, match=message) as refusal:
+        StatuteDocumentStore(str(path)).count_documents()
+    assert str(path) in str(refusal.value)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no folder"):
+        StatuteDocumentStore(str(tmp_path / "absent" / "law.db")).count_documents()
+
+
+def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
+    connection = sqlite3.connect(filled(tmp_path / "law.db"))
+    assert connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    connection.close()
+
+
+def test_many_threads_open_one_new_file_at_once(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    start = threading.Barrier(8)
+    failures: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            start.wait()
+            store.write_documents([Document(id=str(number), content="x")])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert store.count_documents() == 8
+
+
+def test_a_thread_that_ends_leaves_no_connection_behind(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(str(filled(tmp_path / "law.db")))
+
+    def open_files() -> int:
+        return sum(path.path.endswith("law.db") for path in psutil.Process().open_files())
+
+    store.count_documents()
+    before = open_files()
+    for _ in range(20):
+        thread = threading.Thread(target=store.count_documents)
+        thread.start()
+        thread.join()
+    assert open_files() <= before + 1  # SQLite keeps one file for its next connection
+
+
+def test_closing_is_not_the_end(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(str(filled(tmp_path / "law.db")))
+    store.close()
+    store.close()
+    assert store.count_documents() == 1
+
+
+@pytest.fixture
+def readable_by_all() -> Iterator[Path]:
+    """A folder that an unprivileged user may enter, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def unprivileged(work: Callable[[], None]) -> str:
+    """Do work in a child process that may not write everywhere; what it raised, or ''."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65_534)
+            work()
+            os.write(writing, b"-")
+        except BaseException as error:
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return "" if text == "-" else text
+
+
+def test_a_store_in_a_read_only_place_can_be_read(readable_by_all: Path) -> None:
+    path = filled(readable_by_all / "law.db")
+    path.chmod(0o444)
+    readable_by_all.chmod(0o555)
+
+    def read() -> None:
+        assert StatuteDocumentStore(str(path)).count_documents() == 1
+
+    assert unprivileged(read) == ""
+    readable_by_all.chmod(0o755)
+
+
+def test_a_store_in_a_read_only_place_cannot_be_written(readable_by_all: Path) -> None:
+    path = filled(readable_by_all / "law.db")
+    readable_by_all.chmod(0o555)
+
+    def write() -> None:
+        StatuteDocumentStore(str(path)).write_documents([Document(id="2", content="x")])
+
+    assert "cannot be opened for writing" in unprivileged(write)
+    readable_by_all.chmod(0o755)
+
+
+def test_a_store_that_was_not_closed_cannot_be_read_from_a_read_only_place(
+    readable_by_all: Path,
+) -> None:
+    path = readable_by_all / "law.db"
+    store = StatuteDocumentStore(str(path))
+    store.write_documents([Document(id="1", content="x")])
+    readable_by_all.chmod(0o555)
+
+    def read() -> None:
+        StatuteDocumentStore(str(path)).count_documents()
+
+    assert "was not closed" in unprivileged(read)
+    readable_by_all.chmod(0o755)
+    store.close()

@@ -1,0 +1,121 @@
+"""The store's own reads and the checks of what is written."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from haystack import Document
+from haystack.document_stores.types import DuplicatePolicy
+
+from components.stores.publishing import StoreModel
+from components.stores.sqlite import StatuteDocumentStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StatuteDocumentStore:
+    return StatuteDocumentStore(str(tmp_path / "law.db"))
+
+
+def article(id_: str, position: int | None = None, **fields: Any) -> Document:
+    meta = {"law": "Housing Code", "number": id_, "headings": ["Title I", "Rent"]}
+    if position is not None:
+        meta["position"] = position
+    return Document(id=id_, content=f"text {id_}", meta=meta, **fields)
+
+
+def test_documents_come_in_the_order_of_the_law(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("c", 2), article("none"), article("a", 0), article("b", 1)])
+    assert [each.id for each in store.filter_documents()] == ["a", "b", "c", "none"]
+
+
+def test_vectors_are_in_the_order_of_the_law_and_fetch_gives_no_vectors(
+    store: StatuteDocumentStore,
+) -> None:
+    store.write_documents(
+        [article("b", 1, embedding=[0.0, 2.0]), article("a", 0, embedding=[1.0, 0.5])]
+        + [article("text alone", 2)]
+    )
+    keys, matrix = store.vectors()
+    assert matrix.dtype == np.float32
+    assert matrix.tolist() == [[1.0, 0.5], [0.0, 2.0]]
+    documents = store.fetch(keys[::-1])
+    assert [each.id for each in documents] == ["b", "a"]
+    assert all(each.embedding is None for each in documents)
+
+
+def test_fetch_leaves_out_what_is_gone(store: StatuteDocumentStore) -> None:
+    store.write_documents([article(str(number), number) for number in range(1200)])
+    keys = store.keys_matching(None)
+    store.delete_documents(["600"])
+    assert [each.id for each in store.fetch(keys)] == [
+        str(number) for number in range(1200) if number != 600
+    ]
+
+
+def test_a_key_is_never_used_twice(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("a", 0)])
+    (old,) = store.keys_of(["a"])
+    store.write_documents([article("a", 0)], DuplicatePolicy.OVERWRITE)
+    (new,) = store.keys_of(["a"])
+    assert new != old
+    assert store.fetch([old]) == []
+
+
+def test_texts_follow_the_models_rule(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("a", 0)])
+    assert [text for _, text, _ in store.texts()] == ["Title I Rent text a"]
+    store.publisher.record_model(StoreModel("m", "d", 2, "text"))
+    assert [text for _, text, _ in store.texts()] == ["text a"]
+
+
+def test_entries_name_law_and_number(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("12", 0), Document(id="no law", content="x")])
+    assert list(store.entries()) == [("12", "Housing Code", "12")]
+
+
+@pytest.mark.parametrize(
+    ("embedding", "message"),
+    [
+        ([math.nan, 1.0], "'bad': its embedding holds NaN"),
+        ([math.inf, 1.0], "'bad': its embedding holds NaN or infinite"),
+        ([0.0, 0.0], "'bad': its embedding is all zeros"),
+        ([1.0, 2.0, 3.0], r"'bad': its embedding has shape \[3\], expected 2 numbers"),
+    ],
+)
+def test_an_unusable_vector_is_refused_by_name_and_nothing_is_written(
+    store: StatuteDocumentStore, embedding: list[float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        store.write_documents(
+            [article("good", embedding=[1.0, 2.0]), article("bad", embedding=embedding)]
+        )
+    assert store.count_documents() == 0
+
+
+def test_meta_that_is_no_json_is_refused_by_name(store: StatuteDocumentStore) -> None:
+    with pytest.raises(ValueError, match="document 'x': its meta cannot be stored"):
+        store.write_documents([Document(id="x", content="x", meta={"when": object()})])
+
+
+def test_a_blob_goes_with_its_version(store: StatuteDocumentStore) -> None:
+    assert store.load_blob("bm25") is None
+    before = store.content_version()
+    store.save_blob("bm25", "1", b"one")
+    store.save_blob("bm25", "2", b"two")
+    assert store.load_blob("bm25") == ("2", b"two")
+    assert store.content_version() == before
+
+
+def test_it_survives_a_round_trip_as_a_dictionary(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("a", 0)])
+    again = StatuteDocumentStore.from_dict(store.to_dict())
+    assert again.path == store.path
+    assert again.count_documents() == 1
+
+
+@pytest.mark.parametrize("documents", ["text", [1], None, [{"id": "1"}]])
+def test_only_documents_are_written(store: StatuteDocumentStore, documents: Any) -> None:
+    with pytest.raises(ValueError, match="list of haystack Documents"):
+        store.write_documents(documents)
