@@ -1,0 +1,174 @@
+"""What the words around a citation say of its law: nothing, "this Act", or a law by name.
+
+Here no law is known yet; `LawNames` compares with the laws of a corpus. A name that belongs to
+no law of the corpus matters just as much: "section 5 of my contract" must find nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+LawReference = Literal["none", "own", "same", "named"]
+
+_NEXT_LINE = 160  # characters read on either side of a citation
+
+# Sources of law, and private papers whose numbered clauses are no law at all.
+_PUBLIC = (
+    r"codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?|constitution"
+    r"|treaty|convention|directive|charter|protocol"
+    r"|lois?|décrets?|arrêtés?|ordonnances?|règlements?|constitution|traité|directive|charte"
+    r"|accords?|protocole|statuts?"
+    r"|\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?"
+    r"|bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
+)
+PRIVATE_PAPER = (
+    r"contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws|guidelines"
+    r"|terms and conditions|contrats?|baux|bail|convention collective|cct|conditions générales"
+    r"|\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb"
+    r"|hợp đồng|thỏa thuận"
+)
+_MINE = (
+    r"my|our|your|his|her|their|mon|ma|mes|notre|nos|votre|vos|son|sa|leur|mein\w*|unser\w*|ihr\w*"
+)
+_OF = (
+    r"(?:of|in|under|within|du|de la|des|de|dans|der|im|vom|von|aus|của|trong|thuộc|theo)\b"
+    r"|(?:de l|d)['’]"
+)
+_DETERMINER = r"(?:the|la|le|les|dem|den|der|des|said)\b|l['’]"
+_STOP = (
+    r"a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may|must|shall|will|can"
+    r"|say|says|apply|applies|provides?|et|ou|est|sont|qui|que|à|au|aux|en|par|pour|sur|sans|dans"
+    r"|ne|il|elle|und|oder|ist|wird|sind|mit|für|auf|nicht|relatif|relative|portant|sur"
+    r"|là|có|và|quy|thì|được"
+)
+_TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
+_SAME = re.compile(
+    rf"\s*,?\s*(?:{_OF})?\s*(?:(?:the|du|de la|le|la)\s+)?(?:that|same|même|ledit|ladite|dudit"
+    r"|cette|ce|desselben|derselben)\s+(?:[Aa]ct|[Ll]aw|[Cc]ode|[Rr]egulations?|loi|règlement"
+    r"|arrêté|décret|Gesetz\w*)\b",
+)
+_OWN = re.compile(
+    rf"\s*,?\s*(?:(?:{_OF})\s*)?(?:(?:le|la|les|du|des|de la)\s+)?(?:this|these|présente?s?"
+    rf"|dieses|dieser)\s+(?:{_PUBLIC})\b"
+    rf"|\s*(?:của\s+)?(?:{_PUBLIC})\s+này\b",
+    re.IGNORECASE,
+)
+_GENERIC = re.compile(  # "of the Act": whichever law is spoken of
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:act|law|code|loi|gesetz(?:es)?|luật)"
+    rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b))",
+    re.IGNORECASE,
+)
+_PRIVATE_AFTER = re.compile(
+    rf"\s*,?\s*(?:(?:{_OF})\s*)(?:(?:{_DETERMINER}|an?|une?)\s*)?"
+    rf"(?P<law>(?:{_MINE})\s+\S+(?:\s+(?:{PRIVATE_PAPER})\b)?"
+    rf"|(?:{_TITLE}\s+){{0,2}}?(?:{PRIVATE_PAPER})\b)",
+    re.IGNORECASE,
+)
+_PRIVATE_BEFORE = re.compile(
+    rf"(?P<law>(?:{PRIVATE_PAPER}))(?:['’]s)?\s*[,:(]?\s*(?:in|at)?\s*$", re.IGNORECASE
+)
+_NAMED_AFTER = re.compile(
+    rf"\s*,?\s*\(?(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
+    rf"(?P<law>(?:{_TITLE}\s+){{0,6}}?(?:{_PUBLIC})\b"
+    rf"(?:\s+{_TITLE})?(?:\s+(?:(?:of|de la|des|de|du|n°)\s+|de l['’]|(?=[A-Z\d])){_TITLE}){{0,4}})"
+    rf"|\s*,?\s*\(?(?P<short>(?:{_TITLE}\s+){{1,3}}(?:code|act|law)\b"
+    rf"|code\s+{_TITLE}(?:\s+{_TITLE})?"
+    rf"|(?:bộ luật|luật|nghị định|thông tư)\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
+    re.IGNORECASE,
+)
+_CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BGB"
+    rf"\s*,?\s*(?:"
+    rf"(?:of|from|to|du|de la|de l['’]|của)\s*(?:(?:{_DETERMINER})\s+)?"
+    r"(?P<law>[A-ZÀ-Ý]\w*(?:\s+(?:of\s+|and\s+|de\s+)?[A-ZÀ-Ý]\w*)*)"
+    r"|(?P<short>(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b)"
+)
+_CAPITALS_BEFORE = re.compile(
+    r"(?P<law>(?:[A-Z]\w*\s+(?:(?:of|and|the)\s+)?)*"
+    r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
+    r"|\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39, art. 20" in Belgian notes
+    r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
+    r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)\s*,?\s*$"
+)
+OTHER_LAW = re.compile(
+    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|《"  # GDPR
+    r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
+    r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
+)
+"""A law by name, anywhere in a question: which of several is meant is then no longer sure."""
+
+_DIVISIONS = re.compile(
+    r"(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book|division"
+    r"|chapitre|titre|livre|partie)\s+[\w.-]+)+",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
+    r"(?:\s*\([^()]{1,80}\)(?=\s+(?:of|du|de)\b))?"
+)
+
+
+def after_divisions(text: str, end: int) -> tuple[int, bool]:
+    """Where the name of a law may begin, past "of Chapter 2"; whether one stood."""
+    aside = _ASIDE.match(text, end, end + _NEXT_LINE)
+    end = aside.end() if aside else end
+    division = _DIVISIONS.match(text, end, end + _NEXT_LINE)
+    return (division.end(), True) if division else (end, False)
+
+
+def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
+    """The words by which a law is named around the citation text[start:end], and how."""
+    end, _ = after_divisions(text, end)
+    limit = min(len(text), end + _NEXT_LINE)
+    line = text.find("\n", end, limit)
+    limit = line if line >= 0 else limit
+    if _SAME.match(text, end, limit):
+        return None, "same"
+    if _OWN.match(text, end, limit):
+        return None, "own"
+    if _GENERIC.match(text, end, limit):
+        return None, "none"
+    for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
+        if match := pattern.match(text, end, limit):
+            name = match["law"] or match.groupdict().get("short") or ""
+            return name.strip(" ,.'’-"), "named"
+    opening = max(0, start - _NEXT_LINE)
+    for pattern in (_PRIVATE_BEFORE, _CAPITALS_BEFORE):
+        if match := pattern.search(text, opening, start):
+            return match["law"].strip(), "named"
+    return None, "none"
+
+
+_SOURCE = (
+    r"(?:法典|(?<![依合非违执司方做办])法|条例|办法|规定|解释|[细规通准总]则"  # not 依法, 合法 …
+    r"|章程|规程|公约|协定|决定)"
+)
+_CHINESE_OWN = re.compile(r"本(?!国|人|单位|公司|合同|协议)[\u4e00-\u9fff]{1,6}[的之中]?\s*$")
+_CHINESE_SAME = re.compile(rf"(?:(?<!合)同一?|该){_SOURCE}\s*$")
+_BRACKETED = re.compile(r"[》〉](?:[（(][^（）()]{1,20}[）)])?\s*[的之中]?\s*$")
+_CHINESE_NAMED = re.compile(rf"([\u4e00-\u9fff]{{0,20}}(?:{_SOURCE}|合同|协议))[的之中]?\s*$")
+
+
+def chinese_law_hint(text: str, start: int) -> tuple[str | None, LawReference]:
+    """The same for a Chinese citation, whose law stands in front."""
+    opening = max(0, start - 80)
+    if closing := _BRACKETED.search(text, opening, start):
+        return bracketed_name(text[: closing.start() + 1]), "named"
+    if _CHINESE_OWN.search(text, opening, start):
+        return None, "own"
+    if _CHINESE_SAME.search(text, opening, start):
+        return None, "same"
+    if named := _CHINESE_NAMED.search(text, opening, start):
+        return named[1], "named"
+    return None, "none"
+
+
+def bracketed_name(text: str) -> str:
+    """The name in the Chinese title brackets that end a text, inner brackets left out."""
+    closing, opening = ("》", "《") if text.endswith("》") else ("〉", "〈")
+    depth = 0
+    for index in range(len(text) - 1, -1, -1):
+        depth += (text[index] == closing) - (text[index] == opening)
+        if depth == 0:
+            return re.sub("[《》〈〉]", "", text[index + 1 : -1])
+    return ""

@@ -1,0 +1,122 @@
+"""Text as BM25 sees it: the terms of an article or a question, by language.
+
+One analyser serves indexing and asking alike, so a lay person's "demission" meets the law's
+"démission". What is particular to law: numbers stay whole ("1382-1", "6.1.3", "492/1"), and the
+French "L. 1221-1" and "l 1221-1" are the one term "l1221-1".
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Callable
+
+import Stemmer
+
+from components.statutes.stop_words import STOP_WORDS
+
+ANALYSIS_VERSION = 1
+"""Goes up whenever the same text would give other terms, so that kept indexes are rebuilt."""
+
+_STEMMERS = {"en": "porter", "fr": "french", "de": "german", "nl": "dutch", "es": "spanish"}
+_TONAL = frozenset({"vi"})  # marks tell words apart: má, mà and ma are three words
+_MAX_CACHED_TERMS = 500_000  # a cache, not a leak: hostile questions cannot grow it without end
+
+_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_TERM = re.compile(
+    rf"[{_CJK}]+"
+    rf"|\d+[^\W\d_{_CJK}]*(?:[-./,]\d+[^\W\d_{_CJK}]*)*"  # 1382-1, 6.1.3, 492/1, 203quater
+    rf"|[^\W\d_{_CJK}]{{1,2}}\d+(?:[-./]\d+)*"  # L1221-1, A4.12.8
+    rf"|[^\W_{_CJK}]+"
+)
+# Letters that Unicode does not take apart: "cœur" and "coeur" are one word.
+_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
+_FRENCH_CODE_NUMBER = re.compile(r"\b([lrd])(?:\.\s?|\s)(?:\*\s?)?(?=\d)")
+
+
+def analyzer(language: str | None) -> Callable[[str], list[str]]:
+    """The analyser of a language: text in, terms in their order out.
+
+    Lower case, accents folded (not in Vietnamese, whose tone marks make the word), elision
+    undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese
+    characters in a text of any language become their bigrams and their single characters.
+
+    Args:
+        language: BCP 47 tag; its primary part decides ("fr-BE" is "fr"). Languages: en, fr, de,
+            nl, es, vi, zh. None or any other gives the neutral analyser: folding alone, no
+            stemming and no stop words.
+
+    Returns:
+        A function that may be called from several threads.
+    """
+    primary = (language or "").replace("_", "-").split("-")[0].lower()
+    return _analyzers.setdefault(primary, _Analyzer(primary)) if primary in _KNOWN else _neutral
+
+
+class _Analyzer:
+    """One language's rules, with the term of every word form that it has met."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._stop_words = STOP_WORDS.get(language, frozenset())
+        # A Snowball stemmer is not thread-safe; the cache makes the lock a rare cost.
+        self._lock = threading.Lock()
+        algorithm = _STEMMERS.get(language)
+        self._stemmer = Stemmer.Stemmer(algorithm) if algorithm else None
+        self._terms: dict[str, str] = {}
+
+    def __call__(self, text: str) -> list[str]:
+        if not text.isascii():
+            text = unicodedata.normalize("NFKC", text).replace("\u00ad", "")
+        text = text.lower()
+        if self._language == "fr":
+            text = _FRENCH_CODE_NUMBER.sub(r"\1", text)
+        terms: list[str] = []
+        known = self._terms
+        for word in _TERM.findall(text):
+            term = known.get(word)
+            if term is None:
+                if _is_chinese(word):
+                    terms.extend(self._chinese_terms(word))
+                    continue
+                term = self._term(word)
+            if term:
+                terms.append(term)
+        return terms
+
+    def _term(self, word: str) -> str:
+        """The term of one word form; "" for a stop word."""
+        # Accents go before stemming, so that a word typed without them gets the same stem.
+        term = word if self._language in _TONAL else _folded(word)
+        if term in self._stop_words:
+            term = ""
+        elif self._stemmer is not None and term.isalpha():
+            with self._lock:
+                term = self._stemmer.stemWord(term)
+        if len(self._terms) < _MAX_CACHED_TERMS:
+            self._terms[word] = term
+        return term
+
+    def _chinese_terms(self, run: str) -> list[str]:
+        """Bigrams in order, then the characters that carry meaning alone."""
+        characters = [c for c in run if c not in STOP_WORDS["zh"]]
+        if len(run) == 1:
+            return characters
+        return [run[i : i + 2] for i in range(len(run) - 1)] + characters
+
+
+def _folded(word: str) -> str:
+    if word.isascii():
+        return word
+    letters = unicodedata.normalize("NFKD", word)
+    return "".join(c for c in letters if not unicodedata.combining(c)).translate(_LETTERS)
+
+
+def _is_chinese(word: str) -> bool:
+    return word[0] >= "\u3005" and re.match(rf"[{_CJK}]", word) is not None
+
+
+_KNOWN = frozenset(STOP_WORDS)
+_analyzers: dict[str, _Analyzer] = {}
+_neutral = _Analyzer("")

@@ -1,0 +1,162 @@
+"""Measures of retrieval: the one place where a ranking meets its gold articles.
+
+ir-measures computes them; what is ours is the protocol: all relevant articles of a question
+count, each once, a run says how deep it is, and the order of the run is the ranking, whatever
+its scores. ir-measures' providers break ties in opposite ways, so they are given -rank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import ir_measures
+from ir_measures.measures import Measure
+
+DEFAULT_METRICS: tuple[str, ...] = (
+    *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
+    "MAP",
+    "MAP@100",
+    "MAP@10",
+    "R-precision",
+    "MRR@10",
+    "nDCG@10",
+    *(f"Exist@{k}" for k in (10, 50, 90)),
+)
+"""What every table of results shows."""
+
+_MAP_DEPTH = 1000
+_CUT = re.compile(r"(R|MAP|MRR|nDCG|Exist)@([1-9]\d*)")
+_MEASURES = {
+    "R": ir_measures.R,
+    "MAP": ir_measures.AP,
+    "MRR": ir_measures.RR,
+    "nDCG": ir_measures.nDCG,
+    "Exist": ir_measures.Success,
+}
+
+
+def metric_depth(metric: str) -> int:
+    """How deep a run must be for a metric: k for "R@k" and the like, 1,000 for "MAP".
+
+    R-precision reads as many articles as a question has relevant ones: 1 at least.
+
+    Raises:
+        ValueError: There is no such metric.
+    """
+    if metric == "MAP":
+        return _MAP_DEPTH
+    if metric == "R-precision":
+        return 1
+    return int(_cut(metric)[2])
+
+
+def evaluate(
+    run: Mapping[str, Sequence[str]],
+    qrels: Mapping[str, Collection[str]],
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    *,
+    depth: int,
+) -> dict[str, dict[str, float]]:
+    """Each metric of each question; a metric's result is the plain mean over the questions.
+
+    Args:
+        run: Question id to the ids of the articles found, best first. A question that is missing
+            here found nothing and counts 0; one that is missing in `qrels` is not measured.
+        qrels: Question id to the ids of its relevant articles; repeats count once. Questions
+            without any (unanswerable ones) are left out.
+        metrics: R@k (recall), MAP (average precision, cut at 1,000), MAP@k, R-precision, MRR@k
+            (reciprocal rank of the first), nDCG@k, Exist@k (1 where one of the first k is
+            relevant).
+        depth: How many articles the run was asked for.
+
+    Returns:
+        Metric to question id to value in [0, 1], in the order of `metrics` and `qrels`.
+
+    Raises:
+        ValueError: A metric is unknown or deeper than the run, a ranking holds an id twice or more
+            than `depth` ids, or no question has a relevant article.
+    """
+    measures = {metric: _measure(metric) for metric in metrics}
+    for metric in measures:
+        if metric_depth(metric) > depth:
+            raise ValueError(
+                f"{metric} reads {metric_depth(metric)} articles, but the run is {depth} deep: "
+                "retrieve deeper, or leave the metric out"
+            )
+    gold = {
+        question: dict.fromkeys(relevant, 1) for question, relevant in qrels.items() if relevant
+    }
+    if not gold:
+        raise ValueError("no question in qrels has a relevant article: nothing can be measured")
+    if "R-precision" in measures:
+        _check_r_precision(gold, depth)
+    ranked = {question: _scores(question, run.get(question, ()), depth) for question in gold}
+    values = {metric: dict.fromkeys(gold, 0.0) for metric in measures}
+    metric_of = {measure: metric for metric, measure in measures.items()}
+    for result in ir_measures.iter_calc(list(metric_of), gold, ranked):
+        values[metric_of[result.measure]][result.query_id] = float(result.value)
+    return values
+
+
+def write_trec_run(path: Path | str, run: Mapping[str, Sequence[str]], tag: str) -> None:
+    """Writes a run as trec_eval reads it: `question Q0 article rank score tag`, score = -rank.
+
+    White space and "%" in an id are percent-encoded, so that a line keeps its six columns.
+    """
+    with Path(path).open("w", encoding="utf-8") as file:
+        for question, ranking in run.items():
+            for rank, article in enumerate(ranking, start=1):
+                file.write(
+                    f"{_column(question)} Q0 {_column(article)} {rank} {-rank} {_column(tag)}\n"
+                )
+
+
+def _measure(metric: str) -> Measure:
+    if metric == "MAP":
+        return ir_measures.AP @ _MAP_DEPTH
+    if metric == "R-precision":
+        return ir_measures.Rprec
+    name, k = _cut(metric).groups()
+    return _MEASURES[name] @ int(k)
+
+
+def _cut(metric: str) -> re.Match[str]:
+    match = _CUT.fullmatch(metric)
+    if match is None:
+        raise ValueError(
+            f"no metric is called {metric!r}: they are R@k, MAP, MAP@k, R-precision, MRR@k, "
+            "nDCG@k and Exist@k with k from 1"
+        )
+    return match
+
+
+def _check_r_precision(gold: Mapping[str, Mapping[str, int]], depth: int) -> None:
+    question = max(gold, key=lambda q: len(gold[q]))
+    if len(gold[question]) > depth:
+        raise ValueError(
+            f"R-precision reads {len(gold[question])} articles for question {question!r}, but the "
+            f"run is {depth} deep: retrieve deeper, or leave the metric out"
+        )
+
+
+def _scores(question: str, ranking: Sequence[str], depth: int) -> dict[str, int]:
+    if len(ranking) > depth:
+        raise ValueError(
+            f"the run is said to be {depth} deep, but question {question!r} has {len(ranking)} "
+            "articles: cut the ranking, or state its true depth"
+        )
+    scores = {article: -rank for rank, article in enumerate(ranking, start=1)}
+    if len(scores) < len(ranking):
+        twice = next(a for i, a in enumerate(ranking) if a in ranking[:i])
+        raise ValueError(
+            f"the run of question {question!r} holds article {twice!r} twice: each may stand in a "
+            "ranking once"
+        )
+    return scores
+
+
+def _column(text: str) -> str:
+    return re.sub(r"[\s%]", lambda match: quote(match[0]), text)

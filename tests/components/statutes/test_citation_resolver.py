@@ -1,0 +1,233 @@
+"""Citations resolved: which article a question names, and when it names none."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from components.statutes import Article, StatuteCorpus
+from components.statutes.citation_resolver import CitationResolver, cross_references
+
+HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"
+ENTRIES = [
+    *((f"h{n}", HOUSING, n) for n in ("5", "12", "13", "13-1", "14")),
+    *((f"w{n}", WORK, n) for n in ("5", "12", "20")),
+]
+
+
+@pytest.fixture(scope="module")
+def resolver() -> CitationResolver:
+    return CitationResolver(ENTRIES)
+
+
+def pins(resolver: CitationResolver, text: str) -> list[str]:
+    """What a text names without doubt."""
+    return [r.ids[0] for r in resolver.resolve(text) if r.certain]
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("what does article 12 of the Housing Code say", ["h12"]),
+        ("art. 12 Housing Code", ["h12"]),
+        ("art 12 housing code", ["h12"]),
+        ("HOUSING CODE ARTICLE 12", ["h12"]),
+        ("What does the Housing Code say in article 12?", ["h12"]),
+        ("Under the Housing Code, what does section 12(3) mean?", ["h12"]),
+        ("article 12, paragraph 2, of the Housing Code", ["h12"]),
+        ("paragraph 3 of article 12 of the Housing Code", ["h12"]),
+        ("articles 12 and 13-1 of the Housing Code", ["h12", "h13-1"]),
+        ("Housing Code, art 12 against Work Code, art 12", ["h12", "w12"]),
+    ],
+)
+def test_a_citation_with_its_law_pins_one_article(
+    resolver: CitationResolver, question: str, named: list[str]
+) -> None:
+    assert pins(resolver, question) == named
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I worked 12 hours and the Housing Code protects me",
+        "in section 5 of my contract",
+        "article 12 of my lease under the Housing Code",
+        "my lease, section 5, and the Housing Code",
+        "article 12 of the Tax Code",
+        "article 12 of the Code of Civil Procedure",
+        "article 99 of the Housing Code",
+        "article 12",
+        "article 20",  # the only one of that number, but who says of which law?
+        "Section 5 of Chapter 2 of the Housing Code",
+        "The Housing Code allows it, but my contract says in section 5 that I pay",
+        "articles 12 to 14 of the Housing Code",
+        "paragraph 5 of the Housing Code",
+    ],
+)
+def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
+    assert pins(resolver, question) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "ids"),
+    [
+        ("article 12", ("h12", "w12")),
+        ("article 20", ("w20",)),
+        ("articles 12 to 13-1 of the Housing Code", ("h12", "h13", "h13-1")),
+        ("section 5 of my contract", ()),
+        ("article 12 of the Tax Code", ()),
+        ("article 99", ()),
+    ],
+)
+def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str, ...]) -> None:
+    (resolved,) = resolver.resolve(question)
+    assert resolved.ids == ids
+
+
+def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_a_contract_is_spoken_of() -> None:
+    resolver = CitationResolver(entry for entry in ENTRIES if entry[1] == HOUSING)
+    assert pins(resolver, "What does article 13 require?") == ["h13"]
+    assert pins(resolver, "My contract says in section 13 that I pay") == []
+    assert pins(resolver, "regulation 13") == []
+    assert pins(resolver, "According to the GDPR, what does article 13 say?") == []
+    assert pins(resolver, "Le Code pénal s'applique-t-il, et l'article 13 ?") == []
+    assert pins(resolver, "section 13 of the Companies Act") == []
+
+
+PARTS = [
+    *(("a", "Act", "s.2(1)"), ("b", "Act", "s.2(1)"), ("c", "Act", "s.2(2)"), ("d", "Act", "s.3")),
+    *(("e", "Act", "Schedule 1.Part 1.4.(1)"), ("f", "Act", "Schedule 2.4")),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("section 2", ("a", "b", "c")),
+        ("section 2(1)", ("a", "b")),
+        ("section 2(2)(b)", ("c",)),
+        ("section 2(9)", ()),
+        ("section 3(1)(a)", ("d",)),
+        ("sections 2 to 3", ("a", "b", "c", "d")),
+        ("paragraph 4", ("e", "f")),
+        ("paragraph 4(1) of Schedule 1", ("e",)),
+        ("section 4", ()),
+    ],
+)
+def test_levels_above_and_below_the_printed_ones(text: str, ids: tuple[str, ...]) -> None:
+    (resolved,) = CitationResolver(PARTS).resolve(text)
+    assert resolved.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("as article 12 says", [("w12",)]),
+        ("article 12 of this Code", [("w12",)]),
+        ("article 12 of the Housing Code and article 5 of that Code", [("h12",), ("h5",)]),
+        ("article 12 of the Tax Code and article 5 of that Code", [(), ()]),
+        ("article 5 of that Code", [()]),
+        ("articles 5 and 12 of the Housing Code", [("h5",), ("h12",)]),
+    ],
+)
+def test_within_an_article_its_own_law_is_meant(
+    resolver: CitationResolver, text: str, ids: list[tuple[str, ...]]
+) -> None:
+    assert [r.ids for r in resolver.resolve(text, within="w20")] == ids
+
+
+def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named() -> None:
+    laws = ("中华人民共和国刑法", "解释")
+    resolver = CitationResolver(
+        (f"{law[-1]}{n}", law, n) for law in laws for n in ("第二条", "第九条")
+    )
+    text = "刑法第二条规定的盗窃罪，第九条规定的诈骗罪。第九条另有规定的除外。"
+    assert [r.ids for r in resolver.resolve(text, within="释第二条")] == [
+        *(("法第二条",), ("法第九条",), ("释第九条",))
+    ]
+
+
+def test_an_unknown_citing_article_is_an_error(resolver: CitationResolver) -> None:
+    with pytest.raises(KeyError):
+        resolver.resolve("article 12", within="x")
+
+
+def test_cross_references_join_positions_once_and_never_an_article_with_itself() -> None:
+    articles = [
+        Article("a", HOUSING, "1", (), "See Article 2, Article 2(1) and Article 1."),
+        Article("b", HOUSING, "2", (), "Subject to Article 1 of the Work Code and Article 9."),
+        Article("c", WORK, "1", (), "Articles 1 and 2 of the Housing Code; Article 5 of my lease."),
+    ]
+    assert cross_references(articles) == [(0, 1), (1, 2), (2, 0), (2, 1)]
+
+
+def test_hostile_questions_are_answered_in_no_time() -> None:
+    resolver = CitationResolver(
+        (f"{law}-{n}", f"第{law}法", str(n)) for law in range(1000) for n in range(1, 30)
+    )
+    for piece in ("article 1 ", "articles 1, ", "第一条", "第3法", "s. 1 (a)"):
+        start = time.perf_counter()
+        resolver.resolve((piece * 10_000)[:10_000])
+        assert time.perf_counter() - start < 2, piece
+
+
+def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:
+    lines = aldermere_articles.read_text(encoding="utf-8").splitlines()
+    articles = [json.loads(line) for line in lines]
+    resolver = CitationResolver((a["id"], a["law"], a["number"]) for a in articles)
+    lost = [
+        (article["id"], resolved.citation.text)
+        for article in articles
+        for resolved in resolver.resolve(article["text"], within=article["id"])
+        if not resolved.ids
+    ]
+    assert lost == []
+    for article in articles:
+        question = f"What does article {article['number']} of the {article['law']} say?"
+        assert pins(resolver, question) == [article["id"]]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "share", "pairs"),
+    [
+        ("pdpa_en", 0.9, 250),
+        ("obliqa_en", 0.85, 6_000),
+        ("bsard_livre1_fr", 0.85, 440),
+        ("code_du_travail_fr", 0.94, 12_000),
+    ],
+)
+def test_cross_references_of_real_law_resolve(
+    real_data: Callable[[str], Path], corpus: str, share: float, pairs: int
+) -> None:
+    articles = StatuteCorpus.read(real_data(corpus)).articles
+    resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
+    own = [
+        resolved
+        for article in articles
+        for resolved in resolver.resolve(article.text, within=article.id, language=article.language)
+        if resolved.citation.reference in ("none", "own")
+    ]
+    assert sum(bool(resolved.ids) for resolved in own) / len(own) >= share
+    assert len(cross_references(articles)) >= pairs
+
+
+@pytest.mark.parametrize(
+    ("corpus", "question", "number"),
+    [
+        ("code_du_travail_fr", "que dit l'article L. 1221-1 du Code du travail ?", "L1221-1"),
+        ("code_du_travail_fr", "article l1221-1 c. trav.", "L1221-1"),
+        ("bsard_livre1_fr", "L'article 203bis du Code civil s'applique-t-il ?", "203bis"),
+        ("pdpa_en", "PDPA s.53(2)", "PDPA s.53(2)"),
+        ("stard_zh", "民法典第1079条怎么规定？", "第一千零七十九条"),
+    ],
+)
+def test_questions_pin_articles_of_real_law(
+    real_data: Callable[[str], Path], corpus: str, question: str, number: str
+) -> None:
+    articles = StatuteCorpus.read(real_data(corpus))
+    resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
+    assert [articles[articles.position(i)].number for i in pins(resolver, question)] == [number]

@@ -1,0 +1,229 @@
+"""Citations in running text: the forms of five languages, and what is none."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.statutes.citations import find_citations
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        # English
+        ("art. 12 Housing Code", [("12", None)]),
+        ("Section 14(2)", [("14", "(2)")]),
+        ("under s. 5 or s.48F(2)(b)", [("5", None), ("48f", "(2)(b)")]),
+        ("Articles 27 and 28", [("27", None), ("28", None)]),
+        ("Article 18 or 20 of the Family Code", [("18", None), ("20", None)]),
+        ("Rule \u200e1.3.1(1)(b)(ii)", [("1.3.1", "(1)(b)(ii)")]),
+        ("section 48K(1), (3) and (4) applies", [("48k", "(1)"), ("48k", "(3)"), ("48k", "(4)")]),
+        ("article 12, paragraph 2, of the Code", [("12", "(2)")]),
+        ("Housing Act, s 24", [("24", None)]),
+        # French
+        ("article L. 1221-1 du Code du travail", [("l1221-1", None)]),
+        ("l'article R. * 3231-1", [("r3231-1", None)]),
+        ("L. 1221-1", [("l1221-1", None)]),
+        ("art. 1382 C. civ.", [("1382", None)]),
+        ("l'article 492/1, § 1er, alinéa 3, 3°, peut", [("492/1", "(1)(3)(3)")]),
+        ("articles 1er et 2", [("1", None), ("2", None)]),
+        ("l'article premier", [("1", None)]),
+        (
+            "articles 312, § 2, 325/3, §§ 4 et 5, ou 330, §§ 3 et 4",
+            [("312", "(2)"), ("325/3", "(4)"), ("330", "(3)")],
+        ),
+        (
+            "articles 203, 203bis, 336 ou 353-14 du présent Code",
+            [("203", None), ("203bis", None), ("336", None), ("353-14", None)],
+        ),
+        # German
+        ("§ 823 BGB", [("823", None)]),
+        ("§ 823 Abs. 1 Satz 2 BGB", [("823", "(1)(2)")]),
+        ("Art. 3 Abs. 1 GG", [("3", "(1)")]),
+        # Chinese
+        ("第一百二十条", [("120", None)]),
+        ("民法典第12条", [("12", None)]),
+        ("刑法第十七条之一第二款", [("17-1", "(2)")]),
+        ("本法第三条第一款第（二）项", [("3", "(1)(2)")]),
+        ("本法第八十四条，第八十五条第二款", [("84", None), ("85", "(2)")]),
+        ("商标法第十条第一款、第二款、第十一条", [("10", "(1)"), ("11", None)]),
+        # Vietnamese
+        ("Điều 12 khoản 2 Bộ luật Dân sự", [("12", "(2)")]),
+        ("điểm a khoản 1 Điều 5 của Luật này", [("5", "(1)(a)")]),
+    ],
+)
+def test_forms(text: str, cited: list[tuple[str, str | None]]) -> None:
+    assert [(c.number, c.paragraph) for c in find_citations(text)] == cited
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("Rules 6.2.7 to 6.2.10", "6.2.7", "6.2.10"),
+        ("articles R. 6332-22-3 à R. 6332-22-5", "r6332-22-3", "r6332-22-5"),
+        ("§§ 812 bis 822 BGB", "812", "822"),
+        ("本规定第一条至第三条", "1", "3"),
+        ("Điều 5 đến 9", "5", "9"),
+    ],
+)
+def test_ranges(text: str, first: str, last: str) -> None:
+    (citation,) = find_citations(text)
+    assert (citation.number, citation.through) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I worked 12 hours",
+        "12 Housing Code",
+        "my flat, 3 rooms, 2015",
+        "the tenant's 5 keys",
+        "J'ai travaillé 12 heures",
+        "à la section 2 du chapitre 3",
+        "une sous-section 4",
+        "§ 1er. Le juge",
+        "the Markets Regulations 2015",
+        "subsection (2) and sub-paragraph (3)",
+        "Part 9 and Chapter 4",
+        "只有一条机动车道",
+        "<L 2014-05-12/02>",
+        "clause 5",
+        "S. 24 der Broschüre",
+    ],
+)
+def test_what_cites_nothing(text: str) -> None:
+    assert find_citations(text) == []
+
+
+def test_in_a_french_text_section_and_paragraph_signs_cite_nothing() -> None:
+    text = "Section 5. Voir § 2 et l'article 3."
+    assert [c.number for c in find_citations(text, "fr-BE")] == ["3"]
+    assert [c.number for c in find_citations(text, "en")] == ["5", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("article 10 or 30 days later", ["10"]),
+        ("articles 5 et 6 mois", ["5"]),
+        ("visée à l'article 393;\n9. le consentement", ["393"]),
+        ("under Article 12.\n(3) A partner", ["12"]),
+        ("articles L. 1152-2,\nL. 1153-2 et L. 1153-3", ["l1152-2", "l1153-2", "l1153-3"]),
+    ],
+)
+def test_an_enumeration_ends_where_something_else_is_counted(text: str, numbers: list[str]) -> None:
+    found = find_citations(text)
+    assert [c.number for c in found] == numbers
+    assert [c.paragraph for c in found] == [None] * len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "hint"),
+    [
+        ("article 12", "none", None),
+        ("section 12 applies to tenants", "none", None),
+        ("section 5 of the Act", "none", None),
+        ("section 5 of this Act", "own", None),
+        ("article 203 du présent Code", "own", None),
+        ("本法第三条", "own", None),
+        ("Điều 5 Luật này", "own", None),
+        ("section 20 of that Act", "same", None),
+        ("article 4 du même Code", "same", None),
+        ("同法第三条", "same", None),
+        ("what does article 12 of the Housing Code say", "named", "Housing Code"),
+        ("art 12 housing code", "named", "housing code"),
+        ("article 12 of Chapter 2 of the Housing Code", "named", "Housing Code"),
+        ("article L. 1221-1 du Code du travail", "named", "Code du travail"),
+        ("article 584 du Code judiciaire, le juge", "named", "Code judiciaire"),
+        ("articles 1025 et suivants du Code judiciaire", "named", "Code judiciaire"),
+        ("articles 3 et 4 de la loi du 28 mai 2002", "named", "loi du 28 mai 2002"),
+        ("§ 823 BGB", "named", "BGB"),
+        ("section 258 of FSMR", "named", "FSMR"),
+        ("COBS Rule 15.9.1", "named", "COBS"),
+        ("Vienna Convention, art. 31", "named", "Vienna Convention"),
+        ("《中华人民共和国刑法》第十七条", "named", "中华人民共和国刑法"),
+        ("民法典第12条", "named", "民法典"),
+        ("in section 5 of my contract, may I", "named", "my contract"),
+        ("article 5 de mon bail", "named", "mon bail"),
+        ("my lease, section 5, says", "named", "lease"),
+        ("租赁合同第五条", "named", "租赁合同"),
+    ],
+)
+def test_how_the_law_is_named(text: str, reference: str, hint: str | None) -> None:
+    citation = find_citations(text)[-1]
+    assert (citation.reference, citation.law_hint) == (reference, hint)
+
+
+def test_spans_point_into_the_text_and_a_group_spans_its_enumeration() -> None:
+    text = "See articles 27, 28(2) and 30 to 32 of the Housing Code."
+    found = find_citations(text)
+    assert [text[c.start : c.end] for c in found] == ["articles 27", "28(2)", "30 to 32"]
+    assert {text[slice(*c.group)] for c in found} == {"articles 27, 28(2) and 30 to 32"}
+
+
+PIECES = [
+    *(
+        "article ",
+        "art. ",
+        "§ ",
+        "§§ ",
+        "s. ",
+        "Rule ",
+        "Điều ",
+        "第",
+        "条",
+        "款",
+        "一百",
+        "12",
+        "5",
+    ),
+    *(
+        "L. 1221-1",
+        "(2)",
+        " and ",
+        ", ",
+        " to ",
+        " of the ",
+        "Housing Code",
+        "du présent Code",
+        "\n",
+    ),
+    *(
+        "《",
+        "》",
+        "民法典",
+        "alinéa 3",
+        "Abs. 1",
+        "khoản 2 ",
+        "my contract",
+        " days",
+        "\u200e",
+        "bis",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_found_citations_lie_in_order_and_apart(text: str) -> None:
+    found = find_citations(text)
+    for citation in found:
+        assert text[citation.start : citation.end] == citation.text
+        assert citation.group[0] <= citation.start < citation.end <= citation.group[1]
+    for one, other in pairwise(found):
+        assert one.end <= other.start
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [*PIECES, "article 1 ", "§ 1 ", "第一条", "s. 1 (a)", "of Part 1 ", "art. 1 of the ", "1-"],
+)
+def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
+    text = "article 1 " + (piece * 10_000)[:10_000]
+    start = time.perf_counter()
+    find_citations(text)
+    assert time.perf_counter() - start < 2

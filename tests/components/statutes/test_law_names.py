@@ -1,0 +1,99 @@
+"""Laws by their names in running text."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.statutes.law_names import LawNames
+
+HOUSING = "Housing Code of Aldermere (invented)"
+PROCEDURE = "Code of Procedure of Aldermere (invented)"
+LAWS = [
+    HOUSING,
+    PROCEDURE,
+    "Code civil",
+    "Code du travail",
+    "Bürgerliches Gesetzbuch",
+    "Personal Data Protection Act 2012 (Singapore)",
+    "General Data Protection Regulation (GDPR)",
+    "loi du 28 mai 2002 relative à l'euthanasie",
+    "Bộ luật Dân sự",
+    "中华人民共和国民法典",
+    "中华人民共和国立法法 [立法法(2015-03-15)]",
+    "中华人民共和国立法法 [立法法(2023-03-13)]",
+    "最高人民法院关于适用《中华人民共和国民法典》的解释（一）",
+]
+
+
+@pytest.fixture(scope="module")
+def names() -> LawNames:
+    return LawNames(LAWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "law"),
+    [
+        (" of the Housing Code say", HOUSING),
+        (" HOUSING CODE", HOUSING),
+        (", Housing Code of Aldermere", HOUSING),
+        (" of the Code of Procedure", PROCEDURE),
+        (" du Code du travail", "Code du travail"),
+        (" C. trav.", "Code du travail"),
+        (" C. civ.", "Code civil"),
+        (" des Bürgerlichen Gesetzbuchs", "Bürgerliches Gesetzbuch"),
+        (" BGB", "Bürgerliches Gesetzbuch"),
+        (" of the PDPA", "Personal Data Protection Act 2012 (Singapore)"),
+        (" of the Personal Data Protection Act", "Personal Data Protection Act 2012 (Singapore)"),
+        (" GDPR", "General Data Protection Regulation (GDPR)"),
+        (" de la loi du 28 mai 2002, il", "loi du 28 mai 2002 relative à l'euthanasie"),
+        (" của Bộ luật Dân sự", "Bộ luật Dân sự"),
+        (" Bo luat Dan su", "Bộ luật Dân sự"),
+    ],
+)
+def test_a_name_after_a_citation(names: LawNames, text: str, law: str) -> None:
+    assert names.after(text, 0) == (law,)
+
+
+@pytest.mark.parametrize(
+    ("text", "laws"),
+    [
+        ("under the Housing Code, ", (HOUSING,)),
+        ("the Housing Code in ", (HOUSING,)),
+        ("根据民法典", ("中华人民共和国民法典",)),
+        ("《中华人民共和国民法典》", ("中华人民共和国民法典",)),
+        ("立法法", tuple(LAWS[10:12])),
+        ("《最高人民法院关于适用〈中华人民共和国民法典〉的解释（一）》", (LAWS[12],)),
+    ],
+)
+def test_a_name_before_a_citation(names: LawNames, text: str, laws: tuple[str, ...]) -> None:
+    assert names.before(text, len(text)) == laws
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " of the Code",
+        " of the Civil Housing",
+        " of the Housing Act",
+        " of the Code of Civil Procedure",
+        " du Code du travail maritime",
+        " of the Housing Code Regulations",
+        " pdpa",  # initials are capitals
+        " and it stands in the Housing Code",
+        ". Housing Code",
+        "",
+    ],
+)
+def test_no_law_of_the_corpus(names: LawNames, text: str) -> None:
+    assert names.after(text, 0) == ()
+
+
+def test_a_full_name_wins_over_another_law_s_short_one() -> None:
+    names = LawNames(["Housing Code of Aldermere", "Housing Code"])
+    assert names.after(" Housing Code", 0) == ("Housing Code",)
+    assert names.after(" Housing Code of Aldermere", 0) == ("Housing Code of Aldermere",)
+
+
+def test_laws_named_anywhere(names: LawNames) -> None:
+    text = "Does the Work Code or the Housing Code rule, or 民法典?"
+    assert names.anywhere(text) == {HOUSING, "中华人民共和国民法典"}
