@@ -1,0 +1,307 @@
+"""The bi-encoder: questions and articles as unit vectors in one space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from components.models.artifacts import PartWriter, write_model_folder
+from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from components.models.digest import manifest_digest, model_digest
+from components.models.encoding import EncodingReport, TextEncoder, encode
+from components.models.errors import ModelError
+from components.models.head import HierarchicalArticleHead
+from components.models.locate import find_model
+from components.models.manifest import (
+    HEAD_PART,
+    MANIFEST_FILE,
+    PASSAGE_PART,
+    QUERY_PART,
+    Manifest,
+    read_manifest,
+)
+from components.models.tower import Tower, check_finite, open_towers
+from components.statutes.article import TextRule
+
+Progress = Callable[[int], None]
+
+# Up to here plain attention is faster on a CPU than the fused kernel.
+_SHORT_PASSAGE = 256
+
+
+class BiEncoder(nn.Module):
+    """Encodes questions with one tower, articles with another or the same; similarity is cosine.
+
+    An article longer than one passage is cut into passages where there is a hierarchical head, and
+    cut off at the model's own limit where there is none; what is cut off is reported. Encoding is
+    safe in several threads at once, as long as nobody trains the model meanwhile.
+
+    Example:
+        ```python
+        model = BiEncoder.load("sentence-transformers/all-MiniLM-L6-v2")
+        articles = model.encode_articles(["A landlord must keep the dwelling in good repair."])
+        question = model.encode_queries(["Who has to fix a broken boiler?"])
+        cosine = question @ articles.T  # [1, 1]
+        ```
+
+    Args:
+        query: Tower of the questions.
+        passage: Tower of the articles; None where `query` serves for both (siamese).
+        head: Joins the passages of an article.
+        prompts: What is written before a text, `{"query": ..., "passage": ...}`; by default the
+            base model's own.
+        text_rule: What of an article is meant to be encoded; kept in the manifest.
+        dtype: Number format of encoding; weights, head and similarities are always float32.
+        name: Name or path, for messages.
+
+    Raises:
+        ModelError: The parts do not fit together.
+    """
+
+    def __init__(
+        self,
+        query: Tower,
+        passage: Tower | None = None,
+        head: HierarchicalArticleHead | None = None,
+        *,
+        prompts: Mapping[str, str] | None = None,
+        text_rule: TextRule = "headings_text",
+        dtype: DtypeName = "auto",
+        name: str = "",
+    ) -> None:
+        super().__init__()
+        self.query = query
+        self.passage = passage if passage is not None else query
+        self.head = head
+        if self.passage.dim != query.dim:
+            raise ModelError(
+                f"the query tower gives {query.dim} dimensions and the passage tower "
+                f"{self.passage.dim}. Towers of one model must agree."
+            )
+        if head is not None and head.dim != query.dim:
+            raise ModelError(
+                f"the head takes {head.dim} dimensions and the towers give {query.dim}."
+            )
+        if head is not None and head.passage_tokens > self.passage.max_tokens:
+            raise ModelError(
+                f"head.passage_tokens is {head.passage_tokens}; the passage tower reads at most "
+                f"{self.passage.max_tokens} tokens."
+            )
+        self.prompts = dict(prompts) if prompts is not None else _own_prompts(query, self.passage)
+        for tower in (query, self.passage):
+            # Under the names that sentence-transformers asks for, so that a saved tower agrees.
+            tower.encoder.prompts |= {
+                "query": self.prompts["query"],
+                "document": self.prompts["passage"],
+            }
+        self.text_rule: TextRule = text_rule
+        self.dtype: DtypeName = dtype
+        self.name = name
+        self._digest: str | None = None
+
+    @property
+    def siamese(self) -> bool:
+        """Whether both sides share their weights."""
+        return self.passage is self.query
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        return self.query.dim
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return self.query.device
+
+    @property
+    def passage_tokens(self) -> int:
+        """Longest passage of an article in tokens, special tokens and prompt included."""
+        return self.passage.max_tokens if self.head is None else self.head.passage_tokens
+
+    @property
+    def digest(self) -> str:
+        """sha256 over the weights' and configurations' files: the same on every machine and path.
+
+        It names the files that the model was loaded from; training does not change it.
+
+        Raises:
+            ModelError: The model was put together in memory and never loaded from files.
+        """
+        if self._digest is None:
+            raise ModelError("a model has a digest once it is saved and loaded. Save it first.")
+        return self._digest
+
+    @property
+    def query_encoder(self) -> TextEncoder:
+        """How questions are encoded; trainers tokenise and embed with it."""
+        return TextEncoder(self.query, self.query.max_tokens, self.prompts["query"])
+
+    @property
+    def article_encoder(self) -> TextEncoder:
+        """How articles are encoded; trainers tokenise and embed with it."""
+        return TextEncoder(self.passage, self.passage_tokens, self.prompts["passage"], self.head)
+
+    def encode_queries(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
+        """Vectors of questions.
+
+        Args:
+            texts: `n` questions.
+            progress: Called with the number of texts done since the last call.
+
+        Returns:
+            float32 `[n, dim]` on the CPU, of unit length.
+        """
+        return self._encode(self.query_encoder, texts, progress)[0]
+
+    def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
+        """Vectors of articles, or of headings and titles.
+
+        Args:
+            texts: `n` texts, headings included where `text_rule` says so.
+            progress: Called with the number of texts done since the last call.
+
+        Returns:
+            float32 `[n, dim]` on the CPU, of unit length.
+        """
+        return self.encode_articles_report(texts, progress=progress)[0]
+
+    def encode_articles_report(
+        self, texts: Sequence[str], *, progress: Progress | None = None
+    ) -> tuple[Tensor, EncodingReport]:
+        """As `encode_articles`, and how much of the texts was cut off."""
+        return self._encode(self.article_encoder, texts, progress)
+
+    def _encode(
+        self, encoder: TextEncoder, texts: Sequence[str], progress: Progress | None
+    ) -> tuple[Tensor, EncodingReport]:
+        dtype = resolve_dtype(self.dtype, self.device)
+        vectors, report = encode(encoder, texts, dtype=dtype, progress=progress)
+        return vectors.cpu(), report
+
+    @classmethod
+    def load(
+        cls,
+        name_or_path: str | Path,
+        *,
+        device: str | None = None,
+        dtype: DtypeName = "auto",
+    ) -> BiEncoder:
+        """Open a Lexarbor model folder, or any sentence-transformers or Hugging Face text encoder.
+
+        Args:
+            name_or_path: Folder, or name on the Hugging Face Hub.
+            device: "cpu", "cuda", ...; by default the best there is.
+            dtype: "auto" encodes in bfloat16 where that is fast, else in float32.
+
+        Raises:
+            ModelError: There is no such model within reach, or it is broken, or it could only be
+                opened by running code that came with it.
+        """
+        target = resolve_device(device)
+        resolve_dtype(dtype, torch.device("cpu"))  # a wrong name is said before minutes of loading
+        folder = find_model(name_or_path)
+        if (folder / MANIFEST_FILE).exists():
+            model = cls._from_model_folder(folder, read_manifest(folder))
+        elif (folder / QUERY_PART).is_dir():
+            raise ModelError(
+                f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
+                "whole. Copy it again, or train the model again."
+            )
+        else:
+            query, passage = open_towers(folder)
+            model = cls(query, passage)
+            model._digest = model_digest(folder)
+        model.name = str(name_or_path)
+        model.dtype = dtype
+        model.eval()
+        model.to(target)
+        if target.type == "cpu":
+            for tower in {model.query, model.passage}:
+                if min(model.passage_tokens, tower.max_tokens) <= _SHORT_PASSAGE:
+                    tower.attend_in_short_passages()
+        return model
+
+    @classmethod
+    def _from_model_folder(cls, folder: Path, manifest: Manifest) -> BiEncoder:
+        if "biencoder" not in manifest.kind or not manifest.towers:
+            raise ModelError(
+                f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give a folder "
+                "that holds one."
+            )
+        query, _ = open_towers(folder / manifest.towers["query"])
+        passage = None
+        if manifest.towers["passage"] != manifest.towers["query"]:
+            passage, _ = open_towers(folder / manifest.towers["passage"])
+        head = None
+        if HEAD_PART in manifest.parts:
+            head = HierarchicalArticleHead.load(folder / HEAD_PART)
+            check_finite(head)
+        model = cls(
+            query, passage, head, prompts=manifest.prompts or None, text_rule=manifest.text_rule
+        )
+        if model.dim != manifest.dim:
+            raise ModelError(
+                f"{folder / MANIFEST_FILE}: field 'dim' is {manifest.dim}, and the towers give "
+                f"{model.dim}. Copy the model folder again."
+            )
+        model._digest = manifest_digest(manifest)
+        return model
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        base_model: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        data: Mapping[str, str] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        kept: Mapping[str, Path] | None = None,
+    ) -> Manifest:
+        """Write a complete model folder.
+
+        Args:
+            folder: Where to; absent or empty.
+            base_model: What training began with; by default `name`.
+            config: The resolved training configuration.
+            data: Digests of what it was trained on.
+            metrics: Measured at the end.
+            kept: Folders of parts to take over untouched, by hard links: `{"ranker": path}`, or
+                `{"biencoder/query": path}` of a tower that was not trained.
+
+        Returns:
+            The manifest as written.
+
+        Raises:
+            ModelError: `folder` exists and is not empty.
+        """
+        parts: dict[str, PartWriter | Path] = {QUERY_PART: self.query.save}
+        if not self.siamese:
+            parts[PASSAGE_PART] = self.passage.save
+        if self.head is not None:
+            parts[HEAD_PART] = self.head.save
+        parts |= kept or {}
+        kind = ["biencoder", *(part for part in ("graph", "ranker") if part in parts)]
+        manifest = Manifest(
+            kind=tuple(kind),
+            base_model=self.name if base_model is None else base_model,
+            towers={"query": QUERY_PART, "passage": QUERY_PART if self.siamese else PASSAGE_PART},
+            dim=self.dim,
+            text_rule=self.text_rule,
+            prompts=self.prompts,
+            config=config or {},
+            data=data or {},
+            metrics=metrics or {},
+        )
+        return write_model_folder(Path(folder), manifest, parts)
+
+
+def _own_prompts(query: Tower, passage: Tower) -> dict[str, str]:
+    return {
+        "query": query.prompt("query"),
+        "passage": passage.prompt("document", "passage", "corpus"),
+    }

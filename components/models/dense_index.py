@@ -1,0 +1,182 @@
+"""Exact nearest neighbours by cosine, from one resident matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from components.models.certified_scan import CertifiedScan
+from components.models.devices import resolve_device
+from components.models.errors import VectorError
+from components.models.exact_scores import ranked, rescored, rounding_error
+
+Vectors = NDArray[np.float32] | Tensor
+Found = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+# Scores of one block of queries against all rows: 64 MiB of float32.
+_SCORES_A_BLOCK = 16 * 2**20
+# A vector this close to unit length is left as it is: float32 normalisation gives no better.
+_UNIT_TOLERANCE = 1e-5
+
+
+class DenseIndex:
+    """Exact top-k by cosine similarity, in one order that nothing but the vectors decides.
+
+    A product of matrices gives equal rows different last bits, depending on where they stand, how
+    many queries run together and on how many threads. So it only chooses candidates: every row
+    whose score could, within the product's error bound, be among the k best. Those are scored again
+    in float64, row by row in one fixed order of summation, rounded to float32 and ordered by score,
+    then by row. Identical vectors have identical scores, and a query's answer is the same alone and
+    in a batch.
+
+    On a GPU the product is a half-precision scan with a certificate (see `CertifiedScan`); where
+    there are several, each holds one shard of the rows.
+
+    Args:
+        matrix: `[n, dim]`; rows that are not of unit length are brought to it.
+        device: "cpu", "cuda", "cuda:1", ...; by default the best there is. "cuda" takes every GPU.
+
+    Raises:
+        VectorError: A row holds NaN or infinity, or has length zero, or there is no dimension.
+    """
+
+    def __init__(self, matrix: Vectors, device: str | None = None) -> None:
+        self._matrix = _unit_rows(_as_matrix(matrix, "matrix"), "row")
+        self._error = rounding_error(self.dim)
+        target = resolve_device(device)
+        self._shards: list[tuple[int, CertifiedScan]] = []
+        # Apple's MPS has no float64: there the CPU searches.
+        if target.type == "cuda":
+            devices = [target]
+            if target.index is None:
+                devices = [torch.device("cuda", i) for i in range(torch.cuda.device_count())]
+            self._shards = shards(self._matrix, devices)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self._matrix)
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector."""
+        return int(self._matrix.shape[1])
+
+    def search(
+        self, queries: Vectors, k: int, *, allowed: NDArray[np.bool_] | None = None
+    ) -> Found:
+        """The k rows nearest to each query.
+
+        Args:
+            queries: `[n_queries, dim]`; brought to unit length where they are not.
+            k: Rows wanted, at least 1.
+            allowed: bool `[n]`, the rows that may be found; by default all.
+
+        Returns:
+            Cosines float32 and rows int64, both `[n_queries, min(k, n allowed)]`, highest score
+            first and, where scores are equal, lowest row first.
+
+        Raises:
+            VectorError: A query holds NaN or infinity, or has length zero or another width.
+            ValueError: `k` is below 1, or `allowed` is no mask of the rows.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; ask for at least 1 row.")
+        if allowed is not None and (allowed.dtype != np.bool_ or allowed.shape != (len(self),)):
+            raise ValueError(
+                f"allowed is {allowed.dtype} {list(allowed.shape)}; it must be bool [{len(self)}]."
+            )
+        wanted = _as_matrix(queries, "queries")
+        if wanted.shape[1] != self.dim:
+            raise VectorError(
+                f"the queries have {wanted.shape[1]} dimensions and the index has {self.dim}. "
+                "Encode them with the model that made the index."
+            )
+        wanted = _unit_rows(wanted, "query")
+        k = min(k, len(self) if allowed is None else int(allowed.sum()))
+        if k == 0 or not len(wanted):
+            return np.empty((len(wanted), k), np.float32), np.empty((len(wanted), k), np.int64)
+        if self._shards:
+            return search_shards(self._shards, wanted, k, allowed)
+        return self._search_cpu(wanted, k, allowed)
+
+    def _search_cpu(
+        self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
+    ) -> Found:
+        scores = np.empty((len(queries), k), np.float32)
+        rows = np.empty((len(queries), k), np.int64)
+        block = max(1, _SCORES_A_BLOCK // len(self))
+        for start in range(0, len(queries), block):
+            part = queries[start : start + block]
+            products = part @ self._matrix.T if len(part) > 1 else (self._matrix @ part[0])[None]
+            if allowed is not None:
+                products[:, ~allowed] = -np.inf
+            for offset, product in enumerate(products):
+                kth = np.partition(product, len(product) - k)[len(product) - k]
+                candidates = np.flatnonzero(product >= kth - 2 * self._error)
+                exact = rescored(self._matrix, candidates, part[offset])
+                best = ranked(exact, candidates, k)
+                scores[start + offset] = exact[best]
+                rows[start + offset] = candidates[best]
+        return scores, rows
+
+
+def shards(
+    matrix: NDArray[np.float32], devices: list[torch.device]
+) -> list[tuple[int, CertifiedScan]]:
+    """One scan a device over consecutive rows of about equal number, with each one's first row."""
+    bounds = np.linspace(0, len(matrix), len(devices) + 1).astype(int)
+    return [
+        (int(start), CertifiedScan(matrix[start:stop], device))
+        for start, stop, device in zip(bounds[:-1], bounds[1:], devices, strict=True)
+        if stop > start
+    ]
+
+
+def search_shards(
+    shards: list[tuple[int, CertifiedScan]],
+    queries: NDArray[np.float32],
+    k: int,
+    allowed: NDArray[np.bool_] | None,
+) -> Found:
+    """The k best of all shards: each gives its own k best, exactly, and they are merged."""
+    parts = []
+    for first, scan in shards:
+        mask = None if allowed is None else allowed[first : first + len(scan)]
+        found, rows = scan.search(queries, k, mask)
+        parts.append((found, rows + first))
+    if len(parts) == 1:
+        return parts[0]
+    scores = np.concatenate([part[0] for part in parts], axis=1)
+    rows = np.concatenate([part[1] for part in parts], axis=1)
+    best = np.stack([ranked(s, r, k) for s, r in zip(scores, rows, strict=True)])
+    return np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)
+
+
+def _as_matrix(vectors: Vectors | ArrayLike, name: str) -> NDArray[np.float32]:
+    if isinstance(vectors, Tensor):
+        vectors = vectors.detach().to("cpu", torch.float32).numpy()
+    matrix = np.ascontiguousarray(vectors, dtype=np.float32)
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise VectorError(f"{name} is {list(matrix.shape)}; it must be [number, dimensions].")
+    return matrix
+
+
+def _unit_rows(matrix: NDArray[np.float32], what: str) -> NDArray[np.float32]:
+    """The rows at unit length; the same array where they are."""
+    squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float32)
+    # The squares of large finite numbers overflow: those rows are measured in float64.
+    lengths = np.sqrt(squares.astype(np.float64))
+    for row in np.flatnonzero(~np.isfinite(lengths) | (lengths < 1e-18)):
+        if not np.isfinite(matrix[row]).all():
+            raise VectorError(f"{what} {row} holds NaN or infinity. Encode it again.")
+        lengths[row] = np.linalg.norm(matrix[row].astype(np.float64))
+        if lengths[row] == 0:
+            raise VectorError(f"{what} {row} has length zero, so it has no direction.")
+    uneven = np.abs(lengths - 1) > _UNIT_TOLERANCE
+    if not uneven.any():
+        return matrix
+    unit = matrix.copy()
+    unit[uneven] = (matrix[uneven] / lengths[uneven, None]).astype(np.float32)
+    return unit

@@ -1,0 +1,85 @@
+"""Where a model runs and in which number format."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Literal
+
+import torch
+
+from components.models.errors import ModelError
+
+DtypeName = Literal["auto", "float32", "bfloat16"]
+DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
+
+# A matrix product of a small encoder's feed-forward size; below this gain the casts eat it up.
+_PROBE_SHAPE = (512, 384, 1536)
+_PROBE_ROUNDS = 8
+_WORTHWHILE_GAIN = 1.3
+
+
+def resolve_device(device: str | None) -> torch.device:
+    """The device to use: the one named, else CUDA, else Apple's MPS, else the CPU.
+
+    Raises:
+        ModelError: `device` is no device name, or this machine has no such device.
+    """
+    if device is None:
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+    except RuntimeError as error:
+        raise ModelError(
+            f"device {device!r} is not a device name. Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
+        ) from error
+    if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
+        raise ModelError(
+            f"device {device!r}: this machine shows {torch.cuda.device_count()} CUDA devices. "
+            "Use 'cpu', or leave the device out to take the best one there is."
+        )
+    if resolved.type == "mps" and not torch.backends.mps.is_available():
+        raise ModelError("device 'mps' is not on this machine. Use 'cpu', or leave the device out.")
+    return resolved
+
+
+def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
+    """The number format for encoding: "auto" is bfloat16 where it is fast, else float32.
+
+    Raises:
+        ModelError: `dtype` is none of "auto", "float32", "bfloat16".
+    """
+    if dtype not in DTYPE_NAMES:
+        raise ModelError(f"dtype {dtype!r} is not one of {', '.join(DTYPE_NAMES)}.")
+    if dtype == "auto":
+        return torch.bfloat16 if fast_bf16(device) else torch.float32
+    return torch.bfloat16 if dtype == "bfloat16" else torch.float32
+
+
+def fast_bf16(device: torch.device) -> bool:
+    """Whether bfloat16 matrix products are faster than float32 ones on `device`.
+
+    CUDA: where the card supports it. CPU: measured, once a process, because an instruction set
+    that is announced may still be emulated. Elsewhere: no.
+    """
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device.type == "cpu" and _cpu_bf16_gain() >= _WORTHWHILE_GAIN
+
+
+@functools.cache
+def _cpu_bf16_gain() -> float:
+    """How many times faster a bfloat16 product is, best round against best round."""
+    rows, inner, columns = _PROBE_SHAPE
+    seconds: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
+    for _ in range(_PROBE_ROUNDS):
+        # In turns, so that a busy moment of the machine does not fall on one of them alone.
+        for dtype, rounds in seconds.items():
+            left = torch.ones(rows, inner, dtype=dtype)
+            right = torch.ones(columns, inner, dtype=dtype)
+            start = time.perf_counter()
+            torch.nn.functional.linear(left, right)
+            rounds.append(time.perf_counter() - start)
+    return min(seconds[torch.float32]) / min(seconds[torch.bfloat16])

@@ -1,0 +1,184 @@
+"""The hierarchical article encoder's upper half (G-DSR, section 3.2): passages to one article."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from components.models.errors import ModelError
+
+Init = Literal["identity", "paper"]
+Pooling = Literal["mean", "max"]
+
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+
+
+class HierarchicalArticleHead(nn.Module):
+    """Passage vectors of an article to the article's vector.
+
+    h_i = p_i + e_i with position embeddings e, then `layers` Transformer layers over the real
+    passages only (a padding mask: an article does not depend on its batch-mates), then the mean or
+    maximum over them. Feed-forward width 4 x dim, GELU, dropout on the branches.
+
+    `init="paper"` is post-LN with random weights, as published. `init="identity"` is pre-LN without
+    a final LayerNorm, with the position embeddings and each branch's last projection at zero: at
+    step 0 it *is* the pooled passages, bit for bit, in training mode too, while every zero receives
+    a gradient at the first step.
+
+    Args:
+        dim: Width of passage and article vectors.
+        heads: Attention heads; must divide `dim`.
+        passage_tokens: Longest passage in tokens, special tokens included.
+        max_passages: Passages an article may have; what lies beyond is cut off and reported.
+        layers: Transformer layers.
+        dropout: Probability, on attention weights and branches.
+        pooling: How passages become one article.
+        init: How a fresh head starts.
+
+    Raises:
+        ModelError: A value is out of its range.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        passage_tokens: int = 128,
+        max_passages: int = 8,
+        layers: int = 2,
+        dropout: float = 0.1,
+        pooling: Pooling = "mean",
+        init: Init = "identity",
+    ) -> None:
+        super().__init__()
+        _check(dim, heads, passage_tokens, max_passages, layers, dropout, pooling, init)
+        self.dim = dim
+        self.heads = heads
+        self.passage_tokens = passage_tokens
+        self.max_passages = max_passages
+        self.dropout = dropout
+        self.pooling = pooling
+        self.init = init
+        self.positions = nn.Embedding(max_passages, dim)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                dim,
+                heads,
+                dim_feedforward=4 * dim,
+                dropout=dropout,
+                activation="gelu",
+                batch_first=True,
+                norm_first=init == "identity",
+            )
+            for _ in range(layers)
+        )
+        nn.init.normal_(self.positions.weight, std=0.02)
+        if init == "identity":
+            self._start_as_identity()
+
+    def _start_as_identity(self) -> None:
+        nn.init.zeros_(self.positions.weight)
+        for layer in self.layers:
+            assert isinstance(layer, nn.TransformerEncoderLayer)
+            for projection in (layer.self_attn.out_proj, layer.linear2):
+                nn.init.zeros_(projection.weight)
+                nn.init.zeros_(projection.bias)
+
+    def forward(self, passages: Tensor, mask: Tensor) -> Tensor:
+        """Vectors of articles.
+
+        Always float32, autocast or not: the head is a thousandth of the work, and an identity has
+        to stay one.
+
+        Args:
+            passages: `[n_articles, n_passages, dim]`; what stands in padding places is ignored.
+            mask: bool `[n_articles, n_passages]`, True where a passage is real; at least one a row.
+
+        Returns:
+            float32 `[n_articles, dim]`.
+        """
+        real = mask.unsqueeze(-1)
+        with torch.autocast(passages.device.type, enabled=False):
+            # Zeros, not whatever padding holds: 0 * NaN would leak out of attention and mean.
+            states = passages.float().masked_fill(~real, 0.0)
+            states = states + self.positions.weight[: states.shape[1]]
+            for layer in self.layers:
+                states = layer(states, src_key_padding_mask=~mask)
+            if self.pooling == "max":
+                return states.masked_fill(~real, float("-inf")).amax(dim=1)
+            return states.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arguments that make this head again (its weights apart)."""
+        return {
+            "dim": self.dim,
+            "heads": self.heads,
+            "passage_tokens": self.passage_tokens,
+            "max_passages": self.max_passages,
+            "layers": len(self.layers),
+            "dropout": self.dropout,
+            "pooling": self.pooling,
+            "init": self.init,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
+        folder.mkdir(parents=True, exist_ok=True)
+        config = json.dumps(self.to_dict(), indent=2, sort_keys=True)
+        (folder / CONFIG_FILE).write_text(config + "\n", encoding="utf-8")
+        weights = {name: tensor.detach().cpu() for name, tensor in self.state_dict().items()}
+        save_file(weights, folder / WEIGHTS_FILE)
+
+    @classmethod
+    def load(cls, folder: Path) -> HierarchicalArticleHead:
+        """Read what `save` wrote, onto the CPU.
+
+        Raises:
+            ModelError: A file is missing or broken, or the weights do not fit the configuration.
+        """
+        try:
+            head = cls(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
+            head.load_state_dict(load_file(folder / WEIGHTS_FILE))
+        except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+            raise ModelError(
+                f"{folder}: the article head cannot be read ({error}). Copy the model folder again."
+            ) from error
+        return head
+
+
+def _check(
+    dim: int,
+    heads: int,
+    passage_tokens: int,
+    max_passages: int,
+    layers: int,
+    dropout: float,
+    pooling: str,
+    init: str,
+) -> None:
+    at_least_one = {
+        "dim": dim,
+        "heads": heads,
+        "passage_tokens": passage_tokens,
+        "max_passages": max_passages,
+        "layers": layers,
+    }
+    for name, value in at_least_one.items():
+        if value < 1:
+            raise ModelError(f"head.{name} is {value}; it must be at least 1.")
+    if dim % heads:
+        raise ModelError(f"head.heads is {heads}; it must divide the width {dim}.")
+    if not 0 <= dropout < 1:
+        raise ModelError(f"head.dropout is {dropout}; it must lie in [0, 1).")
+    if pooling not in ("mean", "max"):
+        raise ModelError(f"head.pooling is {pooling!r}; it must be 'mean' or 'max'.")
+    if init not in ("identity", "paper"):
+        raise ModelError(f"head.init is {init!r}; it must be 'identity' or 'paper'.")

@@ -1,0 +1,39 @@
+"""One instance of a model for everybody in the process who asks for the same one."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from pathlib import Path
+
+from components.models.biencoder import BiEncoder
+from components.models.devices import DtypeName, resolve_device
+from components.models.digest import model_digest
+from components.models.locate import find_model
+
+_models: weakref.WeakValueDictionary[tuple[Path, str, str, str], BiEncoder] = (
+    weakref.WeakValueDictionary()
+)
+_lock = threading.Lock()
+
+
+def shared_model(
+    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
+) -> BiEncoder:
+    """The model, loaded unless somebody holds it with the same path, digest, dtype and device.
+
+    A folder whose files changed is another model. Safe to call from several threads: one loads, the
+    others wait for it. The model is let go with its last holder.
+
+    Raises:
+        ModelError: As `BiEncoder.load`.
+    """
+    with _lock:
+        folder = find_model(name_or_path).resolve()
+        key = (folder, model_digest(folder), dtype, str(resolve_device(device)))
+        model = _models.get(key)
+        if model is None:
+            model = BiEncoder.load(folder, device=device, dtype=dtype)
+            model.name = str(name_or_path)
+            _models[key] = model
+        return model

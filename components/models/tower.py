@@ -1,0 +1,212 @@
+"""One side of a bi-encoder: a plain sentence-transformers folder, run on token ids."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import torch
+from safetensors import SafetensorError
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Router, Transformer
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.utils import logging as transformers_logging
+
+from components.models.errors import ModelError
+from components.models.tokenizing import PassageTokenizer
+
+# For a model that states no limit (relative positions, no tokenizer limit).
+_DEFAULT_TOKENS = 512
+_UNLIMITED = 1_000_000
+
+
+class Tower(nn.Module):
+    """A text encoder: token ids in, one vector a passage out.
+
+    Anyone can open a saved tower with `SentenceTransformer(folder)`, and its vectors are those of
+    `SentenceTransformer.encode`.
+
+    Args:
+        encoder: The model; its first module reads tokens, a later one pools.
+
+    Raises:
+        ModelError: The model is of a kind that does not read plain text as tokens, or holds weights
+            that are not finite.
+    """
+
+    def __init__(self, encoder: SentenceTransformer) -> None:
+        super().__init__()
+        reader = encoder[0]
+        if not isinstance(reader, Transformer) or reader.tokenizer is None:
+            raise ModelError(
+                f"its first module, {type(reader).__name__}, is no text Transformer. Choose a "
+                "model that is built on one."
+            )
+        if "text" not in reader.modality_config or "message" in reader.modality_config:
+            raise ModelError(
+                f"it reads {', '.join(map(str, reader.modality_config))}, not plain text. Choose a "
+                "text encoder."
+            )
+        self.encoder = encoder
+        self.tokenizer = PassageTokenizer(reader.tokenizer)
+        dim = encoder.get_embedding_dimension()
+        if dim is None:
+            raise ModelError("it does not say how wide its vectors are. Choose another model.")
+        self.dim = int(dim)
+        self.max_tokens = _token_limit(reader)
+        check_finite(self)
+
+    @property
+    def attention_heads(self) -> int:
+        """The base model's number of heads, brought down to one that divides `dim`."""
+        heads = getattr(self._transformer.config, "num_attention_heads", 1)
+        return math.gcd(self.dim, int(heads))
+
+    @property
+    def _transformer(self) -> PreTrainedModel:
+        return cast(PreTrainedModel, self.encoder.transformers_model)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def prompt(self, *names: str) -> str:
+        """The first of the model's own prompts of these names that says anything, else ""."""
+        return next((p for name in names if (p := self.encoder.prompts.get(name))), "")
+
+    def attend_in_short_passages(self) -> None:
+        """Use plain attention: on a CPU it beats the fused kernel twice up to some 256 tokens."""
+        self._transformer.set_attn_implementation("eager")
+
+    def forward(self, ids: Tensor, mask: Tensor | None, prompt_tokens: int = 0) -> Tensor:
+        """Vectors of passages, not brought to unit length unless the model itself does it.
+
+        Args:
+            ids: int64 `[n_passages, n_tokens]`, padded on the right.
+            mask: int64, same shape, 1 where a token is real; None where all are.
+            prompt_tokens: Leading tokens that pooling leaves out, in models that say so.
+
+        Returns:
+            float32 `[n_passages, dim]`.
+        """
+        features: dict[str, object] = {"input_ids": ids, "modality": "text"}
+        if mask is not None:
+            features["attention_mask"] = mask
+        if prompt_tokens:
+            features["prompt_length"] = prompt_tokens
+        vectors: Tensor = self.encoder(features)["sentence_embedding"]
+        return vectors[:, : self.dim].float()
+
+    def save(self, folder: Path) -> None:
+        """Write the tower as a sentence-transformers folder (safetensors and JSON)."""
+        self.encoder.save_pretrained(str(folder), create_model_card=False)
+
+
+def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
+    """Open a Hugging Face or sentence-transformers folder, onto the CPU, in float32, ready to encode.
+
+    A model that routes queries and documents to different modules becomes two towers.
+
+    Returns:
+        The query tower, and the passage tower or None where one serves for both.
+
+    Raises:
+        ModelError: The folder holds no model that can be opened without running foreign code.
+    """
+    _check_weight_files(folder)
+    try:
+        with _no_progress_bars():
+            encoder = SentenceTransformer(
+                str(folder),
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
+                # A checkpoint opens in its stored format; the masters of the weights are float32.
+                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+            )
+        if isinstance(encoder[0], Router):
+            return _route(encoder, "query"), _route(encoder, "document")
+        return Tower(encoder).eval(), None
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}") from error
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
+        raise ModelError(
+            f"{folder}: cannot be opened as a model: {str(error).strip() or type(error).__name__} "
+            "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
+        ) from error
+
+
+def check_finite(module: nn.Module) -> None:
+    """Refuse weights that are not numbers; safetensors loads them without a word.
+
+    Raises:
+        ModelError: Names the first tensor with a NaN or an infinity in it.
+    """
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise ModelError(
+                f"its weights {name!r} hold NaN or infinity. Use an earlier copy, or train again."
+            )
+
+
+def _route(encoder: SentenceTransformer, name: str) -> Tower:
+    modules = cast(nn.ModuleDict, encoder[0].sub_modules)
+    if name not in modules:
+        raise ModelError(f"it routes to {', '.join(modules)}, but has no route {name!r}.")
+    # A copy of what follows the router: two towers train apart.
+    rest = copy.deepcopy(list(encoder)[1:])
+    route = [*cast(nn.Sequential, modules[name]), *rest]
+    prompts = {key: prompt or "" for key, prompt in encoder.prompts.items()}
+    return Tower(SentenceTransformer(modules=route, prompts=prompts, device="cpu")).eval()
+
+
+def _token_limit(reader: Transformer) -> int:
+    limits = [reader.max_seq_length or _UNLIMITED]
+    for module in reader.model.modules():
+        positions = getattr(module, "position_embeddings", None)
+        if isinstance(positions, nn.Embedding):
+            # RoBERTa's positions start behind the padding's own.
+            offset = 0 if positions.padding_idx is None else positions.padding_idx + 1
+            limits.append(positions.num_embeddings - offset)
+    limit = int(min(limits))
+    return limit if limit < _UNLIMITED else _DEFAULT_TOKENS
+
+
+def _check_weight_files(folder: Path) -> None:
+    for pickled in folder.rglob("pytorch_model*.bin"):
+        if not any(pickled.parent.glob("*.safetensors")):
+            raise ModelError(
+                f"{pickled}: these weights are a pickle, which can run code when it is opened. "
+                "Give a copy of the model with model.safetensors."
+            )
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(
+            f"{folder}: holds no weights (model.safetensors). Give a complete Hugging Face, "
+            "sentence-transformers or Lexarbor model folder."
+        )
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,0 +1,147 @@
+"""Tiny random models with tokenizers trained on the spot: real classes, no download."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Transformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
+
+WORDS = (
+    "tenant landlord dwelling rent notice repair court worker employer wage contract seller buyer "
+    "goods parent child spouse maintenance appeal judge period days written must may shall not "
+    "within unless the of a to and or article paragraph query passage who pays"
+).split()
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Models this small only lose by a second thread, most of all on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def sentences(number: int, longest: int, seed: int = 0) -> list[str]:
+    """Distinct texts of 1 to `longest` words."""
+    chance = random.Random(seed)
+    made: dict[str, None] = {}
+    while len(made) < number:
+        made[" ".join(chance.choices(WORDS, k=chance.randint(1, longest)))] = None
+    return list(made)
+
+
+def wordpiece() -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special)
+    tokenizer.train_from_iterator(sentences(300, 20), trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    # As all-MiniLM-L6-v2 ships it: with cutting and padding to a fixed length switched on.
+    tokenizer.enable_truncation(16)
+    tokenizer.enable_padding(length=16)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=64,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain Hugging Face folder: 32 dimensions, 4 heads, 64 positions."""
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    tokenizer = wordpiece()
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+    )
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Byte-level BPE, positions behind the padding's, and a tokenizer that states no limit."""
+    folder = tmp_path_factory.mktemp("tiny") / "roberta"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator(sentences(300, 20), trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        cls_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
+    torch.manual_seed(1)
+    config = RobertaConfig(
+        vocab_size=len(wrapped),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=50,
+        pad_token_id=1,
+        initializer_range=0.3,
+    )
+    RobertaModel(config).save_pretrained(folder)
+    wrapped.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_prompted(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers folder with its own pooling, projection, limit and prompts."""
+    folder = tmp_path_factory.mktemp("tiny") / "prompted"
+    reader = Transformer(str(tiny_bert), max_seq_length=40)
+    torch.manual_seed(2)
+    modules = [reader, Pooling(32, "cls"), Dense(32, 24), Normalize()]
+    prompts = {"query": "query: ", "passage": "passage: "}
+    model = SentenceTransformer(modules=modules, prompts=prompts, device="cpu")
+    model.save_pretrained(str(folder), create_model_card=False)
+    return folder
+
+
+@pytest.fixture
+def law_texts() -> Callable[[int, int], list[str]]:
+    """`law_texts(number, longest)`: distinct texts of 1 to `longest` words."""
+    return sentences

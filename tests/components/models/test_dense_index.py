@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.models import certified_scan, dense_index
+from components.models.certified_scan import CertifiedScan
+from components.models.dense_index import DenseIndex, search_shards, shards
+from components.models.errors import VectorError
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
+    return (rows / lengths).astype(np.float32)
+
+
+def random_rows(number: int, dim: int, seed: int = 0) -> np.ndarray:
+    return unit(np.random.default_rng(seed).normal(size=(number, dim)))
+
+
+def brute_force(matrix, queries, k, allowed=None):
+    """Correctly rounded dot products, sorted by score and then by row, in plain Python."""
+    wanted = range(len(matrix)) if allowed is None else np.flatnonzero(allowed)
+    answers = []
+    for query in queries:
+        scores = {
+            row: np.float32(
+                math.fsum(float(x) * float(q) for x, q in zip(matrix[row], query, strict=True))
+            )
+            for row in map(int, wanted)
+        }
+        best = sorted(scores, key=lambda row: (-scores[row], row))[:k]
+        answers.append(([scores[row] for row in best], best))
+    return np.array([a[0] for a in answers], np.float32), np.array([a[1] for a in answers])
+
+
+def scan_search(matrix, queries, k, allowed=None):
+    """The accelerator's way, on the CPU: one shard, and three."""
+    whole = CertifiedScan(matrix, torch.device("cpu")).search(queries, k, allowed)
+    pieces = shards(matrix, [torch.device("cpu")] * 3)
+    k = min(k, len(matrix) if allowed is None else int(allowed.sum()))
+    merged = search_shards(pieces, queries, k, allowed)
+    assert np.array_equal(whole[0], merged[0])
+    assert np.array_equal(whole[1], merged[1])
+    return whole
+
+
+def index_search(matrix, queries, k, allowed=None):
+    return DenseIndex(matrix, "cpu").search(queries, k, allowed=allowed)
+
+
+WAYS = pytest.mark.parametrize("search", [index_search, scan_search])
+
+
+@WAYS
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    number=st.integers(1, 40),
+    dim=st.integers(1, 9),
+    k=st.integers(1, 45),
+    seed=st.integers(0, 10_000),
+)
+def test_the_answer_is_brute_force_s(search, data, number, dim, k, seed):
+    distinct = random_rows(number, dim, seed)
+    # Few distinct rows in many places: ties across every k.
+    places = data.draw(st.lists(st.integers(0, number - 1), min_size=1, max_size=60))
+    matrix = distinct[places]
+    allowed = None
+    if data.draw(st.booleans()):
+        chosen = data.draw(st.lists(st.booleans(), min_size=len(matrix), max_size=len(matrix)))
+        allowed = np.array(chosen)
+    queries = np.concatenate([random_rows(2, dim, seed + 1), matrix[:1]])
+    scores, rows = search(matrix, queries, k, allowed)
+    expected_scores, expected_rows = brute_force(matrix, queries, k, allowed)
+    assert rows.tolist() == expected_rows.tolist()
+    assert scores.tolist() == expected_scores.tolist()
+    assert (scores.dtype, rows.dtype) == (np.float32, np.int64)
+
+
+@WAYS
+@pytest.mark.parametrize("k", [1, 99, 100, 150, 250, 299, 300, 301, 1000])
+def test_200_identical_rows_across_the_boundary_come_in_the_order_of_rows(search, k):
+    generator = np.random.default_rng(5)
+    query = random_rows(1, 96, 1)
+    better = unit(query + 0.03 * generator.normal(size=(100, 96)))
+    twin = unit(query + 0.1 * generator.normal(size=(1, 96)))
+    worse = unit(query + 0.3 * generator.normal(size=(700, 96)))
+    matrix = np.concatenate([better, np.repeat(twin, 200, axis=0), worse])
+    order = generator.permutation(len(matrix))
+    matrix = matrix[order]
+    twins = np.flatnonzero((order >= 100) & (order < 300))
+    scores, rows = search(matrix, query, k)
+    _, expected = brute_force(matrix, query, k)
+    assert rows[0].tolist() == expected[0].tolist()
+    in_answer = [row for row in rows[0] if row in set(twins)]
+    assert in_answer == twins[: len(in_answer)].tolist()
+    assert len(set(scores[0][np.isin(rows[0], twins)])) <= 1
+
+
+@WAYS
+def test_alone_and_in_a_batch_the_answer_is_the_same(monkeypatch, search):
+    matrix = random_rows(3_000, 65)
+    queries = random_rows(33, 65, 1)
+    together = search(matrix, queries, 17)
+    monkeypatch.setattr(dense_index, "_SCORES_A_BLOCK", 5 * len(matrix))
+    monkeypatch.setattr(certified_scan, "_SCORES_A_BLOCK", 5 * len(matrix))
+    monkeypatch.setattr(certified_scan, "_GATHERED_A_BLOCK", 1_000)
+    in_blocks = search(matrix, queries, 17)
+    alone = [search(matrix, queries[i : i + 1], 17) for i in range(len(queries))]
+    for found in (in_blocks, tuple(np.concatenate(part) for part in zip(*alone, strict=True))):
+        assert np.array_equal(found[0], together[0])
+        assert np.array_equal(found[1], together[1])
+
+
+def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
+    """Scores closer than float16 sees: without the certificate the wrong rows would be found."""
+    generator = np.random.default_rng(0)
+    query = random_rows(1, 64, 1)
+    side = unit(generator.normal(size=(4_000, 64)))
+    matrix = unit(query + 1e-3 * side)
+    scan = CertifiedScan(matrix, torch.device("cpu"))
+    _, expected = brute_force(matrix, query, 10)
+    taken: list[int] = []
+    rescored = CertifiedScan._rescored
+
+    def watched(self, queries, candidates):
+        taken.append(candidates.shape[1])
+        return rescored(self, queries, candidates)
+
+    monkeypatch.setattr(CertifiedScan, "_rescored", watched)
+    assert scan.search(query, 10, None)[1].tolist() == expected.tolist()
+    assert taken[0] == 74
+    assert taken[-1] > 74
+
+
+def test_an_ordinary_query_is_certified_at_once(monkeypatch):
+    matrix = random_rows(4_000, 64)
+    calls: list[int] = []
+    rescored = CertifiedScan._rescored
+
+    def watched(self, queries, candidates):
+        calls.append(candidates.shape[1])
+        return rescored(self, queries, candidates)
+
+    monkeypatch.setattr(CertifiedScan, "_rescored", watched)
+    CertifiedScan(matrix, torch.device("cpu")).search(random_rows(8, 64, 1), 10, None)
+    assert calls == [74]
+
+
+def test_rows_and_queries_are_brought_to_unit_length():
+    matrix = random_rows(50, 16)
+    scaled = matrix * np.geomspace(1e-15, 1e15, 50, dtype=np.float32)[:, None]
+    query = random_rows(1, 16, 1)
+    scores, rows = DenseIndex(scaled, "cpu").search(query * 1e-25, 50)
+    expected_scores, expected_rows = brute_force(matrix, query, 50)
+    assert rows.tolist() == expected_rows.tolist()
+    assert np.abs(scores - expected_scores).max() < 1e-6
+    assert np.abs(scaled[0]).max() < 1e-14  # the caller's matrix is left as it was
+
+
+def test_a_tensor_serves_as_well():
+    matrix, query = torch.from_numpy(random_rows(20, 8)), torch.from_numpy(random_rows(1, 8, 1))
+    found = DenseIndex(matrix, "cpu").search(query, 3)
+    assert np.array_equal(found[1], brute_force(matrix.numpy(), query.numpy(), 3)[1])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda m: m.__setitem__((3, 2), np.nan), "row 3 holds NaN or infinity"),
+        (lambda m: m.__setitem__((3, 2), np.inf), "row 3 holds NaN or infinity"),
+        (lambda m: m.__setitem__(4, 0), "row 4 has length zero"),
+    ],
+)
+def test_a_row_that_is_no_direction_is_refused_by_number(spoil, message):
+    matrix = random_rows(10, 4)
+    spoil(matrix)
+    with pytest.raises(VectorError, match=message):
+        DenseIndex(matrix, "cpu")
+
+
+def test_an_overflowing_row_is_a_direction_all_the_same():
+    matrix = np.full((1, 4), 3e38, np.float32)
+    assert DenseIndex(matrix, "cpu").search(np.ones((1, 4), np.float32), 1)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (np.full((1, 4), np.nan, np.float32), "query 0 holds NaN"),
+        (np.zeros((2, 4), np.float32), "query 0 has length zero"),
+        (np.ones((1, 5), np.float32), "the queries have 5 dimensions and the index has 4"),
+        (np.ones(4, np.float32), r"queries is \[4\]; it must be \[number, dimensions\]"),
+    ],
+)
+def test_a_query_that_cannot_be_searched_is_refused(queries, message):
+    with pytest.raises(VectorError, match=message):
+        DenseIndex(random_rows(10, 4), "cpu").search(queries, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": 2, "allowed": np.ones(9, bool)}, r"allowed is bool \[9\]; it must be bool \[10\]"),
+        ({"k": 2, "allowed": np.ones(10, int)}, "it must be bool"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DenseIndex(random_rows(10, 4), "cpu").search(random_rows(1, 4), **arguments)
+
+
+def test_nothing_allowed_and_nothing_asked_find_nothing():
+    index = DenseIndex(random_rows(10, 4), "cpu")
+    assert index.search(random_rows(2, 4), 3, allowed=np.zeros(10, bool))[1].shape == (2, 0)
+    assert index.search(np.empty((0, 4), np.float32), 3)[1].shape == (0, 3)
+    assert DenseIndex(np.empty((0, 4), np.float32), "cpu").search(random_rows(1, 4), 3)[
+        1
+    ].shape == (1, 0)

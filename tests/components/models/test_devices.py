@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from components.models import devices
+from components.models.errors import ModelError
+
+
+def test_without_a_name_the_best_device_is_taken():
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert devices.resolve_device(None).type in (expected, "mps")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "tpu 1", ""])
+def test_a_device_that_is_not_there_is_refused_by_name(name):
+    with pytest.raises(ModelError, match=f"{name!r}"):
+        devices.resolve_device(name)
+
+
+def test_an_unknown_number_format_is_refused():
+    with pytest.raises(ModelError, match=r"'float16' is not one of auto, float32, bfloat16"):
+        devices.resolve_dtype("float16", torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(4.0, torch.bfloat16), (0.9, torch.float32)])
+def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
+    monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: gain)
+    assert devices.resolve_dtype("auto", torch.device("cpu")) == expected
+    assert devices.resolve_dtype("float32", torch.device("cpu")) == torch.float32
+    assert devices.resolve_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+def test_the_gain_is_measured_once():
+    assert devices._cpu_bf16_gain() == devices._cpu_bf16_gain() > 0
