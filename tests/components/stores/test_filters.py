@@ -1,6 +1,5 @@
 """SQL filters give what Haystack's in-memory matcher gives, on any documents and filters."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest

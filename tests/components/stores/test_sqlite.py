@@ -34,8 +34,11 @@ def test_vectors_are_in_the_order_of_the_law_and_fetch_gives_no_vectors(
     store: StatuteDocumentStore,
 ) -> None:
     store.write_documents(
-        [article("b", 1, embedding=[0.0, 2.0]), article("a", 0, embedding=[1.0, 0.5])]
-        + [article("text alone", 2)]
+        [
+            article("b", 1, embedding=[0.0, 2.0]),
+            article("a", 0, embedding=[1.0, 0.5]),
+            article("text alone", 2),
+        ]
     )
     keys, matrix = store.vectors()
     assert matrix.dtype == np.float32

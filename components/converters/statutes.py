@@ -1,0 +1,140 @@
+"""StatuteConverter: files of law into documents."""
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack.components.converters.utils import normalize_metadata
+from haystack.dataclasses import ByteStream
+
+from components.statutes.article import Article
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.problems import CorpusError, Problem
+
+logger = logging.getLogger(__name__)
+
+# Absent optional fields must not come back through the caller's meta as if the law had them.
+_OF_ARTICLE = {*Article.__slots__, "position"} - {"id", "text"}
+
+
+@component
+class StatuteConverter:
+    """Reads law in any of Lexarbor's formats as Haystack documents.
+
+    ```python
+    from components.converters.statutes import StatuteConverter
+
+    StatuteConverter().run(["aldermere"])["documents"]
+    ```
+
+    A source is a native file (JSON lines, plain or gzipped) or a folder that holds one, a folder
+    of BSARD or SoICT tables, "aldermere" (the demo law), or a ByteStream of the native format.
+    """
+
+    def __init__(self, skip_bad: bool = False) -> None:
+        """Keep the parameter.
+
+        Args:
+            skip_bad: leave out lines that cannot be read, each named in the log, in place of
+                refusing the file.
+        """
+        self.skip_bad = skip_bad
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(self, skip_bad=self.skip_bad)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteConverter":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self,
+        sources: list[str | Path | ByteStream],
+        meta: dict[str, Any] | list[dict[str, Any]] | None = None,
+    ) -> dict[str, list[Document]]:
+        """Read sources.
+
+        Args:
+            sources: what to read, in the order of the law.
+            meta: added to the documents of all sources, or one dictionary a source. A ByteStream's
+                own meta is added too.
+
+        Returns:
+            `documents`: one an article, whose id it has. `meta`: law, number, headings, position
+            (counted on over the sources), and language, valid_from, valid_to (ISO dates) and
+            source_url where the source has them.
+
+        Raises:
+            CorpusError: anything is wrong with a source, or two sources have an id in common;
+                names file, line, field and repair.
+            ValueError: `meta` holds a field of the articles themselves, or its length differs.
+        """
+        documents: dict[str, Document] = {}
+        for source, added in zip(sources, normalize_metadata(meta, len(sources)), strict=True):
+            name = _name(source)
+            if isinstance(source, ByteStream):
+                added = {**source.meta, **added}
+            taken = sorted(_OF_ARTICLE & added.keys())
+            if taken:
+                raise ValueError(
+                    f"StatuteConverter.meta for {name} holds {taken[0]!r}, which the articles say "
+                    "themselves. Give it another name."
+                )
+            corpus = StatuteCorpus.read(_opened(source, name), skip_bad=self.skip_bad)
+            for problem in corpus.problems:
+                logger.warning("{problem}", problem=str(problem))
+            repeated = next((each.id for each in corpus if each.id in documents), None)
+            if repeated is not None:
+                message = f"{repeated!r} is already the id of an article of an earlier source"
+                raise CorpusError(
+                    [Problem(name, None, "id", message, "Give each source once, and its own ids.")]
+                )
+            for article in corpus:
+                documents[article.id] = as_document(article, len(documents), added)
+        return {"documents": list(documents.values())}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self,
+        sources: list[str | Path | ByteStream],
+        meta: dict[str, Any] | list[dict[str, Any]] | None = None,
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, sources, meta)
+
+
+def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
+    """An article as a Haystack document.
+
+    Args:
+        article: the article.
+        position: its place in the order of the corpus, from 0.
+        meta: further metadata.
+    """
+    fields = article.to_json()
+    return Document(
+        id=fields.pop("id"),
+        content=fields.pop("text"),
+        meta={**(meta or {}), **fields, "position": position},
+    )
+
+
+def _name(source: str | Path | ByteStream) -> str:
+    if not isinstance(source, ByteStream):
+        return str(source)
+    named = source.meta.get("file_path") or source.meta.get("file_name")
+    return str(named or "<ByteStream>")
+
+
+def _opened(source: str | Path | ByteStream, name: str) -> Any:
+    if not isinstance(source, ByteStream):
+        return source
+    file = io.BytesIO(source.data)
+    # Messages name an open file by its own name.
+    file.name = name
+    return file

@@ -1,0 +1,136 @@
+"""StatuteDocumentEmbedder: articles with their vectors."""
+
+import asyncio
+from dataclasses import asdict, replace
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.utils import ComponentDevice
+from tqdm import tqdm
+
+from components.embedders.loading import load_encoder
+from components.models.biencoder import BiEncoder
+from components.models.devices import DtypeName
+from components.statutes.article import indexed_text
+
+
+@component
+class StatuteDocumentEmbedder:
+    """Embeds articles with the passage tower of a bi-encoder and its head for long articles.
+
+    ```python
+    from haystack import Document
+
+    from components.embedders.document import StatuteDocumentEmbedder
+
+    embedder = StatuteDocumentEmbedder(model="sentence-transformers/all-MiniLM-L6-v2")
+    article = Document(id="12", content="The landlord shall ...", meta={"headings": ["Repairs"]})
+    embedder.run([article])["documents"][0].embedding
+    ```
+
+    What is encoded is the model's rule, for most the headings and then the text. The model is
+    loaded once for all components of the process that name it.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        device: ComponentDevice | None = None,
+        dtype: DtypeName = "auto",
+        progress_bar: bool = True,
+    ) -> None:
+        """Keep the parameters; nothing is loaded.
+
+        Args:
+            model: a model folder of Lexarbor's training, or any sentence-transformers or Hugging
+                Face name or path. None only serves as a place to fill in YAML.
+            device: where it runs; None takes the best there is when it is loaded.
+            dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+            progress_bar: whether to show on a terminal how many articles are done.
+        """
+        self.model = model
+        self.device = device
+        self.dtype = dtype
+        self.progress_bar = progress_bar
+        self._encoder: BiEncoder | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self,
+            model=self.model,
+            device=self.device,
+            dtype=self.dtype,
+            progress_bar=self.progress_bar,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteDocumentEmbedder":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the model, once.
+
+        Raises:
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        self._loaded()
+
+    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    def run(self, documents: list[Document]) -> dict[str, Any]:
+        """Embed articles.
+
+        Args:
+            documents: with content; `meta.headings` are the divisions above each.
+
+        Returns:
+            `documents`: new ones with `embedding`, `[dim]`, of unit length.
+            `meta`: how much was encoded and how much was cut off for being too long.
+
+        Raises:
+            TypeError: `documents` is no list of Documents.
+            ValueError: a document has no content; names it.
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        if not isinstance(documents, list) or not all(
+            isinstance(document, Document) for document in documents
+        ):
+            raise TypeError(
+                "StatuteDocumentEmbedder takes a list of Documents; "
+                "for a question use StatuteTextEmbedder."
+            )
+        encoder = self._loaded()
+        texts = [_text(document, encoder) for document in documents]
+        # None shows the bar on a terminal only.
+        hidden = None if self.progress_bar else True
+        with tqdm(total=len(texts), desc="Encoding", unit="article", disable=hidden) as bar:
+            vectors, report = encoder.encode_articles_report(texts, progress=bar.update)
+        return {
+            "documents": [
+                replace(document, embedding=vector)
+                for document, vector in zip(documents, vectors.tolist(), strict=True)
+            ],
+            "meta": asdict(report),
+        }
+
+    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, documents)
+
+    def _loaded(self) -> BiEncoder:
+        if self._encoder is None:
+            self._encoder = load_encoder(
+                "StatuteDocumentEmbedder", self.model, self.device, self.dtype
+            )
+        return self._encoder
+
+
+def _text(document: Document, encoder: BiEncoder) -> str:
+    if not document.content or document.content.isspace():
+        raise ValueError(
+            f"document '{document.id}' has no content, so there is nothing to embed. "
+            "Give it text or leave it out."
+        )
+    return indexed_text(document.meta.get("headings") or [], document.content, encoder.text_rule)

@@ -1,0 +1,91 @@
+"""StatuteTextEmbedder: a question's vector."""
+
+import asyncio
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.utils import ComponentDevice
+
+from components.embedders.loading import load_encoder
+from components.models.biencoder import BiEncoder
+from components.models.devices import DtypeName
+from components.statutes.question import clean_question
+
+
+@component
+class StatuteTextEmbedder:
+    """Embeds a question with the query tower of a bi-encoder.
+
+    ```python
+    from components.embedders.text import StatuteTextEmbedder
+
+    embedder = StatuteTextEmbedder(model="sentence-transformers/all-MiniLM-L6-v2")
+    embedder.run("May a fund manager delegate its duties?")["embedding"]
+    ```
+
+    The model is loaded once for all components of the process that name it.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        device: ComponentDevice | None = None,
+        dtype: DtypeName = "auto",
+    ) -> None:
+        """Keep the parameters; nothing is loaded.
+
+        Args:
+            model: a model folder of Lexarbor's training, or any sentence-transformers or Hugging
+                Face name or path. None only serves as a place to fill in YAML (`load_pipeline`
+                puts the store's model there).
+            device: where it runs; None takes the best there is when it is loaded.
+            dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+        """
+        self.model = model
+        self.device = device
+        self.dtype = dtype
+        self._encoder: BiEncoder | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(self, model=self.model, device=self.device, dtype=self.dtype)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteTextEmbedder":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the model, once.
+
+        Raises:
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        self._loaded()
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, list[float]]:
+        """Embed a question.
+
+        Args:
+            text: the question.
+
+        Returns:
+            `embedding`: `[dim]`, of unit length.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        question = clean_question(text)
+        return {"embedding": self._loaded().encode_queries([question])[0].tolist()}
+
+    @component.output_types(embedding=list[float])
+    async def run_async(self, text: str) -> dict[str, list[float]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, text)
+
+    def _loaded(self) -> BiEncoder:
+        if self._encoder is None:
+            self._encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
+        return self._encoder

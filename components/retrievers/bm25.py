@@ -1,0 +1,167 @@
+"""StatuteBM25Retriever: the articles that share words with the question."""
+
+import asyncio
+import math
+import sqlite3
+from typing import Any
+
+import numpy as np
+from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack.document_stores.types import DocumentStore
+from numpy.typing import NDArray
+
+from components.retrievers.lexical_index import LexicalIndex
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex, resident_index, search_resident
+from components.retrievers.snapshot import readable
+from components.retrievers.top_k import checked_top_k
+from components.statutes.lexical import ANALYSIS_VERSION
+from components.statutes.question import clean_question
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+
+logger = logging.getLogger(__name__)
+
+_BLOB = "bm25"
+_FORMAT = 1
+
+
+@component
+class StatuteBM25Retriever:
+    """Finds articles by their words (BM25), with each language's stems and stop words.
+
+    ```python
+    from components.retrievers.bm25 import StatuteBM25Retriever
+    from components.stores.sqlite import StatuteDocumentStore
+
+    retriever = StatuteBM25Retriever(StatuteDocumentStore("adgm.db"), top_k=5)
+    retriever.run("May a fund manager delegate its duties?")["documents"]
+    ```
+
+    The index is built once for a content of the store, kept in the store's own file, and shared
+    by every retriever of the process; it follows the store when its content changes. Other
+    Haystack stores work too; their index lives in memory only.
+    """
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        k1: float = 1.5,
+        b: float = 0.75,
+    ) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: where the articles stand.
+            top_k: how many to return at most.
+            filters: Haystack filters that hold unless `run` gives others.
+            k1: how soon repeats of a term stop counting; 0 or more.
+            b: how much a long article is marked down; from 0 to 1.
+
+        Raises:
+            ValueError: a number is out of its range.
+        """
+        if not 0 <= k1 < math.inf:
+            raise ValueError(f"StatuteBM25Retriever.k1 must be 0 or more, got {k1}.")
+        if not 0 <= b <= 1:
+            raise ValueError(f"StatuteBM25Retriever.b must be from 0 to 1, got {b}.")
+        self.document_store = document_store
+        self.top_k = checked_top_k("StatuteBM25Retriever", top_k, at_least=1)
+        self.filters = filters
+        self.k1 = k1
+        self.b = b
+        self._store: ReadableStore = readable(document_store)
+        self._resident: ResidentIndex[LexicalIndex] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self,
+            document_store=self.document_store,
+            top_k=self.top_k,
+            filters=self.filters,
+            k1=self.k1,
+            b=self.b,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteBM25Retriever":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the index, or build it if the store's content has changed.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        self._index().current(self._store)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Find the articles that share words with a question.
+
+        Args:
+            query: the question.
+            filters: Haystack filters in place of the component's.
+            top_k: how many to return at most, in place of the component's; 0 returns none.
+
+        Returns:
+            `documents`: by BM25 score, equal scores in the order of the law. Articles that share
+            no term with the question are not among them.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            FilterError: the filters are malformed.
+            StoreError: the store cannot be read.
+        """
+        question = clean_question(query)
+        k = self.top_k if top_k is None else top_k
+        k = checked_top_k("StatuteBM25Retriever", k, at_least=0)
+
+        def search(
+            index: LexicalIndex, allowed: NDArray[np.int64] | None
+        ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            return index.search(question, k, allowed)
+
+        wanted = self.filters if filters is None else filters
+        return {"documents": search_resident(self._store, self._index(), search, wanted)}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, query, filters, top_k)
+
+    def _index(self) -> ResidentIndex[LexicalIndex]:
+        if self._resident is None:
+            k1, b = self.k1, self.b
+            self._resident = resident_index(
+                self._store, ("bm25", k1, b), lambda store: _load_or_build(store, k1, b)
+            )
+        return self._resident
+
+
+def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:
+    if not isinstance(store, StatuteDocumentStore):
+        return LexicalIndex.build(store.texts(), k1=k1, b=b)
+    # Read before the texts: texts newer than the version in the name are only indexed once more.
+    version = f"{_FORMAT}/{ANALYSIS_VERSION}/{k1}/{b}/{store.content_version()}"
+    kept = store.load_blob(_BLOB)
+    if kept is not None and kept[0] == version:
+        try:
+            return LexicalIndex.from_bytes(kept[1])
+        except ValueError as error:
+            logger.warning("{store}: {error}. It is built again.", store=store.path, error=error)
+    index = LexicalIndex.build(store.texts(), k1=k1, b=b)
+    try:
+        store.save_blob(_BLOB, version, index.to_bytes())
+    except (StoreError, sqlite3.Error, OverflowError) as error:
+        # A file that may not be written, a full disk, or more than SQLite's gigabyte a value.
+        logger.warning("The BM25 index serves from memory only. {error}", error=error)
+    return index

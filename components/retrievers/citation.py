@@ -1,0 +1,151 @@
+"""CitationRetriever: the articles that the question itself names."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.document_stores.types import DocumentStore
+
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex, resident_index
+from components.retrievers.snapshot import readable
+from components.retrievers.top_k import checked_top_k
+from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
+from components.statutes.question import clean_question
+
+
+@component
+class CitationRetriever:
+    """Finds the articles that a question cites, such as "art. 12 Housing Code", by their number.
+
+    ```python
+    from components.retrievers.citation import CitationRetriever
+    from components.stores.sqlite import StatuteDocumentStore
+
+    retriever = CitationRetriever(StatuteDocumentStore("adgm.db"))
+    retriever.run("What does section 14(2) require?")["pinned"]
+    ```
+
+    No model runs. A citation that names one article without doubt gives a pinned document; one
+    that fits several (a number that stands in several laws, and no law named) gives a list.
+    """
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: where the articles stand.
+            top_k: how many to return at most, in each of the two lists.
+            filters: Haystack filters that hold unless `run` gives others.
+
+        Raises:
+            ValueError: `top_k` is less than 1.
+        """
+        self.document_store = document_store
+        self.top_k = checked_top_k("CitationRetriever", top_k, at_least=1)
+        self.filters = filters
+        self._store: ReadableStore = readable(document_store)
+        self._resident: ResidentIndex[CitationResolver] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self, document_store=self.document_store, top_k=self.top_k, filters=self.filters
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "CitationRetriever":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Read the laws' names and numbers, if the store's content has changed.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        self._resolver().current(self._store)
+
+    @component.output_types(pinned=list[Document], documents=list[Document])
+    def run(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Find the articles that a question cites.
+
+        Args:
+            query: the question.
+            filters: Haystack filters in place of the component's.
+            top_k: how many to return at most in each list, in place of the component's.
+
+        Returns:
+            `pinned`: articles named without doubt, in the order of their citations, score 1.
+            `documents`: articles that fit a citation in doubt, in the order of the citations,
+            then of the law; the score is 1 divided by how many fit.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            FilterError: the filters are malformed.
+            StoreError: the store cannot be read.
+        """
+        question = clean_question(query)
+        k = self.top_k if top_k is None else top_k
+        k = checked_top_k("CitationRetriever", k, at_least=0)
+        wanted = self.filters if filters is None else filters
+        _, resolver = self._resolver().current(self._store)
+        citations = resolver.resolve(question)
+        for _ in range(2):
+            keys = self._keys(citations, wanted)
+            pinned, listed = _divided(citations, keys)
+            found = [self._fetch(keys, scores, k) for scores in (pinned, listed)]
+            if [len(each) for each in found] == [min(k, len(pinned)), min(k, len(listed))]:
+                break  # else a law was published again just now, and its articles have new keys
+        return {"pinned": found[0], "documents": found[1]}
+
+    @component.output_types(pinned=list[Document], documents=list[Document])
+    async def run_async(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, query, filters, top_k)
+
+    def _keys(
+        self, citations: list[ResolvedCitation], filters: dict[str, Any] | None
+    ) -> dict[str, int]:
+        """The key of each cited article that is in the store and matches."""
+        ids = dict.fromkeys(id_ for citation in citations for id_ in citation.ids)
+        keys = {id_: key for id_ in ids for key in self._store.keys_of([id_])}
+        if not filters or not keys:
+            return keys
+        allowed = set(self._store.keys_matching(filters).tolist())
+        return {id_: key for id_, key in keys.items() if key in allowed}
+
+    def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
+        documents = self._store.fetch([keys[id_] for id_ in list(scores)[:k]])
+        return [replace(document, score=scores[document.id]) for document in documents]
+
+    def _resolver(self) -> ResidentIndex[CitationResolver]:
+        if self._resident is None:
+            self._resident = resident_index(
+                self._store, "citations", lambda store: CitationResolver(store.entries())
+            )
+        return self._resident
+
+
+def _divided(
+    citations: list[ResolvedCitation], keys: dict[str, int]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Scores of the articles that are cited without doubt, and of the others that fit."""
+    present = [([id_ for id_ in each.ids if id_ in keys], each.certain) for each in citations]
+    pinned = {id_: 1.0 for ids, certain in present if certain for id_ in ids}
+    listed: dict[str, float] = {}
+    for ids, _ in present:
+        for id_ in ids:
+            if id_ not in pinned:
+                listed.setdefault(id_, 1 / len(ids))
+    return pinned, listed

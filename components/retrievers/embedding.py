@@ -1,0 +1,154 @@
+"""StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.document_stores.types import DocumentStore
+from haystack.utils import ComponentDevice
+from numpy.typing import NDArray
+
+from components.models.errors import VectorError
+from components.retrievers.dense_vectors import DenseVectors
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex, resident_index, search_resident
+from components.retrievers.snapshot import readable
+from components.retrievers.top_k import checked_top_k
+
+
+@component
+class StatuteEmbeddingRetriever:
+    """Finds the articles whose vectors are nearest to the question's, by exact search.
+
+    ```python
+    from components.embedders.text import StatuteTextEmbedder
+    from components.retrievers.embedding import StatuteEmbeddingRetriever
+    from components.stores.sqlite import StatuteDocumentStore
+
+    store = StatuteDocumentStore("adgm.db")
+    vector = StatuteTextEmbedder(model=store.model.path).run("May duties be delegated?")
+    StatuteEmbeddingRetriever(store, top_k=5).run(vector["embedding"])["documents"]
+    ```
+
+    One matrix of all vectors stays on the device, shared by every retriever of the process over
+    the same store, and follows the store when its content changes. Over any other Haystack store
+    that hands out embeddings it gives the same result; after documents of such a store were
+    overwritten in place, call `components.retrievers.snapshot.reload(store)`.
+    """
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        device: ComponentDevice | None = None,
+    ) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: where the articles and their vectors stand.
+            top_k: how many to return at most.
+            filters: Haystack filters that hold unless `run` gives others.
+            device: where the matrix lies; None takes the best there is when it is loaded.
+
+        Raises:
+            ValueError: `top_k` is less than 1.
+        """
+        self.document_store = document_store
+        self.top_k = checked_top_k("StatuteEmbeddingRetriever", top_k, at_least=1)
+        self.filters = filters
+        self.device = device
+        self._store: ReadableStore = readable(document_store)
+        self._resident: ResidentIndex[DenseVectors] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self,
+            document_store=self.document_store,
+            top_k=self.top_k,
+            filters=self.filters,
+            device=self.device,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StatuteEmbeddingRetriever":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the matrix, if the store's content has changed.
+
+        Raises:
+            StoreError: the store cannot be read, or holds documents but no vectors.
+        """
+        self._vectors().current(self._store)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self,
+        query_embedding: list[float],
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+    ) -> dict[str, list[Document]]:
+        """Find the nearest articles.
+
+        Args:
+            query_embedding: `[dim]`, from the model whose vectors the store holds.
+            filters: Haystack filters in place of the component's.
+            top_k: how many to return at most, in place of the component's; 0 returns none.
+
+        Returns:
+            `documents`: by cosine, equal scores in the order of the law.
+
+        Raises:
+            VectorError: the embedding is NaN, zero or of another size than the store's vectors.
+            FilterError: the filters are malformed.
+            StoreError: the store cannot be read, or holds documents but no vectors.
+        """
+        k = self.top_k if top_k is None else top_k
+        k = checked_top_k("StatuteEmbeddingRetriever", k, at_least=0)
+        query = _checked_query(query_embedding)
+
+        def search(
+            vectors: DenseVectors, allowed: NDArray[np.int64] | None
+        ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            return vectors.search(query, k, allowed)
+
+        wanted = self.filters if filters is None else filters
+        return {"documents": search_resident(self._store, self._vectors(), search, wanted)}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self,
+        query_embedding: list[float],
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+
+    def _vectors(self) -> ResidentIndex[DenseVectors]:
+        if self._resident is None:
+            device = self.device.to_torch_str() if self.device else None
+            self._resident = resident_index(
+                self._store, ("dense", device), lambda store: DenseVectors.read(store, device)
+            )
+        return self._resident
+
+
+def _checked_query(embedding: list[float]) -> NDArray[np.float32]:
+    """The query as float32 `[dim]`."""
+    where = "StatuteEmbeddingRetriever.query_embedding"
+    try:
+        query = np.asarray(embedding, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise VectorError(f"{where} is no list of numbers: {error}.") from error
+    if query.ndim != 1 or not len(query):
+        raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
+    if not np.isfinite(query).all():
+        raise VectorError(f"{where} holds NaN or infinite values. Embed the question again.")
+    if not query.any():
+        raise VectorError(f"{where} is all zeros and has no direction. Embed the question again.")
+    return query

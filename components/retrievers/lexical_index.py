@@ -1,0 +1,159 @@
+"""The BM25 index of a store: terms, postings, and their form on disk."""
+
+import io
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from components.statutes.lexical import analyzer
+
+# What a question may cost: a person's question has some dozen terms, a pasted file thousands.
+MAX_QUERY_TERMS = 512
+
+_ARRAYS = ("data", "indices", "indptr")
+_NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+
+
+class LexicalIndex:
+    """BM25 over indexed texts, each analysed by the rules of its own language.
+
+    `score(q, d) = sum over distinct t in q of idf(t) * tf / (tf + k1 * (1 - b + b * |d| / avg))`
+    with `idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))`: Lucene's formula (Kamphuis et al., ECIR
+    2020), computed by bm25s. A term that a question repeats counts once.
+
+    Args:
+        keys: int64 `[n]`, the documents' keys by row.
+        languages: of the texts; a question is analysed by the rules of each.
+        vocabulary: row of each term among the postings.
+        postings: scores `data` and rows `indices` of the documents of each term, the terms'
+            ranges in `indptr`.
+    """
+
+    def __init__(
+        self,
+        keys: NDArray[np.int64],
+        languages: list[str | None],
+        vocabulary: dict[str, int],
+        postings: dict[str, NDArray[Any]],
+    ) -> None:
+        self.keys = keys
+        self.languages = languages
+        self._vocabulary = vocabulary
+        self._bm25 = bm25s.BM25()
+        self._bm25.scores = {**postings, "num_docs": len(keys)}
+        self._bm25.nonoccurrence_array = None
+        # Languages may share an analyser ("fr", "fr-BE"): each is asked once.
+        self._analyzers = list(dict.fromkeys(analyzer(language) for language in languages))
+
+    @classmethod
+    def build(
+        cls,
+        texts: Iterable[tuple[int, str, str | None]],
+        *,
+        k1: float,
+        b: float,
+        method: Literal["lucene", "bm25+"] = "lucene",
+    ) -> "LexicalIndex":
+        """Index texts.
+
+        Args:
+            texts: `(key, text, language)`, in the order that breaks ties.
+            k1: how soon repeats of a term stop counting.
+            b: how much a long text is marked down, from 0 to 1.
+            method: the variant. BM25+ (delta 1) is the one that rank-bm25 defines alike; here
+                its scores are less those of a text without any term, which moves no rank.
+        """
+        vocabulary: dict[str, int] = {}
+        keys: list[int] = []
+        documents: list[list[int]] = []
+        languages: set[str | None] = set()
+        for key, text, language in texts:
+            keys.append(key)
+            languages.add(language)
+            terms = analyzer(language)(text)
+            documents.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+        postings: dict[str, NDArray[Any]] = {
+            "data": np.empty(0, dtype=np.float32),
+            "indices": np.empty(0, dtype=np.int32),
+            "indptr": np.zeros(1, dtype=np.int64),
+        }
+        if vocabulary:
+            bm25 = bm25s.BM25(k1=k1, b=b, delta=1.0, method=method)
+            bm25.index((documents, vocabulary), create_empty_token=False, show_progress=False)
+            postings = {name: bm25.scores[name] for name in _ARRAYS}
+        ordered = sorted(languages, key=lambda language: language or "")
+        return cls(np.array(keys, dtype=np.int64), ordered, vocabulary, postings)
+
+    def search(
+        self, question: str, k: int, allowed: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The best documents that share a term with the question.
+
+        Args:
+            question: the words.
+            k: how many at most.
+            allowed: keys to choose from; None for all.
+
+        Returns:
+            Keys int64 and scores float32, both `[at most k]`, by score, equal scores by row.
+        """
+        terms = self._term_rows(question)
+        if not terms or k == 0:
+            return _NOTHING
+        scores: NDArray[np.float32] = self._bm25.get_scores_from_ids(terms)
+        if allowed is not None:
+            scores[~np.isin(self.keys, allowed)] = 0.0
+        k = min(k, int(np.count_nonzero(scores)))
+        if k == 0:
+            return _NOTHING
+        least = np.partition(scores, -k)[-k]
+        # All that tie with the k-th stay in until the rows have decided.
+        rows = np.flatnonzero(scores >= least)
+        best = rows[np.argsort(-scores[rows], kind="stable")][:k]
+        return self.keys[best], scores[best]
+
+    def to_bytes(self) -> bytes:
+        """The index as an .npz file; text is JSON in it, nothing is pickled."""
+        words = {"languages": self.languages, "terms": list(self._vocabulary)}
+        file = io.BytesIO()
+        np.savez(
+            file,
+            keys=self.keys,
+            words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
+            **{name: self._bm25.scores[name] for name in _ARRAYS},
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "LexicalIndex":
+        """The index that `to_bytes` wrote.
+
+        Raises:
+            ValueError: the bytes are not such an index.
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            words = json.loads(arrays["words"].tobytes())
+            vocabulary = {term: row for row, term in enumerate(words["terms"])}
+            postings = {name: arrays[name] for name in _ARRAYS}
+            fits = (
+                len(postings["indptr"]) == len(vocabulary) + 1
+                and len(postings["data"]) == len(postings["indices"]) == postings["indptr"][-1]
+                and postings["indices"].max(initial=-1) < len(arrays["keys"])
+            )
+            if fits:
+                return cls(arrays["keys"], words["languages"], vocabulary, postings)
+        except Exception as error:
+            # zipfile, NumPy and json each have their own words for bytes that make no sense.
+            raise ValueError(f"no BM25 index can be read from the stored bytes: {error}") from error
+        raise ValueError("the parts of the stored BM25 index do not fit together")
+
+    def _term_rows(self, question: str) -> list[int]:
+        terms = dict.fromkeys(term for analyze in self._analyzers for term in analyze(question))
+        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
+        return known[:MAX_QUERY_TERMS]

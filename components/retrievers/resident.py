@@ -1,0 +1,123 @@
+"""Indexes kept in memory: one a store file and kind, shared by every retriever of the process."""
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar, cast
+from weakref import WeakValueDictionary
+
+import numpy as np
+from haystack import Document
+from numpy.typing import NDArray
+
+from components.retrievers.readable import ReadableStore
+from components.stores.sqlite import StatuteDocumentStore
+
+Index = TypeVar("Index")
+Found = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+class ResidentIndex(Generic[Index]):
+    """An index over a store's content, built again whenever the content has changed.
+
+    Args:
+        build: makes the index from the store.
+    """
+
+    def __init__(self, build: Callable[[ReadableStore], Index]) -> None:
+        self._build = build
+        self._lock = threading.Lock()
+        self._version: int | None = None
+        self._index: Index | None = None
+
+    def current(self, store: ReadableStore) -> tuple[int, Index]:
+        """The content version that the index is of, and the index."""
+        with self._lock:
+            # Read before the content: content newer than its version is only built once more.
+            version = store.content_version()
+            if version != self._version:
+                # The old one goes first, so that a store never has two indexes in memory.
+                self._version = self._index = None
+                self._index = self._build(store)
+                self._version = version
+            return version, cast("Index", self._index)
+
+
+_residents: WeakValueDictionary[Hashable, ResidentIndex[Any]] = WeakValueDictionary()
+_registering = threading.Lock()
+
+
+def resident_index(
+    store: ReadableStore, kind: Hashable, build: Callable[[ReadableStore], Index]
+) -> ResidentIndex[Index]:
+    """The process's one resident index of this kind over this store.
+
+    It lives as long as any retriever holds it.
+
+    Args:
+        store: what it is built from; stores over one file are one store.
+        kind: what distinguishes it from other indexes over the store: its name, its parameters
+            and its device.
+        build: makes the index; used when nobody holds one yet.
+
+    Raises:
+        StoreError: the store's file cannot be opened.
+    """
+    identity = (_identity(store), kind)
+    with _registering:
+        resident = _residents.get(identity)
+        if resident is None:
+            resident = _residents[identity] = ResidentIndex(build)
+        return cast("ResidentIndex[Index]", resident)
+
+
+def _identity(store: ReadableStore) -> Hashable:
+    if isinstance(store, StatuteDocumentStore):
+        store.content_version()  # the file is made, or refused, by its first use
+        path = store.database.path
+        status = path.stat()
+        # A file that was deleted and written anew at the same path is another store.
+        return str(path), status.st_dev, status.st_ino
+    return id(store)
+
+
+def search_resident(
+    store: ReadableStore,
+    resident: ResidentIndex[Index],
+    search: Callable[[Index, NDArray[np.int64] | None], Found],
+    filters: dict[str, Any] | None,
+) -> list[Document]:
+    """Search a resident index and read what was found from the store.
+
+    A law that is published again between the two has new keys: the search is then repeated once
+    on the new content.
+
+    Args:
+        store: where the documents stand.
+        resident: the index.
+        search: from the index, and the keys that the filters allow (None for all), to keys and
+            scores, best first.
+        filters: Haystack filters, or None.
+
+    Returns:
+        New documents with scores and without embeddings, best first.
+
+    Raises:
+        FilterError: when the filters are malformed.
+    """
+    for _ in range(2):
+        version, index = resident.current(store)
+        allowed = store.keys_matching(filters) if filters else None
+        keys, scores = search(index, allowed)
+        documents = store.fetch(keys)
+        whole = len(documents) == len(keys)
+        if whole and (allowed is None or store.content_version() == version):
+            break
+    if not whole:
+        # Still being written: what can be read is returned, each document with its own score.
+        present = [(store.fetch([key]), score) for key, score in zip(keys, scores, strict=True)]
+        documents = [document for found, _ in present for document in found]
+        scores = np.array([score for found, score in present if found], dtype=np.float32)
+    for document, score in zip(documents, scores.tolist(), strict=True):
+        # The document is new and nobody else's yet; a copy would cost as much as reading it.
+        object.__setattr__(document, "score", score)
+    return documents

@@ -1,0 +1,15 @@
+"""How many documents a component returns, checked where it is set and where it is overridden."""
+
+
+def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
+    """`top_k` as it was given.
+
+    Raises:
+        TypeError: it is no whole number; names the component.
+        ValueError: it is less than `at_least`; names the component.
+    """
+    if not isinstance(top_k, int) or isinstance(top_k, bool):
+        raise TypeError(f"{component}.top_k must be a whole number, got {top_k!r}.")
+    if top_k < at_least:
+        raise ValueError(f"{component}.top_k must be {at_least} or more, got {top_k}.")
+    return top_k

@@ -1,0 +1,220 @@
+"""The BM25 retriever over stores: kept with them, following them, the same in every process."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
+
+from components.converters.statutes import StatuteConverter
+from components.evaluators.retrieval import RetrievalEvaluator
+from components.retrievers import bm25
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.lexical_index import LexicalIndex
+from components.statutes.corpus import read_questions
+from components.statutes.question import QuestionError
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+ARTICLES = [
+    ("Housing Code", "1", ["Repairs"], "The landlord keeps the roof tight."),
+    ("Housing Code", "2", ["Repairs"], "The tenant reports a leak at once."),
+    ("Housing Code", "3", ["Rent"], "Rent is due on the first day."),
+    ("Family Code", "1", ["Marriage"], "Spouses share the household."),
+    ("Family Code", "2", ["Divorce"], "A divorce ends the marriage."),
+]
+
+
+def documents() -> list[Document]:
+    return [
+        Document(
+            id=f"{law[0]}{number}",
+            content=text,
+            meta={
+                "law": law,
+                "number": number,
+                "headings": headings,
+                "position": position,
+                "language": "en",
+            },
+        )
+        for position, (law, number, headings, text) in enumerate(ARTICLES)
+    ]
+
+
+@pytest.fixture
+def filled(store: StatuteDocumentStore) -> StatuteDocumentStore:
+    store.write_documents(documents()[::-1])
+    return store
+
+
+def ids(found: dict[str, list[Document]]) -> list[str]:
+    return [document.id for document in found["documents"]]
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one with every index that is built from texts."""
+    counted: list[int] = []
+    build = LexicalIndex.build
+
+    def counting(*args: Any, **kwargs: Any) -> LexicalIndex:
+        counted.append(1)
+        return build(*args, **kwargs)
+
+    monkeypatch.setattr(bm25.LexicalIndex, "build", counting)
+    return counted
+
+
+def test_headings_are_searched_with_the_text(filled: StatuteDocumentStore) -> None:
+    found = StatuteBM25Retriever(filled).run("Who repairs a leaking roof?")
+    assert ids(found) == ["H1", "H2"]
+    assert all(document.embedding is None for document in found["documents"])
+    scores = [document.score or 0 for document in found["documents"]]
+    assert scores == sorted(scores, reverse=True) and min(scores) > 0
+
+
+def test_haystacks_own_store_gives_the_same(
+    filled: StatuteDocumentStore, in_memory: Callable[[list[Document]], InMemoryDocumentStore]
+) -> None:
+    ours = StatuteBM25Retriever(filled)
+    theirs = StatuteBM25Retriever(in_memory(documents()[::-1]))
+    for question in ("marriage", "the household of spouses", "rent roof leak"):
+        one, other = ours.run(question)["documents"], theirs.run(question)["documents"]
+        assert one and [(d.id, d.score, d.meta) for d in one] == [
+            (d.id, d.score, d.meta) for d in other
+        ]
+
+
+def test_filters_and_top_k(filled: StatuteDocumentStore) -> None:
+    family = {"field": "meta.law", "operator": "==", "value": "Family Code"}
+    retriever = StatuteBM25Retriever(filled, filters=family, top_k=1)
+    question = "marriage, rent, roof"
+    assert ids(retriever.run(question, top_k=5)) == ["F1", "F2"]
+    assert len(ids(retriever.run(question))) == 1
+    assert ids(retriever.run(question, top_k=0)) == []
+    assert ids(retriever.run(question, {**family, "operator": "!="}, 5)) == ["H3", "H1"]
+    assert len(ids(retriever.run(question, {}, 5))) == 4
+    with pytest.raises(FilterError):
+        retriever.run(question, {"field": "meta.law"})
+
+
+def test_the_index_is_kept_with_the_store(filled: StatuteDocumentStore, builds: list[int]) -> None:
+    first = StatuteBM25Retriever(filled)
+    found = first.run("marriage")["documents"]
+    first.warm_up()
+    del first
+    gc.collect()
+    again = StatuteBM25Retriever(StatuteDocumentStore(filled.path)).run("marriage")["documents"]
+    assert again == found
+    assert len(builds) == 1
+
+
+def test_retrievers_of_one_file_share_one_index(
+    filled: StatuteDocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = StatuteBM25Retriever(filled), StatuteBM25Retriever(filled, top_k=3)
+    one.warm_up()
+    other.warm_up()
+    assert one._index() is other._index()
+    assert one._index() is not StatuteBM25Retriever(filled, k1=2.5, b=0.2)._index()
+
+
+def test_a_changed_store_or_parameter_builds_anew(
+    filled: StatuteDocumentStore, builds: list[int]
+) -> None:
+    retriever = StatuteBM25Retriever(filled)
+    assert ids(retriever.run("pets")) == []
+    other = StatuteDocumentStore(filled.path)
+    other.write_documents([Document(id="H4", content="Pets are allowed.", meta={"position": 9})])
+    assert ids(retriever.run("pets")) == ["H4"]
+    assert len(builds) == 2
+    StatuteBM25Retriever(filled, k1=2.5, b=0.2).warm_up()
+    assert len(builds) == 3
+
+
+def test_a_stored_index_that_makes_no_sense_is_built_anew(
+    filled: StatuteDocumentStore, builds: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    retriever = StatuteBM25Retriever(filled)
+    expected = retriever.run("marriage")["documents"]
+    kept = filled.load_blob("bm25")
+    assert kept is not None
+    del retriever
+    gc.collect()
+    filled.save_blob("bm25", kept[0], kept[1][: len(kept[1]) // 2])
+    assert StatuteBM25Retriever(filled).run("marriage")["documents"] == expected
+    assert len(builds) == 2
+    assert "It is built again" in caplog.text
+    assert filled.load_blob("bm25") == kept
+
+
+def test_an_index_that_cannot_be_kept_serves_from_memory(
+    filled: StatuteDocumentStore,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full(*_: Any) -> None:
+        raise StoreError("the disk is full.")
+
+    monkeypatch.setattr(filled, "save_blob", full)
+    assert ids(StatuteBM25Retriever(filled).run("rent")) == ["H3"]
+    assert "serves from memory only. the disk is full." in caplog.text
+
+
+def test_processes_at_once_leave_one_sound_index(
+    filled: StatuteDocumentStore, builds: list[int]
+) -> None:
+    script = (
+        "import sys; from components.retrievers.bm25 import StatuteBM25Retriever as R;"
+        "from components.stores.sqlite import StatuteDocumentStore as S;"
+        "print([d.id for d in R(S(sys.argv[1])).run('marriage rent')['documents']])"
+    )
+    command = [sys.executable, "-c", script, str(filled.path)]
+    running = [
+        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    answers = [process.communicate(timeout=120)[0] for process in running]
+    found = ids(StatuteBM25Retriever(filled).run("marriage rent"))
+    assert answers == [f"{found}\n"] * 2
+    assert builds == []
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\x00\x07", "x" * 20_000_000, 7, None])
+def test_what_is_no_question_is_refused(filled: StatuteDocumentStore, question: Any) -> None:
+    with pytest.raises(QuestionError):
+        StatuteBM25Retriever(filled).run(question)
+
+
+def test_parameters_are_checked(store: StatuteDocumentStore) -> None:
+    for bad in ({"k1": -1}, {"k1": float("nan")}, {"b": 1.1}, {"b": float("nan")}, {"top_k": 0}):
+        with pytest.raises(ValueError, match=rf"StatuteBM25Retriever\.{next(iter(bad))} must be"):
+            StatuteBM25Retriever(store, **bad)
+
+
+def test_an_empty_store_finds_nothing(store: StatuteDocumentStore) -> None:
+    assert StatuteBM25Retriever(store).run("rent") == {"documents": []}
+
+
+def test_real_law_is_found_as_well_as_untuned_bm25_can(
+    store: StatuteDocumentStore, real_data: Callable[[str], Path]
+) -> None:
+    law = real_data("obliqa_en")
+    store.write_documents(StatuteConverter().run([law])["documents"])
+    questions = read_questions(law, split="dev")
+    retriever = StatuteBM25Retriever(store)
+    found = [retriever.run(question.text)["documents"] for question in questions]
+    relevant = [list(question.relevant) for question in questions]
+    measured = RetrievalEvaluator(["R@10"], depth=10).run(relevant, found)
+    assert measured["score"] >= 0.77

@@ -1,0 +1,130 @@
+"""A citation finds its article before any model runs, and only where there is no doubt pins it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.document_stores.types import DuplicatePolicy
+
+from components.retrievers.citation import CitationRetriever
+from components.statutes.question import QuestionError
+from components.stores.sqlite import StatuteDocumentStore
+
+LAWS = {"Housing Code": ["11", "12", "13"], "Work Code": ["12", "14"], "Family Code": ["12"]}
+
+
+def documents() -> list[Document]:
+    return [
+        Document(
+            id=f"{law.split()[0].lower()}-{number}",
+            content="Words.",
+            meta={"law": law, "number": number, "headings": [], "position": 10 * place + row},
+        )
+        for place, (law, numbers) in enumerate(LAWS.items())
+        for row, number in enumerate(numbers)
+    ]
+
+
+@pytest.fixture(params=["ours", "haystack's"])
+def filled(
+    request: pytest.FixtureRequest,
+    store: StatuteDocumentStore,
+    in_memory: Callable[[list[Document]], InMemoryDocumentStore],
+) -> Any:
+    if request.param == "haystack's":
+        return in_memory(documents()[::-1])
+    store.write_documents(documents()[::-1])
+    return store
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def test_a_citation_with_its_law_is_pinned(filled: Any) -> None:
+    found = CitationRetriever(filled).run("art. 12 Housing Code")
+    assert ids(found["pinned"]) == ["housing-12"]
+    assert found["documents"] == []
+    assert found["pinned"][0].score == 1
+    assert found["pinned"][0].embedding is None
+
+
+def test_a_number_of_several_laws_gives_a_list(filled: Any) -> None:
+    found = CitationRetriever(filled).run("What does article 12 say?")
+    assert found["pinned"] == []
+    assert ids(found["documents"]) == ["housing-12", "work-12", "family-12"]
+    assert [document.score for document in found["documents"]] == [pytest.approx(1 / 3)] * 3
+    assert ids(CitationRetriever(filled, top_k=2).run("article 12")["documents"]) == [
+        "housing-12",
+        "work-12",
+    ]
+
+
+def test_citations_keep_their_order_and_a_pinned_article_is_not_listed(filled: Any) -> None:
+    question = "How do article 14 of the Work Code and article 12 of the Housing Code agree?"
+    retriever = CitationRetriever(filled)
+    assert ids(retriever.run(question)["pinned"]) == ["work-14", "housing-12"]
+    assert ids(retriever.run(question, top_k=1)["pinned"]) == ["work-14"]
+    assert retriever.run(question, top_k=0) == {"pinned": [], "documents": []}
+    assert retriever.run(question)["documents"] == []
+
+
+def test_nothing_cited_and_nothing_known_find_nothing(filled: Any) -> None:
+    retriever = CitationRetriever(filled)
+    for question in ("May I keep a dog?", "article 99 Housing Code", "I worked 12 hours"):
+        assert retriever.run(question) == {"pinned": [], "documents": []}
+
+
+def test_filters_hold_for_citations_too(filled: Any) -> None:
+    housing = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+    other = {**housing, "operator": "!="}
+    retriever = CitationRetriever(filled, filters=other)
+    assert retriever.run("art. 12 Housing Code")["pinned"] == []
+    assert ids(retriever.run("art. 12 Housing Code", housing)["pinned"]) == ["housing-12"]
+    assert ids(retriever.run("article 12")["documents"]) == ["work-12", "family-12"]
+    assert ids(retriever.run("article 12", {})["documents"]) == [
+        "housing-12",
+        "work-12",
+        "family-12",
+    ]
+
+
+def test_follows_what_others_write(store: StatuteDocumentStore) -> None:
+    retriever = CitationRetriever(store)
+    assert retriever.run("art. 12 Housing Code")["pinned"] == []
+    StatuteDocumentStore(store.path).write_documents(documents())
+    assert ids(retriever.run("art. 12 Housing Code")["pinned"]) == ["housing-12"]
+    store.delete_documents(["housing-12"])
+    assert retriever.run("art. 12 Housing Code")["pinned"] == []
+
+
+def test_a_law_published_in_between_is_still_found(
+    store: StatuteDocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = [document for document in documents() if document.meta["law"] == "Housing Code"]
+    store.write_documents(law)
+    retriever = CitationRetriever(store)
+    fetch, published = store.fetch, []
+
+    def published_then_fetch(keys: Any) -> list[Document]:
+        if not published:
+            published.append(True)
+            store.write_documents(law, DuplicatePolicy.OVERWRITE)
+        return fetch(keys)
+
+    monkeypatch.setattr(store, "fetch", published_then_fetch)
+    assert ids(retriever.run("art. 12 Housing Code")["pinned"]) == ["housing-12"]
+
+
+def test_a_question_full_of_citations_is_answered(filled: Any) -> None:
+    question = ("article 12, " * 900)[:9_990]
+    assert len(CitationRetriever(filled).run(question)["documents"]) == 3
+
+
+def test_what_is_no_question_is_refused(filled: Any) -> None:
+    with pytest.raises(QuestionError):
+        CitationRetriever(filled).run("  ")

@@ -1,0 +1,147 @@
+"""The BM25 index ranks as the slow reference does, and its stored form is the same index."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Plus
+
+from components.retrievers.lexical_index import MAX_QUERY_TERMS, LexicalIndex
+from components.statutes.lexical import analyzer
+
+WORDS = [f"w{chr(97 + i)}{chr(97 + j)}x" for i in range(6) for j in range(6)]
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join), min_size=2, max_size=40
+)
+questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8, unique=True).map(" ".join)
+
+
+def built(texts: list[str], language: str | None = None, **parameters: float) -> LexicalIndex:
+    numbered = [(100 + row, text, language) for row, text in enumerate(texts)]
+    return LexicalIndex.build(numbered, **{"k1": 1.5, "b": 0.75, **parameters})  # type: ignore[arg-type]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=texts, question=questions, k1=st.floats(0.2, 3), b=st.floats(0, 1))
+def test_scores_and_ranks_equal_rank_bm25s(
+    texts: list[str], question: str, k1: float, b: float
+) -> None:
+    analyze = analyzer(None)
+    oracle = BM25Plus([analyze(text) for text in texts], k1=k1, b=b, delta=1)
+    expected = oracle.get_scores(analyze(question))
+    # Ours leaves out the constant that BM25+ gives a text for each term that it does not hold.
+    expected = expected - sum(oracle.idf.get(term, 0) for term in analyze(question))
+    numbered = [(row, text, None) for row, text in enumerate(texts)]
+    index = LexicalIndex.build(numbered, k1=k1, b=b, method="bm25+")
+    keys, scores = index.search(question, len(texts))
+    assert set(keys) == set(np.flatnonzero(expected > 1e-9))
+    np.testing.assert_allclose(scores, expected[keys], rtol=1e-4)
+    # The same ranks, but where float32 cannot tell two scores apart.
+    assert (np.diff(expected[keys]) < 1e-4).all()
+
+
+def test_the_served_scores_are_lucenes_by_hand() -> None:
+    index = built(["roof leak leak", "roof", "door"])
+    keys, scores = index.search("leak", 3)
+    idf = np.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
+    tf = 2 / (2 + 1.5 * (1 - 0.75 + 0.75 * 3 / (5 / 3)))
+    assert keys.tolist() == [100]
+    assert scores[0] == pytest.approx(idf * tf, rel=1e-6)
+
+
+def test_equal_scores_stand_in_row_order_also_at_the_cut() -> None:
+    index = built(["tax rate"] * 50 + ["tax tax rate"] + ["tax rate"] * 50)
+    keys, scores = index.search("tax", 30)
+    assert keys.tolist() == [150, *range(100, 129)]
+    assert len(set(scores[1:].tolist())) == 1
+
+
+def test_texts_without_a_term_of_the_question_are_not_found() -> None:
+    index = built(["roof", "door", "roof door"])
+    assert set(index.search("roof", 10)[0]) == {100, 102}
+    assert len(index.search("window", 10)[0]) == 0
+    assert len(index.search("the", 10)[0]) == 0
+
+
+def test_only_allowed_keys_are_found() -> None:
+    index = built(["roof", "roof", "roof"])
+    assert index.search("roof", 10, np.array([102, 7]))[0].tolist() == [102]
+
+
+def test_repeats_in_a_question_change_nothing() -> None:
+    index = built(["roof leak", "roof", "leak leak leak"])
+    once, often = index.search("roof leak", 3), index.search("roof leak leak leak " * 50, 3)
+    np.testing.assert_array_equal(once[0], often[0])
+    np.testing.assert_array_equal(once[1], often[1])
+
+
+def test_a_question_costs_at_most_512_terms() -> None:
+    words = [f"term{i}x" for i in range(2 * MAX_QUERY_TERMS)]
+    index = built([" ".join(words), words[0], words[-1]])
+    # Unknown words do not use up the allowance; known ones past it are not looked up.
+    question = " ".join([*(f"unknown{i}x" for i in range(1000)), *words])
+    assert set(index.search(question, 3)[0]) == {100, 101}
+
+
+def test_each_language_keeps_its_own_rules() -> None:
+    index = LexicalIndex.build(
+        [
+            (1, "Le salarié présente sa démission.", "fr"),
+            (2, "Landlords repairing the roofs.", "en"),
+            (3, "承租人应当支付租金", "zh"),
+            (4, "Nothing is said of the language.", None),
+        ],
+        k1=1.5,
+        b=0.75,
+    )
+    assert index.search("demissions", 5)[0].tolist() == [1]
+    assert index.search("repair a roof", 5)[0].tolist() == [2]
+    assert index.search("租金", 5)[0].tolist() == [3]
+    assert index.search("language", 5)[0].tolist() == [4]
+
+
+@pytest.mark.parametrize("texts", [[], ["", "   "], ["the of and"]])
+def test_texts_without_terms_make_an_index_that_finds_nothing(texts: list[str]) -> None:
+    index = built(texts, "en")
+    for each in (index, LexicalIndex.from_bytes(index.to_bytes())):
+        assert len(each.search("the roof", 5)[0]) == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts=texts, question=questions)
+def test_the_stored_form_is_the_same_index(texts: list[str], question: str) -> None:
+    index = built(texts)
+    kept = LexicalIndex.from_bytes(index.to_bytes())
+    assert built(texts).to_bytes() == index.to_bytes()
+    for before, after in zip(index.search(question, 10), kept.search(question, 10), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_bytes_that_are_no_index_are_refused() -> None:
+    content = built(["roof leak", "door"]).to_bytes()
+    pickled = io.BytesIO()
+    np.savez(pickled, keys=np.array([{}], dtype=object))
+    foreign = io.BytesIO()
+    np.savez(foreign, keys=np.array([1]))
+    for bad in (b"", b"nonsense", content[:-30], pickled.getvalue(), foreign.getvalue()):
+        with pytest.raises(ValueError, match="no BM25 index can be read"):
+            LexicalIndex.from_bytes(bad)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    content = built(["roof leak", "door"]).to_bytes()
+    with np.load(io.BytesIO(content)) as file:
+        arrays = dict(file)
+    for name, value in {
+        "keys": arrays["keys"][:1],
+        "data": arrays["data"][:-1],
+        "indptr": arrays["indptr"][:-1],
+    }.items():
+        changed = io.BytesIO()
+        np.savez(changed, **{**arrays, name: value})
+        with pytest.raises(ValueError, match="do not fit together"):
+            LexicalIndex.from_bytes(changed.getvalue())

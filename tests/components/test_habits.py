@@ -1,0 +1,375 @@
+"""The habits that every component keeps (design.md, section 4), each test over all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import pytest
+import yaml
+from haystack import Document, Pipeline
+from haystack.components.embedders.types import DocumentEmbedder, TextEmbedder
+from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetriever
+from haystack.components.retrievers.types import EmbeddingRetriever, TextRetriever
+from haystack.dataclasses import ByteStream
+from haystack.utils import ComponentDevice
+
+from components.converters.statutes import StatuteConverter
+from components.embedders.document import StatuteDocumentEmbedder
+from components.embedders.text import StatuteTextEmbedder
+from components.evaluators.retrieval import RetrievalEvaluator
+from components.joiners.rank_fusion import StatuteRankFuser
+from components.models import registry
+from components.retrievers import bm25, citation, embedding
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.citation import CitationRetriever
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.stores.sqlite import StatuteDocumentStore
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CPU = ComponentDevice.from_str("cpu")
+FAMILY = {"field": "meta.law", "operator": "==", "value": "Family Code"}
+ARTICLE = {"id": "h1", "law": "Housing Code", "number": "1", "headings": [], "text": "A roof."}
+
+
+@dataclass
+class Case:
+    """One component: how to make it, how to run it, and what it loads."""
+
+    kind: type[Any]
+    # A value of every parameter, none of them its default; STORE and MODEL are filled in.
+    parameters: dict[str, Any]
+    inputs: dict[str, Any]
+    # What warm_up loads: (where, name) of the function that must be called once.
+    loads: tuple[Any, str] | None = None
+    needed: dict[str, Any] = field(default_factory=dict)
+    protocol: type[Any] | None = None
+
+
+STORE, MODEL = "<store>", "<model>"
+OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY}
+OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
+
+CASES = [
+    Case(
+        StatuteConverter,
+        {"skip_bad": True},
+        {
+            "sources": [ByteStream(json.dumps(ARTICLE).encode(), meta={"file_path": "law"})],
+            "meta": {"edition": {"year": 2024}},
+        },
+    ),
+    Case(
+        StatuteTextEmbedder,
+        OF_A_MODEL,
+        {"text": "Who mends the roof?"},
+        loads=(registry.BiEncoder, "load"),
+        needed={"model": MODEL},
+        protocol=TextEmbedder,
+    ),
+    Case(
+        StatuteDocumentEmbedder,
+        {**OF_A_MODEL, "progress_bar": False},
+        {"documents": [Document(id="h1", content="A roof.", meta={"headings": ["Repairs"]})]},
+        loads=(registry.BiEncoder, "load"),
+        needed={"model": MODEL},
+        protocol=DocumentEmbedder,
+    ),
+    Case(
+        StatuteEmbeddingRetriever,
+        {**OF_A_RETRIEVER, "device": CPU},
+        {"query_embedding": [1.0] + [0.1] * 383, "filters": FAMILY, "top_k": 3},
+        loads=(embedding.DenseVectors, "read"),
+        needed={"document_store": STORE},
+        protocol=EmbeddingRetriever,
+    ),
+    Case(
+        StatuteBM25Retriever,
+        {**OF_A_RETRIEVER, "k1": 2.5, "b": 0.2},
+        {
+            "query": "Who shares the household, and who mends the roof?",
+            "filters": FAMILY,
+            "top_k": 3,
+        },
+        loads=(bm25.LexicalIndex, "build"),
+        needed={"document_store": STORE},
+        protocol=TextRetriever,
+    ),
+    Case(
+        CitationRetriever,
+        OF_A_RETRIEVER,
+        {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
+        loads=(citation, "CitationResolver"),
+        needed={"document_store": STORE},
+        protocol=TextRetriever,
+    ),
+    Case(
+        StatuteRankFuser,
+        {"stages": ["bm25", "graph"], "weights": {"graph": 2.0}, "k": 60, "top_k": 3},
+        {
+            "pinned": [Document(id="p", meta={"ranks": {"bm25": 9}}, embedding=[1.0])],
+            "bm25": [Document(id="a", embedding=[1.0]), Document(id="p")],
+            "top_k": 2,
+        },
+    ),
+    Case(
+        RetrievalEvaluator,
+        {"metrics": ["R@5", "MRR@10"], "depth": 10},
+        {"ground_truth_ids": [["a"]], "retrieved_documents": [[Document(id="a")]]},
+    ),
+]
+every_component = pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.__name__)
+NAMES = {case.kind.__name__: case for case in CASES}
+RETRIEVERS = [case for case in CASES if "top_k" in case.inputs and case.loads]
+
+
+@pytest.fixture(scope="module")
+def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterator[str]:
+    """Two small laws with vectors; the models stay loaded meanwhile."""
+    documents = [
+        Document(
+            id=f"{law[0].lower()}{number}",
+            content=text,
+            meta={"law": law, "number": str(number), "headings": [], "position": position},
+        )
+        for position, (law, number, text) in enumerate(
+            [
+                ("Housing Code", 1, "The landlord mends the roof."),
+                ("Housing Code", 2, "The tenant pays the rent."),
+                ("Family Code", 1, "Spouses share the household."),
+                ("Family Code", 2, "Parents keep their children."),
+            ]
+        )
+    ]
+    embedder = StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False)
+    by_default = StatuteTextEmbedder(minilm)
+    by_default.warm_up()
+    path = tmp_path_factory.mktemp("habits") / "law.db"
+    StatuteDocumentStore(str(path)).write_documents(embedder.run(documents)["documents"])
+    yield str(path)
+    del embedder, by_default
+
+
+@pytest.fixture
+def make(store_path: str, minilm: str) -> Callable[[Case, dict[str, Any]], Any]:
+    """A component with these parameters, its store and model filled in."""
+
+    def filled(case: Case, parameters: dict[str, Any]) -> Any:
+        places = {STORE: StatuteDocumentStore(store_path), MODEL: minilm}
+        return case.kind(
+            **{
+                name: places.get(value, value) if isinstance(value, str) else value
+                for name, value in parameters.items()
+            }
+        )
+
+    return filled
+
+
+def documents_in(outputs: Any) -> Iterator[Document]:
+    if isinstance(outputs, Document):
+        yield outputs
+    elif isinstance(outputs, (list, tuple)):
+        for each in outputs:
+            yield from documents_in(each)
+    elif isinstance(outputs, dict):
+        yield from documents_in(list(outputs.values()))
+
+
+@every_component
+def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "law.db"
+    places = {STORE: StatuteDocumentStore(str(path)), MODEL: "/nowhere/model"}
+    parameters = {
+        name: places.get(value, value) if isinstance(value, str) else value
+        for name, value in case.parameters.items()
+    }
+    started = time.perf_counter()
+    component = case.kind(**parameters)
+    assert time.perf_counter() - started < 0.05
+    assert not path.exists()
+    for name, value in parameters.items():
+        assert getattr(component, name) == value, f"{name} is not kept as it was given"
+
+
+@every_component
+def test_the_case_gives_every_parameter_another_value_than_its_default(case: Case) -> None:
+    declared = inspect.signature(case.kind.__init__).parameters
+    assert set(case.parameters) == set(declared) - {"self"}
+    for name, value in case.parameters.items():
+        assert declared[name].default != value
+
+
+def test_every_parameter_survives_yaml_in_a_fresh_process(
+    make: Callable[[Case, dict[str, Any]], Any],
+) -> None:
+    pipeline = Pipeline()
+    for name, case in NAMES.items():
+        pipeline.add_component(name, make(case, case.parameters))
+    text = pipeline.dumps()
+    script = (
+        "import sys; from haystack import Pipeline;"
+        "print(Pipeline.loads(sys.stdin.read(), allowed_modules=['components']).dumps())"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env={**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "False"},
+        timeout=120,
+    )
+    assert loaded.returncode == 0, loaded.stderr
+    assert yaml.safe_load(loaded.stdout) == yaml.safe_load(text)
+    for name, case in NAMES.items():
+        written = pipeline.to_dict()["components"][name]
+        assert written["type"] == f"{case.kind.__module__}.{name}"
+        assert set(written["init_parameters"]) == set(case.parameters)
+
+
+@every_component
+def test_from_dict_leaves_its_dictionary_alone(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "components")
+    data = make(case, case.parameters).to_dict()
+    before = deepcopy(data)
+    assert case.kind.from_dict(data).to_dict() == before
+    assert data == before
+
+
+@every_component
+def test_run_changes_no_input_and_equals_run_async(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case
+) -> None:
+    component = make(case, case.parameters)
+    inputs = deepcopy(case.inputs)
+    found = component.run(**inputs)
+    assert found == component.run(**inputs)
+    assert found == asyncio.run(component.run_async(**inputs))
+    assert inputs == case.inputs
+    assert any(found.values())
+
+
+@every_component
+def test_run_and_run_async_declare_the_same_outputs(case: Case) -> None:
+    assert inspect.signature(case.kind.run) == inspect.signature(case.kind.run_async)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.loads], ids=lambda case: case.kind.__name__
+)
+def test_warm_up_loads_once_from_any_number_of_threads(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert case.loads is not None
+    where, name = case.loads
+    calls: list[int] = []
+    load = getattr(where, name)
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        time.sleep(0.05)
+        return load(*args, **kwargs)
+
+    # Nothing that another test has loaded may be found.
+    monkeypatch.setattr(registry, "_models", WeakValueDictionary())
+    gc.collect()
+    parameters = {**case.parameters, **({"k1": 0.9} if "k1" in case.parameters else {})}
+    monkeypatch.setattr(where, name, slow)
+    components = [make(case, parameters) for _ in range(4)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda each: each.warm_up(), components * 4))
+        list(threads.map(lambda each: each.run(**case.inputs), components * 2))
+    components[0].warm_up()
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
+def test_what_run_is_given_counts_in_place_of_the_components_own(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case
+) -> None:
+    component = make(case, {**case.needed, "top_k": 3, "filters": FAMILY})
+    query = {name: case.inputs[name] for name in case.inputs if name.startswith("query")}
+    own = list(documents_in(component.run(**query)))
+    assert {document.meta["law"] for document in own} == {"Family Code"}
+    assert list(documents_in(component.run(**query, top_k=0))) == []
+    everywhere = list(documents_in(component.run(**query, filters={}, top_k=10)))
+    laws = {document.meta["law"] for document in everywhere}
+    assert laws == {"Family Code", "Housing Code"}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*RETRIEVERS, NAMES["StatuteRankFuser"]],
+    ids=lambda case: case.kind.__name__,
+)
+def test_what_is_retrieved_carries_no_embedding(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case
+) -> None:
+    documents = list(documents_in(make(case, case.parameters).run(**case.inputs)))
+    assert documents
+    assert all(document.embedding is None for document in documents)
+    assert all(document.score is not None for document in documents)
+
+
+@every_component
+def test_a_warm_component_is_written_as_it_was_made(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case
+) -> None:
+    component = make(case, case.needed)
+    cold = component.to_dict()
+    if hasattr(component, "warm_up"):
+        component.warm_up()
+    component.run(**{name: each for name, each in case.inputs.items() if name != "bm25"})
+    assert component.to_dict() == cold
+    assert cold["init_parameters"].get("device") is None
+    assert "cpu" not in json.dumps(cold) and "cuda" not in json.dumps(cold)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.protocol], ids=lambda case: case.kind.__name__
+)
+def test_haystacks_protocols_are_kept(case: Case) -> None:
+    assert case.protocol is not None
+    asked = inspect.signature(case.protocol.run).parameters  # type: ignore[attr-defined]
+    ours = inspect.signature(case.kind.run).parameters
+    assert [(name, ours[name].default) for name in asked] == [
+        (name, each.default) for name, each in asked.items()
+    ]
+    assert all(
+        each.default is not inspect.Parameter.empty
+        for name, each in ours.items()
+        if name not in asked
+    )
+
+
+def test_haystacks_multi_retriever_takes_ours(
+    make: Callable[[Case, dict[str, Any]], Any],
+) -> None:
+    by_meaning = TextEmbeddingRetriever(
+        retriever=make(NAMES["StatuteEmbeddingRetriever"], {"document_store": STORE}),
+        text_embedder=make(NAMES["StatuteTextEmbedder"], {"model": MODEL}),
+    )
+    by_words = make(NAMES["StatuteBM25Retriever"], {"document_store": STORE})
+    retriever = MultiRetriever(retrievers={"dense": by_meaning, "bm25": by_words})
+    found = retriever.run("Who mends a leaking roof?", filters={}, top_k=2)["documents"]
+    assert found[0].id == "h1"
+    found = retriever.run("Who mends a leaking roof?", filters=FAMILY)["documents"]
+    assert {document.meta["law"] for document in found} == {"Family Code"}
+    again = asyncio.run(retriever.run_async("Who mends a leaking roof?", filters=FAMILY))
+    assert again["documents"] == found
