@@ -1,0 +1,16 @@
+"""python -m pipelines: which commands there are."""
+
+from __future__ import annotations
+
+from pipelines.command_line import show
+from pipelines.files import pipeline_names
+
+show(f"""\
+Lexarbor finds the articles of law that answer a question. Commands (each has --help):
+
+  python -m pipelines.index     read a law into a store
+  python -m pipelines.ask       ask a question
+  python -m pipelines.evaluate  measure a pipeline on questions
+  python -m ui                  the same in a browser
+
+Pipelines: {", ".join(pipeline_names())}""")

@@ -1,0 +1,114 @@
+"""python -m pipelines.ask: one question, and the articles that answer it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines import command_line
+from pipelines.command_line import DONE, FAILED, say, show
+
+SHOWN_CHARS = 600
+WIDTH = 100
+
+_EPILOG = """\
+Without --store the invented Statutes of Aldermere are asked. An article that the question cites
+("art. 12 Housing Code") stands first.
+
+  python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
+  python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    return command_line.run(lambda: _ask(options))
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = command_line.parser("ask", "Ask a question in plain words.", _EPILOG)
+    parser.add_argument("question", help="in quotes")
+    parser.add_argument(
+        "--pipeline",
+        metavar="NAME",
+        help="lexical, dense, hybrid or a YAML file "
+        "(default: hybrid; lexical for a store of text alone)",
+    )
+    parser.add_argument("--store", metavar="FILE", help="default: the demo store")
+    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--top-k",
+        type=command_line.positive,
+        default=10,
+        metavar="N",
+        help="how many articles (default: 10)",
+    )
+    parser.add_argument("--full", action="store_true", help="print the whole text of every article")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    return parser.parse_args(arguments)
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from components.statutes.question import clean_question
+    from pipelines.asking import ask
+    from pipelines.binding import default_pipeline
+    from pipelines.home import ensure_demo_store
+    from pipelines.loading import load_pipeline
+
+    question = clean_question(options.question)  # before a model is loaded
+    # A pipeline file may name its own store.
+    store = options.store
+    if store is None and (options.pipeline is None or not options.pipeline.endswith("yaml")):
+        store = ensure_demo_store(say)
+    name = options.pipeline
+    if name is None:
+        name = default_pipeline(store)
+        if name != "hybrid":
+            say(f"{store} holds text alone: asking the pipeline '{name}'.")
+    pipeline = load_pipeline(name, store, options.model)
+    pipeline.warm_up()
+    answer = ask(pipeline, question, top_k=options.top_k)
+    if options.json:
+        show(dict(answer))
+    elif answer["documents"]:
+        show(_written(answer["documents"], options.full))
+    else:
+        say("Nothing was found. Try other words.")
+    return DONE if answer["documents"] else FAILED
+
+
+def _written(documents: list[dict[str, Any]], full: bool) -> str:
+    return "\n\n".join(
+        _entry(place, document, full) for place, document in enumerate(documents, start=1)
+    )
+
+
+def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:
+    found_by = ", ".join(f"{stage} {rank}" for stage, rank in document["ranks"].items())
+    state = "" if document["state"] == "unknown" else f" · {document['state']}"
+    lines = [f"{place}. {document['law']}, {document['number']}{state}"]
+    if document["headings"]:
+        lines += textwrap.wrap(" › ".join(document["headings"]), WIDTH - 3)
+    lines += [line for part in _text(document, full) for line in textwrap.wrap(part, WIDTH - 3)]
+    lines.append(f"[{document['id']} · rank: {found_by} · score {document['score']:.3f}]")
+    if document.get("source_url"):
+        lines.append(document["source_url"])
+    return textwrap.indent("\n".join(lines), "   ").lstrip()
+
+
+def _text(document: Mapping[str, Any], full: bool) -> list[str]:
+    text: str = document["content"]
+    if full or len(text) <= SHOWN_CHARS:
+        return text.splitlines()
+    cut = text[:SHOWN_CHARS]
+    # Chinese has no spaces to cut at.
+    cut = cut.rsplit(None, 1)[0] if " " in cut[SHOWN_CHARS // 2 :] else cut
+    left = len(text) - len(cut)
+    return [*cut.splitlines(), f"[... {left:,} more characters; --full prints them]"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""ask: one question to one pipeline, for the command line, the web page and Python alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, TypedDict
+
+from haystack import Document, Pipeline
+
+from components.statutes.article import Article
+from components.statutes.question import clean_question
+from pipelines.files import LoadingError
+
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
+
+
+class Answer(TypedDict):
+    """What a pipeline found: `documents` best first, each as `found_article` describes it."""
+
+    question: str
+    pipeline: str
+    took_ms: float
+    documents: list[dict[str, Any]]
+
+
+def ask(
+    pipeline: Pipeline,
+    question: str,
+    top_k: int | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Ask a pipeline that `load_pipeline` loaded.
+
+    Args:
+        pipeline: its metadata name its inputs (`query`, and for the options `top_k` and
+            `filters`) and its output `documents`.
+        question: in plain words.
+        top_k: how many articles at most; None leaves it to the pipeline.
+        filters: Haystack filters over the articles' metadata.
+
+    Raises:
+        QuestionError: the question is empty or too long.
+        LoadingError: the pipeline has no place for what was given.
+        FilterError: the filters are malformed.
+    """
+    asked = clean_question(question)
+    start = time.perf_counter()
+    documents = retrieve(pipeline, asked, top_k, filters)
+    took = (time.perf_counter() - start) * 1000
+    today = date.today()
+    return Answer(
+        question=asked,
+        pipeline=str(pipeline.metadata.get("name", "")),
+        took_ms=round(took, 1),
+        documents=[found_article(document, today) for document in documents],
+    )
+
+
+def retrieve(
+    pipeline: Pipeline,
+    question: str,
+    top_k: int | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> list[Document]:
+    """The documents of the pipeline's output `documents`; see `ask`."""
+    given = {"query": question, "top_k": top_k, "filters": filters}
+    data: dict[str, dict[str, Any]] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        for target in _declared(pipeline, "inputs", name):
+            component, socket = target.split(".")
+            data.setdefault(component, {})[socket] = value
+    component, socket = _declared(pipeline, "outputs", "documents")[0].split(".")
+    found: list[Document] = pipeline.run(data, include_outputs_from={component})[component][socket]
+    return found
+
+
+def found_article(document: Document, on: date) -> dict[str, Any]:
+    """A found document as plain values: the article, its score, its ranks and its state.
+
+    `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
+    "unknown" on the given day.
+    """
+    meta = document.meta
+    days = [meta.get(key) for key in ("valid_from", "valid_to")]
+    valid_from, valid_to = (date.fromisoformat(day) if day else None for day in days)
+    article = Article(
+        document.id,
+        str(meta.get("law", "")),
+        str(meta.get("number", "")),
+        tuple(meta.get("headings") or ()),
+        document.content or "",
+        valid_from=valid_from,
+        valid_to=valid_to,
+    )
+    return {
+        "id": article.id,
+        "law": article.law,
+        "number": article.number,
+        "headings": list(article.headings),
+        "content": article.text,
+        "score": document.score,
+        "ranks": meta.get("ranks") or {},
+        "state": article.state(on),
+        **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
+    }
+
+
+def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:
+    targets: list[str] = pipeline.metadata.get(side, {}).get(name, [])
+    if not targets:
+        raise LoadingError(
+            f"The pipeline {pipeline.metadata.get('name', '')} declares no {side}.{name}. Add it "
+            f"to the file's '{side}' as component.socket, and load it with load_pipeline."
+        )
+    return targets

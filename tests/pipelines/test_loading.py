@@ -1,0 +1,165 @@
+"""load_pipeline fills in store and model, and refuses what does not fit together."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+
+from components.models.errors import ModelError
+from components.stores.publishing import StoreModel
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.asking import ask
+from pipelines.files import LoadingError
+from pipelines.loading import load_pipeline
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Any:
+    """Writes `text` as a pipeline file and loads it."""
+
+    def load(text: str, **arguments: Any) -> Pipeline:
+        path = tmp_path / "mine.yaml"
+        path.write_text(text)
+        return load_pipeline(path, **arguments)
+
+    return load
+
+
+@pytest.mark.parametrize("name", ["lexical", "dense", "hybrid"])
+def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, minilm: str) -> None:
+    pipeline = load_pipeline(name, store=law_store)
+    for _, component in pipeline.walk():
+        if hasattr(component, "document_store"):
+            assert component.document_store.path == str(law_store)
+        if hasattr(component, "model"):
+            assert component.model == minilm
+    assert pipeline.metadata["name"] == name
+    assert pipeline.metadata["outputs"] == {"documents": ["fuser.documents"]}
+
+
+def test_a_loaded_pipeline_can_be_written_and_read_again(law_store: Path, mine: Any) -> None:
+    text = load_pipeline("hybrid", store=law_store).dumps()
+    again = mine(text)
+    assert {name for name, _ in again.walk()} == {"citation", "bm25", "embedder", "dense", "fuser"}
+
+
+def test_overrides_win_over_the_file(law_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=law_store, overrides={"bm25.k1": 0.9, "fuser.k": 3})
+    assert pipeline.get_component("bm25").k1 == 0.9
+    assert pipeline.get_component("fuser").k == 3
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ({"bm52.k1": 1.0}, r"override 'bm52.k1' .*did you mean 'bm25.k1'"),
+        ({"bm25": 1}, "Write it as 'component.parameter'"),
+        ({"bm25.k2": 1.0}, "bm25.k2: .* no such parameter"),
+        ({"bm25.k1": "high"}, "bm25.k1: 'high' is no number"),
+        ({"bm25.k1": -1.0}, "bm25.*k1 must be 0 or more"),
+        ({"fuser.stages": ["bm25"]}, "citation"),
+    ],
+)
+def test_a_wrong_override_is_refused(
+    law_store: Path, override: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(LoadingError, match=message) as refusal:
+        load_pipeline("lexical", store=law_store, overrides=override)
+    assert len(str(refusal.value)) < 500
+
+
+def test_a_missing_store_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(LoadingError, match=r"no store .*law.db.*pipelines.index --corpus"):
+        load_pipeline("lexical", store=tmp_path / "law.db")
+    assert not (tmp_path / "law.db").exists()
+
+
+def test_the_demo_store_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
+    with pytest.raises(LoadingError, match=r"demo store is not built.*demo.db.*python -m ui"):
+        load_pipeline("hybrid")
+
+
+def test_a_store_without_vectors_says_how_to_index_with_a_model(text_store: Path) -> None:
+    load_pipeline("lexical", store=text_store)
+    for name in ("dense", "hybrid"):
+        with pytest.raises(LoadingError, match=r"dense: .*text alone.*--model DIR.*'lexical'"):
+            load_pipeline(name, store=text_store)
+
+
+@pytest.fixture
+def moved_model(law_store: Path, tmp_path: Path) -> StatuteDocumentStore:
+    """A store whose model folder is on record at a place where it no longer is."""
+    shutil.copy(law_store, tmp_path / "law.db")
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    assert store.model is not None
+    gone = str(tmp_path / "models" / "mine")
+    store.publisher.record_model(StoreModel(gone, store.model.digest, 384, store.model.text_rule))
+    store.close()
+    return store
+
+
+def test_a_model_that_is_gone_is_named(moved_model: StatuteDocumentStore) -> None:
+    with pytest.raises(LoadingError, match=r"models/mine, which is no longer there.*--model DIR"):
+        load_pipeline("dense", store=moved_model.path)
+
+
+def test_a_model_that_moved_can_be_named(moved_model: StatuteDocumentStore, minilm: str) -> None:
+    pipeline = load_pipeline("dense", store=moved_model.path, model=minilm)
+    assert ask(pipeline, "Who decides on rent?", top_k=3)["documents"]
+
+
+def test_the_bundled_model_moves_with_its_environment(
+    law_store: Path, tmp_path: Path, minilm: str
+) -> None:
+    shutil.copy(law_store, tmp_path / "law.db")
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    assert store.model is not None
+    old = "/old/venv/site-packages/" + "/".join(Path(minilm).parts[-2:])
+    store.publisher.record_model(StoreModel(old, store.model.digest, 384, store.model.text_rule))
+    store.close()
+    assert load_pipeline("dense", store=store.path).get_component("embedder").model == minilm
+
+
+def test_another_model_than_the_stores_is_refused(law_store: Path, tiny_model: Path) -> None:
+    with pytest.raises(LoadingError, match=r"embedder.model .* is not the model that .*law.db"):
+        load_pipeline("dense", store=law_store, model=tiny_model)
+
+
+def test_a_model_that_cannot_be_had_says_what_to_do(law_store: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"absent"):
+        load_pipeline("dense", store=law_store, model=tmp_path / "absent")
+
+
+def test_an_input_without_a_socket_is_named(law_store: Path, mine: Any) -> None:
+    text = load_pipeline("lexical", store=law_store).dumps()
+    with pytest.raises(LoadingError, match=r"inputs.query: bm25 has no open socket 'querry'"):
+        mine(text + "\ninputs:\n  query: bm25.querry\n")
+
+
+def test_wrongly_joined_sockets_are_refused(law_store: Path, mine: Any) -> None:
+    text = load_pipeline("hybrid", store=law_store).dumps()
+    with pytest.raises(LoadingError, match=r"mine.yaml"):
+        mine(text.replace("sender: embedder.embedding", "sender: embedder.vector"))
+
+
+def test_an_index_pipeline_fills_a_store_that_can_be_asked(
+    corpus: Path, tmp_path: Path, minilm: str
+) -> None:
+    path = tmp_path / "made.db"
+    pipeline = load_pipeline("index", store=path, model=minilm)
+    assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
+    found = ask(load_pipeline("hybrid", store=path), "Who decides on custody?", top_k=5)
+    assert any("custody" in each["content"] for each in found["documents"])
+
+
+def test_an_index_pipeline_never_falls_back_to_the_demo_store(minilm: str) -> None:
+    with pytest.raises(LoadingError, match=r"store=FILE"):
+        load_pipeline("index", model=minilm)
+
+
+def test_an_index_pipeline_needs_a_model(tmp_path: Path) -> None:
+    with pytest.raises(LoadingError, match=r"embedder.model is null"):
+        load_pipeline("index", store=tmp_path / "made.db")

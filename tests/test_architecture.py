@@ -1,0 +1,183 @@
+"""The arrows between packages, what an import costs, and the shape of the files."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("components", "pipelines", "training", "ui")
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+HAYSTACK_FOLDERS = (
+    "stores",
+    "converters",
+    "embedders",
+    "retrievers",
+    "rankers",
+    "joiners",
+    "builders",
+    "evaluators",
+)
+STATUTES, MODELS = "components.statutes", "components.models"
+HAYSTACK_PARTS = tuple(f"components.{folder}" for folder in HAYSTACK_FOLDERS)
+
+# Each part and what it may import of Lexarbor, itself aside.
+ARROWS: dict[str, tuple[str, ...]] = {
+    STATUTES: (),
+    MODELS: (STATUTES,),
+    **dict.fromkeys(HAYSTACK_PARTS, (STATUTES, MODELS, *HAYSTACK_PARTS)),
+    "pipelines": ("components",),
+    "ui": ("components", "pipelines"),
+    "training": (STATUTES, MODELS),
+}
+FOREIGN = {
+    STATUTES: (
+        "torch",
+        "haystack",
+        "transformers",
+        "sentence_transformers",
+        "haystack_integrations",
+    ),
+    MODELS: ("haystack",),
+    "training": ("haystack",),
+}
+
+
+def part_of(module: str) -> str:
+    """The longest part that a module's name lies in, or ''."""
+    parts = [part for part in ARROWS if module == part or module.startswith(f"{part}.")]
+    return max(parts, key=len, default="")
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Every module that is imported, in functions too; (line, dotted name)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([node.module] if node.module else [])])
+            # `from components import models` names a part in its second half.
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            called = ast.unparse(node.func).split(".")[-1]
+            first = node.args[0]
+            if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
+                yield node.lineno, str(first.value)
+
+
+def broken_arrows(source: str, module: str, package: str) -> list[str]:
+    part = part_of(module)
+    own = ("components", "pipelines", "training", "ui")
+    broken = []
+    for line, name in imports(ast.parse(source), package):
+        top = name.split(".")[0]
+        allowed = (*ARROWS.get(part, ()), part)
+        inside = any(name == each or name.startswith(f"{each}.") for each in allowed if each)
+        if (top in own and not inside) or top in FOREIGN.get(part, ()):
+            broken.append(f"{module}:{line} imports {name}")
+    return broken
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_follow_the_arrows(path: Path) -> None:
+    module = module_name(path)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    assert broken_arrows(path.read_text(encoding="utf-8"), module, package) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("components.statutes.tree", "import torch"),
+        ("components.statutes.tree", "def f():\n    from components.models import tower"),
+        ("components.statutes.tree", "from components import models"),
+        ("components.statutes.tree", "from ..models import tower"),
+        ("components.models.tower", "import haystack.utils"),
+        ("components.models.tower", "from components.stores.sqlite import X"),
+        ("components.stores.sqlite", "from pipelines.home import lexarbor_home"),
+        ("pipelines.loading", "import ui.app"),
+        ("training.cusines", "import haystack"),
+        ("training.cusines", "from components.stores import sqlite"),
+        ("ui.app", "import importlib\nimportlib.import_module('training.cusines')"),
+        ("pipelines.loading", "import training.graph"),
+    ],
+)
+def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
+    assert len(broken_arrows(source, module, module.rpartition(".")[0])) == 1
+
+
+def loaded_by(statement: str) -> tuple[float, set[str]]:
+    """Seconds that an import takes in a fresh process, and the top-level modules it loads."""
+    code = (
+        "import sys, time\nbefore = set(sys.modules)\nstart = time.perf_counter()\n"
+        f"{statement}\nprint(time.perf_counter() - start)\n"
+        "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    seconds, names = run.stdout.split("\n", 1)
+    return float(seconds), set(names.split())
+
+
+def test_importing_components_is_cheap() -> None:
+    fastest, names = min((loaded_by("import components") for _ in range(3)), key=lambda run: run[0])
+    assert fastest < 0.05
+    assert not names & {"torch", "haystack", "numpy"}
+
+
+def test_statutes_load_neither_torch_nor_haystack() -> None:
+    _, names = loaded_by("import components.statutes")
+    assert not names & {"torch", "haystack", "transformers", "sentence_transformers"}
+
+
+def test_models_do_not_load_haystack() -> None:
+    _, names = loaded_by("import components.models.biencoder, components.models.dense_index")
+    assert "haystack" not in names
+
+
+def test_a_command_shows_its_help_without_loading_torch() -> None:
+    _, names = loaded_by("import pipelines.index, pipelines.ask, pipelines.evaluate")
+    assert not names & {"torch", "haystack"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_one_idea(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 300
+    assert not {"utils", "util", "helpers", "manager", "common", "misc"} & set(path.stem.split("_"))
+    behaviours = [node.name for node in ast.parse(text).body if is_behaviour(node)]
+    assert len(behaviours) <= 1, f"{behaviours} in one file"
+
+
+def is_behaviour(node: ast.stmt) -> bool:
+    """A public class that does something: no record, error, protocol or typed dictionary."""
+    if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+        return False
+    bases = {ast.unparse(base).split(".")[-1].split("[")[0] for base in node.bases}
+    decorators = " ".join(ast.unparse(each) for each in node.decorator_list)
+    return not (
+        "dataclass" in decorators
+        or bases & {"Protocol", "TypedDict", "NamedTuple", "Enum"}
+        or any(base.endswith(("Error", "Exception")) for base in bases)
+    )
+
+
+def test_no_component_package_does_work_when_imported() -> None:
+    for path in (ROOT / "components").glob("*/__init__.py"):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        kinds = {type(node) for node in body}
+        # Docstring, re-exports, __all__.
+        assert kinds <= {ast.Expr, ast.ImportFrom, ast.Assign}, path
