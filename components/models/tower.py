@@ -81,7 +81,7 @@ class Tower(nn.Module):
         return next((p for name in names if (p := self.encoder.prompts.get(name))), "")
 
     def attend_in_short_passages(self) -> None:
-        """Use plain attention: on a CPU it beats the fused kernel twice up to some 256 tokens."""
+        """Use plain attention: for short passages in bfloat16 it beats a CPU's fused kernel."""
         self._transformer.set_attn_implementation("eager")
 
     def forward(self, ids: Tensor, mask: Tensor | None, prompt_tokens: int = 0) -> Tensor:
@@ -105,11 +105,12 @@ class Tower(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the tower as a sentence-transformers folder (safetensors and JSON)."""
-        self.encoder.save_pretrained(str(folder), create_model_card=False)
+        with _no_progress_bars():
+            self.encoder.save_pretrained(str(folder), create_model_card=False)
 
 
 def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
-    """Open a Hugging Face or sentence-transformers folder, onto the CPU, in float32, ready to encode.
+    """Open a Hugging Face or sentence-transformers folder on the CPU, in float32, to encode.
 
     A model that routes queries and documents to different modules becomes two towers.
 
@@ -145,8 +146,9 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
         RuntimeError,
         SafetensorError,
     ) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(
-            f"{folder}: cannot be opened as a model: {str(error).strip() or type(error).__name__} "
+            f"{folder}: cannot be opened as a model: {reason} "
             "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
         ) from error
 

@@ -20,11 +20,12 @@ from transformers import (
     RobertaModel,
 )
 
-WORDS = (
-    "tenant landlord dwelling rent notice repair court worker employer wage contract seller buyer "
-    "goods parent child spouse maintenance appeal judge period days written must may shall not "
-    "within unless the of a to and or article paragraph query passage who pays"
-).split()
+VOCABULARY = """
+tenant landlord dwelling rent notice repair court worker employer wage contract seller buyer goods
+parent child spouse maintenance appeal judge period days written must may shall not within unless
+the of a to and or article paragraph query passage who pays
+"""
+WORDS = VOCABULARY.split()
 
 
 @pytest.fixture(scope="package", autouse=True)

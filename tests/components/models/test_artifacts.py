@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -57,7 +56,7 @@ def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path):
     (tmp_path / "model" / "thesis.txt").write_text("years of work")
     with pytest.raises(ModelError, match="exists and is not empty"):
         write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": weights(b"q")})
-    assert os.listdir(tmp_path / "model") == ["thesis.txt"]
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["thesis.txt"]
 
 
 def test_an_empty_folder_is_filled(tmp_path):
@@ -73,7 +72,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
 
     with pytest.raises(OSError, match="No space left"):
         write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": full_disk})
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("moment", ["write_part", "manifest", "rename"])
