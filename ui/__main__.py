@@ -74,13 +74,14 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     pipeline = load_pipeline(options.pipeline or default_pipeline(store), store)
     # Models and indexes are loaded now, so that the first reader does not wait for them.
     pipeline.warm_up()
-    stores = (getattr(part, "document_store", None) for _, part in pipeline.walk())
+    parts = dict(pipeline.walk())
+    stores = (getattr(part, "document_store", None) for part in parts.values())
     collection = Collection.of(readable(next(each for each in stores if each)).entries())
 
     def answer(question: str) -> Answer:
         return ask(pipeline, question)
 
-    app = build_server(build_page(answer, collection))
+    app = build_server(build_page(answer, collection, list(parts)))
     url = address(listening)
     say(
         f"{collection.articles:,} articles of {len(collection.laws):,} laws, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import gradio as gr
@@ -28,12 +29,13 @@ _AT_ONCE = 2
 _REMEMBERED_PAGES = 128
 
 
-def build_page(ask: Ask, collection: Collection) -> gr.Blocks:
+def build_page(ask: Ask, collection: Collection, stages: Sequence[str]) -> gr.Blocks:
     """The page over one collection of law.
 
     Args:
         ask: from a clean question to its answer; see `Desk`.
         collection: what is searched, for the notices and the examples.
+        stages: which stages find articles (names as in an answer's ranks), to explain them.
     """
     desk = Desk(ask)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
@@ -66,7 +68,7 @@ def build_page(ask: Ask, collection: Collection) -> gr.Blocks:
                             show_progress="minimal",
                             show_progress_on=results,
                         )
-            _html(render.about(collection), "about")
+            _html(render.about(collection, stages), "about")
         gr.on(
             [search.click, question.submit],
             desk.search,

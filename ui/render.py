@@ -72,10 +72,12 @@ def notice(collection: Collection) -> str:
     )
 
 
-def about(collection: Collection) -> str:
-    """What is searched, and how to read a result."""
-    stages = "".join(
-        f"<div><dt>{name}</dt><dd>{sentence}</dd></div>" for name, _, sentence in STAGES.values()
+def about(collection: Collection, stages: Sequence[str]) -> str:
+    """What is searched, and how to read a result of these stages."""
+    told = "".join(
+        f"<div><dt>{name}</dt><dd>{sentence}</dd></div>"
+        for stage, (name, _, sentence) in STAGES.items()
+        if stage in stages
     )
     return (
         '<div class="about"><h2>What is searched</h2>'
@@ -84,7 +86,7 @@ def about(collection: Collection) -> str:
         "<h2>How an article was found</h2>"
         "<p>Each result says who found it, and at which place of that list."
         " The longer the bar, the nearer the top.</p>"
-        f"<dl>{stages}</dl>"
+        f"<dl>{told}</dl>"
         "<h2>Your question</h2><p>It is answered on the machine that serves this page. It is sent"
         " nowhere else, and it is not written down.</p></div>"
     )
@@ -124,12 +126,13 @@ def results(answer: Mapping[str, Any]) -> str:
 
 def _article(document: Mapping[str, Any]) -> str:
     steps = "".join(f"<li>{words(step)}</li>" for step in document["headings"])
-    path = f'{_unseen("Place in the law:")}<ol class="path">{steps}</ol>' if steps else ""
+    tongue = _language(document.get("language"))
+    path = f'{_unseen("Place in the law:")}<ol class="path"{tongue}>{steps}</ol>' if steps else ""
     link = _official_link(document.get("source_url"))
     return (
-        f"<article{_language(document.get('language'))}><h3>{words(_title(document['number']))}"
-        f" <span>{words(document['law'])}</span></h3>{path}{_state(document)}"
-        f'<div class="law">{_text(str(document["content"] or ""))}</div>'
+        f"<article><h3>{words(_title(document['number']))}"
+        f" <span{tongue}>{words(document['law'])}</span></h3>{path}{_state(document)}"
+        f'<div class="law"{tongue}>{_text(str(document["content"] or ""))}</div>'
         f'{link}{_unseen("Found by:")}<ul class="ranks">{_ranks(document["ranks"])}</ul></article>'
     )
 

@@ -53,7 +53,7 @@ def serve_page() -> Iterator[Callable[..., str]]:
 
     def start(ask: Any, collection: Any) -> str:
         listening = listen("127.0.0.1", 0)
-        server = make_server(build_server(build_page(ask, collection)))
+        server = make_server(build_server(build_page(ask, collection, ["citation", "bm25"])))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         servers.append((server, thread))

@@ -128,6 +128,13 @@ def test_a_number_is_called_article_only_where_it_reads_as_one(number: str, titl
     assert f"<h3>{title} <span>" in shown(number=number)
 
 
+def test_only_the_law_is_marked_with_its_language():
+    markup = shown(language="fr-BE")
+    assert markup.count('lang="fr-BE"') == 3
+    assert '<p class="state in-force">' in markup
+    assert "lang=" not in shown(language='fr"><b>')
+
+
 def test_a_long_article_is_folded_at_a_paragraph_and_a_short_rest_is_not():
     paragraph = " ".join(["word"] * 100)
     folded = shown(content="\n".join([paragraph] * 4))
@@ -166,8 +173,10 @@ def test_the_notice_names_invented_law_only_where_it_is():
 
 def test_what_is_searched_is_counted_and_named():
     entries = [(str(i), f"Law {i % 12} <b>", str(i)) for i in range(1200)]
-    about = render.about(Collection.of(entries))
+    about = render.about(Collection.of(entries), ["bm25"])
     assert "1,200 articles of 12 laws." in text_of(about)
     assert "Law 11 <b>" in text_of(about)
+    assert "<dt>BM25</dt>" in about
+    assert "<dt>Dense</dt>" not in about
     assert "<details>" in about
-    assert "<details>" not in render.about(Collection.of(entries[:5]))
+    assert "<details>" not in render.about(Collection.of(entries[:5]), [])

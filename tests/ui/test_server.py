@@ -19,6 +19,7 @@ from ui.listening import listen
 from ui.server import build_server
 
 ALDERMERE = Collection.of([("housing-12", "Housing Code of Aldermere (invented)", "12")])
+STAGES = ["citation", "bm25"]
 JOIN = "/gradio_api/queue/join"
 
 
@@ -28,7 +29,7 @@ def ask(question: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def page() -> Any:
-    return build_page(ask, ALDERMERE)
+    return build_page(ask, ALDERMERE, STAGES)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +181,7 @@ def test_an_example_takes_no_argument_from_outside(client: TestClient, page: Any
 
 
 def test_examples_are_offered_for_the_demo_law_only():
-    real = build_page(ask, Collection.of([("1", "Code civil", "1")]))
+    real = build_page(ask, Collection.of([("1", "Code civil", "1")]), STAGES)
     assert {each["api_name"] for each in real.config["dependencies"]} == {"search"}
 
 
@@ -191,7 +192,7 @@ def test_the_queue_is_bounded_and_a_client_too_many_is_told():
         answering.wait(20)
         return ask(question)
 
-    page = build_page(slow, ALDERMERE)
+    page = build_page(slow, ALDERMERE, STAGES)
     with TestClient(build_server(page)) as client:
         body = {"data": ["x"], "fn_index": endpoint(page, "search"), "session_hash": "many"}
         answers = [client.post(JOIN, json=body) for _ in range(90)]
