@@ -105,7 +105,11 @@ class StatuteDocumentEmbedder:
         # None shows the bar on a terminal only.
         hidden = None if self.progress_bar else True
         with tqdm(total=len(texts), desc="Encoding", unit="article", disable=hidden) as bar:
-            vectors, report = encoder.encode_articles_report(texts, progress=bar.update)
+
+            def advance(n_done: int) -> None:
+                bar.update(n_done)
+
+            vectors, report = encoder.encode_articles_report(texts, progress=advance)
         return {
             "documents": [
                 replace(document, embedding=vector)

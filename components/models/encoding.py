@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.cpu_linear import fast_linear
 from components.models.head import HierarchicalArticleHead
 from components.models.passages import Passages
 from components.models.tower import Tower
@@ -249,10 +250,15 @@ def _inference(encoder: TextEncoder, dtype: torch.dtype) -> Iterator[None]:
     for module in training:
         module.eval()
     device_type = encoder.tower.device.type
+    exact = dtype == torch.float32
     try:
         # no_grad, not inference_mode: autocast keeps its bf16 copies of the weights from batch to
         # batch only for what requires a gradient, and so casts them once a call.
-        with torch.no_grad(), torch.autocast(device_type, dtype, enabled=dtype != torch.float32):
+        with (
+            torch.no_grad(),
+            torch.autocast(device_type, dtype, enabled=not exact),
+            fast_linear() if exact and device_type == "cpu" else nullcontext(),
+        ):
             yield
     finally:
         # Copies made without gradients must not serve a caller's own autocast block.

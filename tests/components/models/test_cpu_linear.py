@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from components.models import cpu_linear
+from components.models.cpu_linear import _OneDnnLinear, fast_linear
+
+pytestmark = pytest.mark.skipif(
+    cpu_linear._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
+)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    "states",
+    [
+        torch.randn(7, 24, generator=torch.Generator().manual_seed(0)),
+        torch.randn(3, 5, 24, generator=torch.Generator().manual_seed(1)),
+        torch.randn(24, 5, generator=torch.Generator().manual_seed(2)).T,
+        torch.randn(4, 6, 24, generator=torch.Generator().manual_seed(3))[::2, 1:4],
+        torch.randn(24, generator=torch.Generator().manual_seed(4)),
+        torch.empty(0, 24),
+    ],
+    ids=["matrix", "batch", "transposed", "strided", "vector", "empty"],
+)
+def test_a_linear_layer_gives_the_same(states, bias):
+    torch.manual_seed(0)
+    layer = nn.Linear(24, 33, bias=bias)
+    with torch.no_grad():
+        expected = layer(states)
+        with _OneDnnLinear():
+            found = layer(states)
+    assert found.shape == expected.shape
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_bf16_is_left_alone():
+    layer = nn.Linear(8, 8).bfloat16()
+    states = torch.ones(2, 8, dtype=torch.bfloat16)
+    with torch.no_grad(), _OneDnnLinear():
+        assert torch.equal(layer(states), layer(states).clone())
+        assert layer(states).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
+def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: gain)
+    calls: list[int] = []
+    monkeypatch.setattr(
+        cpu_linear, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1)
+    )
+    with torch.no_grad(), fast_linear():
+        nn.Linear(4, 4)(torch.ones(1, 4))
+    assert bool(calls) == taken
+
+
+def test_a_pytorch_without_the_operator_is_served_by_mkl(monkeypatch):
+    def absent(*_):
+        raise AttributeError("no such operator")
+
+    monkeypatch.setattr(cpu_linear, "_onednn_linear", absent)
+    cpu_linear._onednn_gain.cache_clear()
+    assert cpu_linear._onednn_gain() == 0
+    cpu_linear._onednn_gain.cache_clear()
