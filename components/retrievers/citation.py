@@ -28,7 +28,9 @@ class CitationRetriever:
     ```
 
     No model runs. A citation that names one article without doubt gives a pinned document; one
-    that fits several (a number that stands in several laws, and no law named) gives a list.
+    that fits several (a number that stands in several laws, and no law named) gives a list. A
+    question that is nothing but a citation ("art. 12") asks for every article that it fits: all
+    are pinned.
     """
 
     def __init__(
@@ -84,7 +86,8 @@ class CitationRetriever:
             top_k: how many to return at most in each list, in place of the component's.
 
         Returns:
-            `pinned`: articles named without doubt, in the order of their citations, score 1.
+            `pinned`: articles named without doubt, or by a question that is nothing but a
+            citation, in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
 
@@ -101,7 +104,7 @@ class CitationRetriever:
         citations = resolver.resolve(question)
         for _ in range(2):
             keys = self._keys(citations, wanted)
-            pinned, listed = _divided(citations, keys)
+            pinned, listed = _divided(citations, keys, alone=_is_nothing_else(question, citations))
             found = [self._fetch(keys, scores, k) for scores in (pinned, listed)]
             if [len(each) for each in found] == [min(k, len(pinned)), min(k, len(listed))]:
                 break  # else a law was published again just now, and its articles have new keys
@@ -137,11 +140,27 @@ class CitationRetriever:
         return self._resident
 
 
+def _is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
+    """Whether no letter or figure of the question stands outside its citations."""
+    rest = question
+    for resolved in sorted(citations, key=lambda each: -each.citation.start):
+        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
+    return bool(citations) and not any(character.isalnum() for character in rest)
+
+
 def _divided(
-    citations: list[ResolvedCitation], keys: dict[str, int]
+    citations: list[ResolvedCitation], keys: dict[str, int], *, alone: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Scores of the articles that are cited without doubt, and of the others that fit."""
-    present = [([id_ for id_ in each.ids if id_ in keys], each.certain) for each in citations]
+    """Scores of the articles that are cited without doubt, and of the others that fit.
+
+    Args:
+        citations: what the question cites.
+        keys: the articles that are in the store and allowed.
+        alone: the question is nothing but citations, and so asks for all that they fit.
+    """
+    present = [
+        ([id_ for id_ in each.ids if id_ in keys], each.certain or alone) for each in citations
+    ]
     pinned = {id_: 1.0 for ids, certain in present if certain for id_ in ids}
     listed: dict[str, float] = {}
     for ids, _ in present:

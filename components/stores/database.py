@@ -16,6 +16,7 @@ from components.stores.filters import register_filter_function
 APPLICATION_ID = 0x4C585242
 FORMAT_VERSION = 1
 
+# The content version starts at random: an index of a deleted store must not fit its successor.
 SCHEMA = """
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -39,7 +40,7 @@ CREATE TABLE journal (
   PRIMARY KEY (model, text_digest)
 );
 CREATE TABLE blobs (name TEXT PRIMARY KEY, version TEXT NOT NULL, content BLOB NOT NULL);
-INSERT INTO facts VALUES ('content_version', '0');
+INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
 """
 
 
