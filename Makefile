@@ -17,13 +17,15 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 
 # One stamp an extra: installed again only when pyproject.toml changed.
-$(VENV)/.%: pyproject.toml | $(VENV)
+$(VENV)/.%: pyproject.toml $(VENV)/made
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	touch $@
 
-$(VENV):
-	$(PYTHON) -m venv $(VENV)
+# The stamp, not the folder, says that the environment is whole.
+$(VENV)/made:
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -261,7 +261,8 @@ def _inference(encoder: TextEncoder, dtype: torch.dtype) -> Iterator[None]:
         ):
             yield
     finally:
-        # Copies made without gradients must not serve a caller's own autocast block.
+        # Copies made without gradients must not serve a caller's own autocast block; not every
+        # release of PyTorch sees to that itself.
         torch.clear_autocast_cache()
         for module in training:
             module.train()

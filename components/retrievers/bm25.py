@@ -22,7 +22,6 @@ from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
-_BLOB = "bm25"
 _FORMAT = 1
 
 
@@ -151,8 +150,9 @@ def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:
     if not isinstance(store, StatuteDocumentStore):
         return LexicalIndex.build(store.texts(), k1=k1, b=b)
     # Read before the texts: texts newer than the version in the name are only indexed once more.
-    version = f"{_FORMAT}/{ANALYSIS_VERSION}/{k1}/{b}/{store.content_version()}"
-    kept = store.load_blob(_BLOB)
+    version = f"{_FORMAT}/{ANALYSIS_VERSION}/{store.content_version()}"
+    name = f"bm25/{k1}/{b}"
+    kept = store.load_blob(name)
     if kept is not None and kept[0] == version:
         try:
             return LexicalIndex.from_bytes(kept[1])
@@ -160,7 +160,7 @@ def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:
             logger.warning("{store}: {error}. It is built again.", store=store.path, error=error)
     index = LexicalIndex.build(store.texts(), k1=k1, b=b)
     try:
-        store.save_blob(_BLOB, version, index.to_bytes())
+        store.save_blob(name, version, index.to_bytes())
     except (StoreError, sqlite3.Error, OverflowError) as error:
         # A file that may not be written, a full disk, or more than SQLite's gigabyte a value.
         logger.warning("The BM25 index serves from memory only. {error}", error=error)

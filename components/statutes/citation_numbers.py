@@ -10,7 +10,8 @@ LATIN_SUFFIX = (
     r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies|decies|undecies|duodecies"
     r"|terdecies|quaterdecies|quindecies)"
 )
-CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]+"
+# The longest numeral in use has nine characters; without a bound a question could be one number.
+CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
 
 LISTED_PARAGRAPH = "paragraph"
 """Division of numbers printed as list items, "25)": reached by "paragraph 25" alone."""

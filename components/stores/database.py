@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,16 +128,27 @@ class StatuteDatabase:
                     "WHERE key = 'content_version'"
                 )
             connection.execute("COMMIT")
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             self._roll_back(connection)
             raise StoreError(_mending(self.path, error)) from error
         except BaseException:
             self._roll_back(connection)
             raise
 
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of a query, as they are read.
+
+        Raises:
+            StoreError: the file is damaged or cannot be read.
+        """
+        try:
+            yield from self.connection.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise StoreError(_mending(self.path, error)) from error
+
     def fact(self, key: str) -> Any:
         """The stored value of `key`, or None."""
-        row = self.connection.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
+        row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
         return None if row is None else json.loads(row[0])
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:
@@ -231,7 +242,7 @@ class StatuteDatabase:
         return application, version, tables
 
 
-def _mending(path: Path, error: sqlite3.OperationalError) -> str:
+def _mending(path: Path, error: sqlite3.DatabaseError) -> str:
     text = str(error)
     if "full" in text or "disk I/O" in text:
         reason = (
@@ -240,6 +251,11 @@ def _mending(path: Path, error: sqlite3.OperationalError) -> str:
         return (
             f"{path}: {reason}. Nothing of this step was kept and what stood before is "
             "whole. Make room and run the same command again: it goes on where it stopped."
+        )
+    if "malformed" in text or "not a database" in text:
+        return (
+            f"{path} is damaged ({text}). Copy it again, or index the corpus into a new file with "
+            "python -m pipelines.index --corpus ... --store NEW."
         )
     if "locked" in text:
         return f"{path}: another process has been writing for 30 s. Wait for it, then try again."

@@ -64,10 +64,8 @@ def read_model(database: StatuteDatabase) -> StoreModel | None:
 
 def has_vectors(database: StatuteDatabase) -> bool:
     """Whether any document has a vector."""
-    row = database.connection.execute(
-        "SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1"
-    ).fetchone()
-    return row is not None
+    found = database.rows("SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1")
+    return next(found, None) is not None
 
 
 class LawPublisher:
@@ -99,6 +97,12 @@ class LawPublisher:
                 "or name a new store."
             )
         self._record("model", asdict(model))
+
+    def forget_model(self) -> None:
+        """Take the model off the record, for text alone, where no document has a vector."""
+        if read_model(self._database) is not None and not has_vectors(self._database):
+            with self._database.writing(content=False) as connection:
+                connection.execute("DELETE FROM facts WHERE key = 'model'")
 
     def record_corpus(self, sha256: str) -> None:
         """Put on record that this corpus is completely indexed."""
@@ -132,11 +136,10 @@ class LawPublisher:
                 "SELECT text_digest FROM documents WHERE ? IS NOT NULL "
                 "AND text_digest IS NOT NULL AND embedding IS NOT NULL"
             )
-        connection = self._database.connection
         return {
             row[0]
             for statement in statements
-            for row in connection.execute(statement, (model_digest,))
+            for row in self._database.rows(statement, (model_digest,))
         }
 
     def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
@@ -147,7 +150,7 @@ class LawPublisher:
 
     def published(self) -> dict[str, Published]:
         """Every article in the store that stands in a law, by id."""
-        rows = self._database.connection.execute(
+        rows = self._database.rows(
             "SELECT id, law, text_digest, embedding IS NOT NULL FROM documents "
             "WHERE law IS NOT NULL"
         )
@@ -194,7 +197,7 @@ class LawPublisher:
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
         present = {
             row[0]: row[1:]
-            for row in self._database.connection.execute(
+            for row in self._database.rows(
                 "SELECT id, text_digest, meta, embedding IS NOT NULL FROM documents WHERE law = ?",
                 (law,),
             )

@@ -1,7 +1,6 @@
 """StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -64,8 +63,7 @@ class StatuteDocumentStore(AsyncTwins):
 
     def count_documents(self) -> int:
         """Number of documents."""
-        row = self.database.connection.execute("SELECT count(*) FROM documents").fetchone()
-        return int(row[0])
+        return int(next(self.database.rows("SELECT count(*) FROM documents"))[0])
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
         """Number of documents that match.
@@ -140,15 +138,15 @@ class StatuteDocumentStore(AsyncTwins):
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
         """Delete the documents that match; returns how many."""
-        keys = self.keys_matching(filters).tolist()
         with self.database.writing() as connection:
+            keys = self.keys_matching(filters).tolist()
             connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
         return len(keys)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
         """Merge `meta` into the documents that match; returns how many."""
-        documents = self.fetch(self.keys_matching(filters))
         with self.database.writing() as connection:
+            documents = self.fetch(self.keys_matching(filters))
             for document in documents:
                 # The new meta goes through as_row, so that it meets the same checks as a write.
                 changed = Document(id=document.id, meta={**document.meta, **meta})
@@ -179,13 +177,13 @@ class StatuteDocumentStore(AsyncTwins):
         connection = self.database.connection
         connection.execute("BEGIN")  # one snapshot for the count and the rows
         try:
-            count, size = connection.execute(
+            ((count, size),) = self.database.rows(
                 "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
                 "WHERE embedding IS NOT NULL"
-            ).fetchone()
+            )
             keys = np.empty(count, dtype=np.int64)
             matrix = np.empty((count, size // 4), dtype=np.float32)
-            rows = connection.execute(
+            rows = self.database.rows(
                 f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
             )
             for index, (key, blob) in enumerate(rows):
@@ -202,7 +200,7 @@ class StatuteDocumentStore(AsyncTwins):
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            rows = self.database.connection.execute(
+            rows = self.database.rows(
                 f"SELECT key, {BARE} FROM documents WHERE key IN ({marks})", chunk
             )
             found.update((row[0], from_row(*row[1:])) for row in rows)
@@ -219,24 +217,19 @@ class StatuteDocumentStore(AsyncTwins):
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in their order; unknown ids are left out."""
-        connection = self.database.connection
-        rows = (
-            connection.execute("SELECT key FROM documents WHERE id = ?", (each,)).fetchone()
-            for each in ids
-        )
-        return [row[0] for row in rows if row]
+        sql = "SELECT key FROM documents WHERE id = ?"
+        return [key for each in ids for (key,) in self.database.rows(sql, (each,))]
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article, in the law's order."""
-        rows = self.database.connection.execute(
+        yield from self.database.rows(
             "SELECT id, law, ifnull(json_extract(meta, '$.number'), '') FROM documents "
             f"WHERE law IS NOT NULL {_ORDER}"
         )
-        yield from rows
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
-        rows = self.database.connection.execute(
+        rows = self.database.rows(
             f"SELECT key, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
         )
         rule = self.model.text_rule if self.model else "headings_text"
@@ -247,10 +240,8 @@ class StatuteDocumentStore(AsyncTwins):
 
     def load_blob(self, name: str) -> tuple[str, bytes] | None:
         """`(version, content)` of a named blob that goes with the documents, or None."""
-        row: tuple[str, bytes] | None = self.database.connection.execute(
-            "SELECT version, content FROM blobs WHERE name = ?", (name,)
-        ).fetchone()
-        return row
+        sql = "SELECT version, content FROM blobs WHERE name = ?"
+        return next(((version, blob) for version, blob in self.database.rows(sql, (name,))), None)
 
     def save_blob(self, name: str, version: str, content: bytes) -> None:
         """Keep a named blob, in place of the one of that name."""
@@ -262,15 +253,13 @@ class StatuteDocumentStore(AsyncTwins):
     def _dim(self) -> int | None:
         if self.model:
             return self.model.dim
-        row = self.database.connection.execute(
-            "SELECT length(embedding) FROM documents WHERE embedding IS NOT NULL LIMIT 1"
-        ).fetchone()
-        return row[0] // 4 if row else None
+        sql = "SELECT length(embedding) FROM documents WHERE embedding IS NOT NULL LIMIT 1"
+        return next((size // 4 for (size,) in self.database.rows(sql)), None)
 
     def _select(self, columns: str, clause: tuple[str, list[Any]], order: str) -> list[Any]:
         sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {order}"
         try:
-            return self.database.connection.execute(sql, clause[1]).fetchall()
-        except sqlite3.OperationalError as error:
+            return list(self.database.rows(sql, clause[1]))
+        except StoreError:
             raise_filter_failure()
-            raise StoreError(f"{self.database.path}: {error}.") from error
+            raise

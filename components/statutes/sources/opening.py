@@ -24,11 +24,11 @@ def open_articles(source: Source, problems: list[Problem]) -> Iterator[tuple[Pla
     if not isinstance(source, str | Path):
         return native.read_articles(source, problems)
     path = aldermere.articles_path() if source == aldermere.NAME else _located(source)
+    if native.matches(path):
+        return native.read_articles(path, problems)
     if bsard.matches(path):
         return bsard.read_articles(path, problems)
-    if soict.matches(path):
-        return soict.read_articles(path, problems)
-    return native.read_articles(path, problems)
+    return soict.read_articles(path, problems)
 
 
 def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Place, Question]]:
@@ -40,11 +40,11 @@ def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Pl
     if not isinstance(source, str | Path):
         return native.read_questions(source, problems)
     path = aldermere.questions_path() if source == aldermere.NAME else _located(source)
+    if native.matches(path):
+        return native.read_questions(path, problems)
     if bsard.matches(path):
         return bsard.read_questions(path, problems)
-    if soict.matches(path):
-        return soict.read_questions(path, problems)
-    return native.read_questions(path, problems)
+    return soict.read_questions(path, problems)
 
 
 def _located(source: str | Path) -> Path:
@@ -57,7 +57,7 @@ def _located(source: str | Path) -> Path:
     if path.suffix == ".csv":
         message = "is a table; the sources in CSV are read from the folder that holds them"
         raise CorpusError([Problem(str(source), None, None, message, f"Give {path.parent}.")])
-    if not any(kind.matches(path) for kind in (bsard, soict, native)):
+    if not any(kind.matches(path) for kind in (native, bsard, soict)):
         wanted = "articles.jsonl (native), articles_fr.csv (BSARD) or corpus.csv (SoICT)"
         message = f"the folder holds no {wanted}"
         raise CorpusError([Problem(str(source), None, None, message, "Name another folder.")])

@@ -118,6 +118,20 @@ def test_alone_and_in_a_batch_the_answer_is_the_same(monkeypatch, search):
         assert np.array_equal(found[1], together[1])
 
 
+@WAYS
+@pytest.mark.parametrize("spread", [1e-3, 3e-4])
+def test_rows_closer_than_a_float32_product_can_tell_are_in_their_true_order(search, spread):
+    generator = np.random.default_rng(2)
+    query = random_rows(1, 256, 1)
+    side = unit(generator.normal(size=(3_000, 256)))
+    matrix = unit(query + spread * side)
+    for k in (1, 10, 500):
+        scores, rows = search(matrix, query, k)
+        expected_scores, expected_rows = brute_force(matrix, query, k)
+        assert scores.tolist() == expected_scores.tolist()
+        assert rows.tolist() == expected_rows.tolist()
+
+
 def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
     """Scores closer than float16 sees: without the certificate the wrong rows would be found."""
     generator = np.random.default_rng(0)

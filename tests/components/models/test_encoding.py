@@ -174,6 +174,15 @@ def test_encoding_inside_a_training_step_leaves_the_gradients_alone(tower):
     assert weight.grad is not None and weight.grad.abs().sum() > 0
 
 
+def test_a_model_in_training_encodes_without_dropout(tower):
+    texts = ["rent court notice", "judge"]
+    encoder = TextEncoder(tower, 12, "", moved_head())
+    expected, _ = encode(encoder, texts)
+    tower.train()
+    encoder.head.train()
+    assert torch.allclose(encode(encoder, texts)[0], expected, atol=1e-6)
+
+
 def test_embedding_in_pieces_has_the_gradient_of_the_whole(tower, law_texts):
     encoder = TextEncoder(tower, 12, "", moved_head())
     passages = encoder.tokenize(law_texts(6, 30))

@@ -148,15 +148,15 @@ def test_a_stored_index_that_makes_no_sense_is_built_anew(
 ) -> None:
     retriever = StatuteBM25Retriever(filled)
     expected = retriever.run("marriage")["documents"]
-    kept = filled.load_blob("bm25")
+    kept = filled.load_blob("bm25/1.5/0.75")
     assert kept is not None
     del retriever
     gc.collect()
-    filled.save_blob("bm25", kept[0], kept[1][: len(kept[1]) // 2])
+    filled.save_blob("bm25/1.5/0.75", kept[0], kept[1][: len(kept[1]) // 2])
     assert StatuteBM25Retriever(filled).run("marriage")["documents"] == expected
     assert len(builds) == 2
     assert "It is built again" in caplog.text
-    assert filled.load_blob("bm25") == kept
+    assert filled.load_blob("bm25/1.5/0.75") == kept
 
 
 def test_an_index_that_cannot_be_kept_serves_from_memory(

@@ -227,3 +227,7 @@ def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
     start = time.perf_counter()
     find_citations(text)
     assert time.perf_counter() - start < 2
+
+
+def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:
+    assert find_citations("第" + "9" * 5000 + "条") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -307,3 +308,10 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(CorpusError, match=r"cannot be read \(permission denied\)"):
         StatuteCorpus.read(path)
+
+
+def test_a_native_folder_stays_native_whatever_else_lies_in_it(tmp_path: Path) -> None:
+    article = {"id": "a", "law": "L", "number": "1", "headings": [], "text": "words"}
+    (tmp_path / "articles.jsonl").write_text(json.dumps(article), encoding="utf-8")
+    (tmp_path / "train.csv").write_text("question,context,cid,qid\n", encoding="utf-8")
+    assert StatuteCorpus.read(tmp_path).ids == ["a"]

@@ -212,3 +212,15 @@ def test_a_store_that_was_not_closed_cannot_be_read_from_a_read_only_place(
     assert "was not closed" in unprivileged(read)
     readable_by_all.chmod(0o755)
     store.close()
+
+
+def test_a_file_damaged_behind_its_first_pages_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(str(path))
+    store.write_documents([Document(id=str(n), content="words " * 400) for n in range(200)])
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="damaged"):
+        StatuteDocumentStore(str(path)).filter_documents()

@@ -236,3 +236,15 @@ def test_a_resident_reader_sees_a_change_by_the_version(store: StatuteDocumentSt
     assert other.content_version() == before  # the journal is nothing that readers see
     store.publisher.publish({"L": law("L", "a")})
     assert other.content_version() > before
+
+
+def test_a_model_without_vectors_can_be_forgotten_and_one_with_vectors_stays(
+    store: StatuteDocumentStore,
+) -> None:
+    store.publisher.record_model(StoreModel("m", "d" * 64, 2, "headings_text"))
+    store.publisher.forget_model()
+    assert store.model is None
+    store.publisher.record_model(StoreModel("m", "d" * 64, 2, "headings_text"))
+    store.write_documents([Document(id="a", content="x", embedding=[1.0, 0.0])])
+    store.publisher.forget_model()
+    assert store.model is not None
