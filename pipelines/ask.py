@@ -6,6 +6,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pipelines import command_line
@@ -55,14 +56,11 @@ def _ask(options: argparse.Namespace) -> int:
     from components.statutes.question import clean_question
     from pipelines.asking import ask
     from pipelines.binding import default_pipeline
-    from pipelines.home import ensure_demo_store
+    from pipelines.home import store_to_ask
     from pipelines.loading import load_pipeline
 
     question = clean_question(options.question)  # before a model is loaded
-    # A pipeline file may name its own store.
-    store = options.store
-    if store is None and (options.pipeline is None or not options.pipeline.endswith("yaml")):
-        store = ensure_demo_store(say)
+    store = store_to_ask(options.store, options.pipeline, say)
     name = options.pipeline
     if name is None:
         name = default_pipeline(store)

@@ -8,11 +8,16 @@ from datetime import date
 from typing import Any, TypedDict
 
 from haystack import Document, Pipeline
+from haystack.core.errors import PipelineRuntimeError
+from haystack.errors import FilterError
 
+from components.models.errors import ModelError, VectorError
 from components.statutes.article import Article
-from components.statutes.question import clean_question
+from components.statutes.question import QuestionError, clean_question
+from components.stores.database import StoreError
 from pipelines.files import LoadingError
 
+_SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 
 
@@ -44,6 +49,8 @@ def ask(
         QuestionError: the question is empty or too long.
         LoadingError: the pipeline has no place for what was given.
         FilterError: the filters are malformed.
+        StoreError: the store cannot be read.
+        ModelError: the model cannot be loaded.
     """
     asked = clean_question(question)
     start = time.perf_counter()
@@ -74,7 +81,14 @@ def retrieve(
             component, socket = target.split(".")
             data.setdefault(component, {})[socket] = value
     component, socket = _declared(pipeline, "outputs", "documents")[0].split(".")
-    found: list[Document] = pipeline.run(data, include_outputs_from={component})[component][socket]
+    try:
+        outputs = pipeline.run(data, include_outputs_from={component})
+    except PipelineRuntimeError as error:
+        # Haystack wraps what a component says; ours already say what, where and how to mend it.
+        if isinstance(error.__cause__, _SAID_IN_FULL):
+            raise error.__cause__ from None
+        raise
+    found: list[Document] = outputs[component][socket]
     return found
 
 
@@ -85,16 +99,14 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     "unknown" on the given day.
     """
     meta = document.meta
-    days = [meta.get(key) for key in ("valid_from", "valid_to")]
-    valid_from, valid_to = (date.fromisoformat(day) if day else None for day in days)
     article = Article(
         document.id,
         str(meta.get("law", "")),
         str(meta.get("number", "")),
         tuple(meta.get("headings") or ()),
         document.content or "",
-        valid_from=valid_from,
-        valid_to=valid_to,
+        valid_from=_day(meta.get("valid_from")),
+        valid_to=_day(meta.get("valid_to")),
     )
     return {
         "id": article.id,
@@ -107,6 +119,13 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
         "state": article.state(on),
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
     }
+
+
+def _day(written: object) -> date | None:
+    try:
+        return date.fromisoformat(written) if isinstance(written, str) else None
+    except ValueError:
+        return None  # another store may write its dates in words
 
 
 def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:

@@ -35,7 +35,9 @@ _CONNECTION = ("sender", "receiver")
 
 
 def check_definition(definition: Mapping[str, Any], where: str) -> None:
-    """Check a definition's keys, classes, parameters and connections.
+    """Check a definition's keys, connections, classes and parameters, in this order.
+
+    Nothing is imported before the keys, the connections and the packages of all classes are sound.
 
     Args:
         definition: what the file holds.
@@ -52,9 +54,7 @@ def check_definition(definition: Mapping[str, Any], where: str) -> None:
     if not components:
         raise LoadingError(f"{where}: components: there are none. Name at least one.")
     for name, fields in components.items():
-        if not isinstance(fields, dict):
-            raise _wrong_type(f"{where}: components.{name}", fields, "mapping with 'type'")
-        _check_object(fields, f"{where}: components.{name}", name, component=True)
+        _check_shape(fields, f"{where}: components.{name}")
     for number, connection in enumerate(definition.get("connections", []), start=1):
         place = f"{where}: connections, entry {number}"
         if not isinstance(connection, dict):
@@ -67,6 +67,8 @@ def check_definition(definition: Mapping[str, Any], where: str) -> None:
         for name, sockets in definition.get(side, {}).items():
             for socket in sockets if isinstance(sockets, list) else [sockets]:
                 check_socket(socket, components, f"{where}: {side}.{name}")
+    for name, fields in components.items():
+        _check_parameters(fields, f"{where}: components.{name}", name, component=True)
 
 
 def check_socket(socket: object, components: Collection[str], where: str) -> tuple[str, str]:
@@ -82,15 +84,40 @@ def check_socket(socket: object, components: Collection[str], where: str) -> tup
     return component, name
 
 
-def _check_object(
-    fields: Mapping[str, Any], where: str, label: str, *, component: bool = False
-) -> None:
+def _check_shape(fields: object, where: str) -> None:
+    if not isinstance(fields, dict):
+        raise _wrong_type(where, fields, "mapping with 'type'")
     for key in fields:
         _known(key, _SERIALISED, where, "key")
-    cls = _class_of(fields.get("type"), f"{where}.type", component)
+    name = fields.get("type")
+    if not isinstance(name, str) or "." not in name:
+        raise LoadingError(
+            f"{where}.type: {name!r} is no class. Write it as 'package.module.Class'."
+        )
+    package = name.split(".")[0]
+    if package not in ALLOWED_PACKAGES:
+        raise LoadingError(
+            f"{where}.type: {name} is foreign{did_you_mean(package, ALLOWED_PACKAGES)}: classes "
+            f"come from {', '.join(ALLOWED_PACKAGES)} only. In Python, build the pipeline yourself."
+        )
     parameters = fields.get("init_parameters", {})
     if not isinstance(parameters, dict):
         raise _wrong_type(f"{where}.init_parameters", parameters, "mapping")
+    for parameter, value in parameters.items():
+        if _is_object(value):
+            _check_shape(value, f"{where}.{parameter}")
+
+
+def _is_object(value: object) -> bool:
+    """Whether a value is written as a class with its parameters."""
+    return isinstance(value, dict) and "." in str(value.get("type", ""))
+
+
+def _check_parameters(
+    fields: Mapping[str, Any], where: str, label: str, *, component: bool = False
+) -> None:
+    cls = _class_of(fields["type"], f"{where}.type", component)
+    parameters = fields.get("init_parameters", {})
     accepted = _init_parameters(cls)
     if accepted is None:
         return
@@ -105,8 +132,8 @@ def _check_object(
         expected = hints.get(name, Any)
         if not _fits(value, expected):
             raise _wrong_type(place, value, _spelled(expected))
-        if isinstance(value, dict) and "." in str(value.get("type", "")):
-            _check_object(value, place, f"{label}.{name}")
+        if _is_object(value):
+            _check_parameters(value, place, f"{label}.{name}")
     missing = [
         name
         for name, parameter in accepted.items()
@@ -116,16 +143,8 @@ def _check_object(
         raise LoadingError(f"{where}: {label}.{missing[0]}: {cls.__name__} needs this parameter.")
 
 
-def _class_of(name: object, where: str, component: bool) -> type:
-    if not isinstance(name, str) or "." not in name:
-        raise LoadingError(f"{where}: {name!r} is no class. Write it as 'package.module.Class'.")
+def _class_of(name: str, where: str, component: bool) -> type:
     module_name, class_name = name.rsplit(".", 1)
-    package = module_name.split(".")[0]
-    if package not in ALLOWED_PACKAGES:
-        raise LoadingError(
-            f"{where}: {name} is foreign{did_you_mean(package, ALLOWED_PACKAGES)}: classes come "
-            f"from {', '.join(ALLOWED_PACKAGES)} only. In Python, build the pipeline yourself."
-        )
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

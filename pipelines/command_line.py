@@ -54,7 +54,7 @@ def run(work: Callable[[], int]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     # Imported here: `--help` should not wait for torch.
-    from components.models.errors import ModelError
+    from components.models.errors import ModelError, VectorError
     from components.statutes.problems import CorpusError
     from components.statutes.question import QuestionError
     from components.stores.database import StoreError
@@ -65,13 +65,18 @@ def run(work: Callable[[], int]) -> int:
     except (LoadingError, QuestionError, ModelError) as error:
         say(f"error: {error}")
         return WRONG_USE
-    except (CorpusError, StoreError) as error:
-        say(f"error: {error}")
+    except CorpusError as error:
+        say("error:")
+        for problem in error.problems:
+            say(f"  {problem}")
         return FAILED
     except BrokenPipeError:
         # The reader has seen enough (`... | head`); Python would complain once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except (StoreError, VectorError, OSError) as error:
+        say(f"error: {error}")
+        return FAILED
     except KeyboardInterrupt:
         say("interrupted")
         return 130

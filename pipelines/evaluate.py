@@ -67,16 +67,21 @@ def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
     from pipelines.binding import article_ids
-    from pipelines.evaluating import measure, report
-    from pipelines.home import ensure_demo_store
-    from pipelines.plotting import plot_recall
+    from pipelines.evaluating import distinct_names, measure, report
+    from pipelines.home import store_to_ask
+    from pipelines.plotting import check_target, plot_recall
 
-    store = Path(options.store) if options.store else ensure_demo_store(say)
+    names = distinct_names([options.pipeline, *options.compare])
+    if options.plot:
+        check_target(Path(options.plot))
+    store = store_to_ask(options.store, options.pipeline, say)
     everything = read_questions(
         options.questions, corpus_ids=article_ids(store), skip_bad=options.skip_bad
     )
     for problem in everything.problems:
         say(str(problem))
+    if everything.repeated_relevant:
+        say(f"{everything.repeated_relevant} repeated ids in 'relevant' count once.")
     asked = [question for question in everything if question.split == options.split]
     questions = [question for question in asked if question.answerable]
     if not questions:
@@ -86,7 +91,6 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"'{options.split}'. It has the splits {', '.join(splits)}."
         )
         return WRONG_USE
-    names = dict.fromkeys([options.pipeline, *options.compare])
     measured = [
         measure(name, questions, store=store, model=options.model, depth=options.depth)
         for name in names
@@ -97,9 +101,11 @@ def _evaluate(options: argparse.Namespace) -> int:
         "split": options.split,
         "n_questions": len(questions),
         "n_unanswerable": len(asked) - len(questions),
+        "repeated_relevant": everything.repeated_relevant,
         "depth": options.depth,
         **report(measured[0], measured[1:], questions, training),
     }
+    show(result if options.json else _table(result))
     if options.run_dir:
         folder = Path(options.run_dir)
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +115,6 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.plot:
         plot_recall(measured, Path(options.plot), f"{len(questions)} questions ({options.split})")
         say(f"wrote {options.plot}")
-    show(result if options.json else _table(result))
     return DONE
 
 
@@ -137,9 +142,10 @@ def _table(result: dict[str, Any]) -> str:
         ]
         for metric, of in metrics.items():
             interval = "{:+.3f} to {:+.3f}".format(*of["interval"])
+            detectable = "" if of["detectable"] is None else f"{of['detectable']:.3f}"
             lines.append(
                 f"{metric:<14}{of['value']:>7.3f}{of['difference']:>+12.3f}   {interval:<18}"
-                f"{of['p']:>7.4f}   {of['detectable']:.3f}"
+                f"{of['p']:>7.4f}   {detectable}"
             )
     return "\n".join(lines)
 

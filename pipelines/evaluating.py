@@ -11,11 +11,12 @@ from typing import Any
 
 from tqdm import tqdm
 
+from components.retrievers.citation import CitationRetriever
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from pipelines.asking import retrieve
-from pipelines.files import pipeline_file, read_pipeline_file
+from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 
 Run = Mapping[str, Sequence[str]]
@@ -55,6 +56,27 @@ class Measured:
         return {metric: {id_: of[id_] for id_ in wanted} for metric, of in self.values.items()}
 
 
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The pipelines to measure, each once.
+
+    Raises:
+        LoadingError: two files have the same name, which their results would share.
+    """
+    files: dict[str, Path] = {}
+    distinct = []
+    for name in names:
+        path = pipeline_file(name).resolve()
+        if path.stem not in files:
+            files[path.stem] = path
+            distinct.append(name)
+        elif files[path.stem] != path:
+            raise LoadingError(
+                f"--compare: two pipelines are called '{path.stem}': {files[path.stem]} and {path}. "
+                "Results go by this name: rename one of the files."
+            )
+    return distinct
+
+
 def measure(
     name: str,
     questions: Sequence[Question],
@@ -73,7 +95,7 @@ def measure(
         depth: how many articles each retriever and the fusion give; metrics that look deeper are
             left out.
     """
-    pipeline = load_pipeline(name, store, model, _this_deep(name, depth))
+    pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
     run: dict[str, list[str]] = {}
     took: list[float] = []
     pipeline.warm_up()
@@ -82,7 +104,12 @@ def measure(
         found = retrieve(pipeline, question.text)
         took.append((time.perf_counter() - start) * 1000)
         run[question.id] = [document.id for document in found]
-    metrics = [metric for metric in DEFAULT_METRICS if metric_depth(metric) <= depth]
+    most = max(len(question.relevant) for question in questions)
+    metrics = [
+        metric
+        for metric in DEFAULT_METRICS
+        if (most if metric == "R-precision" else metric_depth(metric)) <= depth
+    ]
     qrels = {question.id: set(question.relevant) for question in questions}
     values = evaluate(run, qrels, metrics, depth=depth)
     return Measured(str(pipeline.metadata["name"]), run, values, round(median(took), 2))
@@ -127,25 +154,24 @@ def report(
 
 
 def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:
-    means = other.means()
-    return {
-        metric: {
-            "value": means[metric],
-            **asdict(
-                paired_randomisation(list(of.values()), [other.values[metric][id_] for id_ in of])
-            ),
-        }
-        for metric, of in ours.values.items()
-    }
+    compared: dict[str, dict[str, Any]] = {}
+    for metric, of in ours.values.items():
+        others = [other.values[metric][id_] for id_ in of]
+        test = paired_randomisation(list(of.values()), others)
+        compared[metric] = {"value": fmean(others), **asdict(test)}
+    return compared
 
 
-def _this_deep(name: str, depth: int) -> dict[str, int]:
-    """Overrides that make every component with a `top_k` in its file go this deep."""
-    components = read_pipeline_file(pipeline_file(name)).get("components")
-    if not isinstance(components, dict):
-        return {}  # the loader says what is wrong
+def _this_deep(
+    name: str, store: str | Path | None, model: str | None, depth: int
+) -> dict[str, int]:
+    """Overrides that make every component with a `top_k` go this deep, written in its file or not.
+
+    Citations stay as they are served: their list is a hint, and short.
+    """
+    served = load_pipeline(name, store, model)
     return {
         f"{component}.top_k": depth
-        for component, fields in components.items()
-        if isinstance(fields, dict) and "top_k" in (fields.get("init_parameters") or {})
+        for component, instance in served.walk()
+        if hasattr(instance, "top_k") and not isinstance(instance, CitationRetriever)
     }

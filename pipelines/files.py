@@ -47,6 +47,22 @@ def pipeline_file(name_or_path: str | Path) -> Path:
     )
 
 
+def store_named_in(name_or_path: str | Path) -> str | None:
+    """Path of the store that a pipeline's file itself gives, or None where it leaves it open.
+
+    Raises:
+        LoadingError: there is no such pipeline, or its file is refused.
+    """
+    components = read_pipeline_file(pipeline_file(name_or_path)).get("components")
+    for fields in components.values() if isinstance(components, dict) else ():
+        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
+        store = parameters.get("document_store") if isinstance(parameters, dict) else None
+        inside = store.get("init_parameters") if isinstance(store, dict) else None
+        if isinstance(inside, dict) and isinstance(inside.get("path"), str):
+            return str(inside["path"])
+    return None
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """' (did you mean ...?)' for the nearest known word, or nothing."""
     near = difflib.get_close_matches(str(word), list(known), n=1)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines.files import LoadingError
+from pipelines.files import LoadingError, store_named_in
 
 
 def lexarbor_home() -> Path:
@@ -27,6 +27,23 @@ def lexarbor_home() -> Path:
 def demo_store_path() -> Path:
     """The store of the demo law, `demo.db` in `lexarbor_home()`."""
     return lexarbor_home() / "demo.db"
+
+
+def store_to_ask(store: str | None, pipeline: str | None, say: Callable[[str], object]) -> Path:
+    """The store asked for, else the one that the pipeline's file gives, else the demo store.
+
+    Args:
+        store: as given by the user.
+        pipeline: name or file, as given by the user.
+        say: takes lines for the user while the demo store is built.
+
+    Raises:
+        LoadingError: there is no such pipeline, or the demo store's folder cannot be made.
+        StoreError: the demo store cannot be written.
+    """
+    if store is None and pipeline is not None:
+        store = store_named_in(pipeline)
+    return ensure_demo_store(say) if store is None else Path(store).expanduser()
 
 
 def ensure_demo_store(say: Callable[[str], object] = lambda _: None) -> Path:

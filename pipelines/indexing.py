@@ -63,9 +63,9 @@ class IndexReport:
             f"{self.changed:,} changes, {self.seconds:.1f} s"
         ]
         if self.truncated:
-            lines.append(f"{self.truncated:,} texts are longer than the model reads; it read less.")
+            lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
         if self.left_out:
-            lines.append(f"{self.left_out:,} records of the corpus were left out (named above).")
+            lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
         if self.removed_laws:
             lines.append(f"removed, no longer in the corpus: {', '.join(self.removed_laws)}")
         return "\n".join(lines)
@@ -101,11 +101,20 @@ def index_corpus(
     corpus = StatuteCorpus.read(source, skip_bad=skip_bad)
     for problem in corpus.problems:
         say(str(problem))
+    unnamed = sum(article.language is None for article in corpus)
+    if unnamed:
+        say(
+            f"{unnamed:,} articles name no language: their words are matched as they stand, "
+            "without stems or stop words. Give each a 'language', such as \"en\"."
+        )
     store = StatuteDocumentStore(str(store_path))
     try:
         chosen = choose_model(model, corpus, store, say)
         rule: TextRule = "headings_text"
-        if chosen is not None:
+        if chosen is None:
+            # An interrupted run may have left a model on record, and no vectors of it.
+            store.publisher.forget_model()
+        else:
             rule = chosen.record.text_rule
             store.publisher.record_model(chosen.record)
         digests = [_digest(text) for text in _texts(corpus, rule)]
@@ -183,12 +192,16 @@ def _encode(
     size = _BLOCK.get(model.encoder.device.type, _BLOCK_ON_ACCELERATORS)
     truncated = 0
     with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
+
+        def advance(done: int) -> None:
+            bar.update(done)
+
         for start in range(0, len(todo), size):
             block = todo[start : start + size]
             articles = [corpus[position] for position in block]
             vectors, report = model.encoder.encode_articles_report(
                 [indexed_text(each.headings, each.text, rule) for each in articles],
-                progress=bar.update,
+                progress=advance,
             )
             matrix = vectors.numpy()
             usable = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines.checking import ALLOWED_PACKAGES, check_definition
 from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipeline_file
 
 if TYPE_CHECKING:
@@ -49,11 +50,10 @@ def load_pipeline(
     """
     path = pipeline_file(name_or_path)
     definition = _overridden(read_pipeline_file(path), overrides or {}, str(path))
-    # Haystack takes seconds to import; a file that is refused as YAML is refused before that.
-    from pipelines.binding import bind, check_models
-    from pipelines.checking import ALLOWED_PACKAGES, check_definition
-
     check_definition(definition, str(path))
+    # Haystack takes seconds to import; a file that is refused is refused before that.
+    from pipelines.binding import bind, check_models
+
     bind(definition, str(path), store, model)
     pipeline = _built(definition, path, list(ALLOWED_PACKAGES))
     check_models(definition, pipeline, str(path))

@@ -6,6 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.evaluating import Measured
+from pipelines.files import LoadingError
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done for it.
+
+    Raises:
+        LoadingError: there is no such folder, or matplotlib writes no files of this suffix.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in formats:
+        raise LoadingError(
+            f"--plot {path}: the suffix must be one of {', '.join(sorted(formats))}."
+        )
+    if not path.absolute().parent.is_dir():
+        raise LoadingError(f"--plot {path}: there is no folder {path.absolute().parent}. Make it.")
 
 
 def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
@@ -13,11 +31,8 @@ def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
 
     Args:
         measured: the pipelines; the metrics R@k are drawn, with their 95% intervals.
-        path: the file; its suffix says the format.
+        path: the file, which `check_target` let pass; its suffix says the format.
         title: what was measured.
-
-    Raises:
-        ValueError: matplotlib does not write files of this suffix.
     """
     # Imported here: without --plot, nobody should wait for it.
     import matplotlib as mpl
@@ -29,7 +44,8 @@ def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
     for each in measured:
         recall = {name: value for name, value in each.means().items() if name.startswith("R@")}
         depths = [int(name.removeprefix("R@")) for name in recall]
-        low, high = zip(*(each.intervals()[name] for name in recall), strict=True)
+        intervals = each.intervals()
+        low, high = zip(*(intervals[name] for name in recall), strict=True)
         axes.plot(depths, list(recall.values()), marker="o", label=each.pipeline)
         axes.fill_between(depths, low, high, alpha=0.15)
     axes.set_xscale("log")

@@ -163,14 +163,14 @@ def test_a_file_is_one_idea(path: Path) -> None:
 
 
 def is_behaviour(node: ast.stmt) -> bool:
-    """A public class that does something: no record, error, protocol or typed dictionary."""
+    """A public class that does something: no record, list of records, error or protocol."""
     if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
         return False
     bases = {ast.unparse(base).split(".")[-1].split("[")[0] for base in node.bases}
     decorators = " ".join(ast.unparse(each) for each in node.decorator_list)
     return not (
         "dataclass" in decorators
-        or bases & {"Protocol", "TypedDict", "NamedTuple", "Enum"}
+        or bases & {"Protocol", "TypedDict", "NamedTuple", "Enum", "Sequence"}
         or any(base.endswith(("Error", "Exception")) for base in bases)
     )
 

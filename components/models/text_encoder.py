@@ -1,0 +1,64 @@
+"""From texts to vectors, with gradients where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from numpy import int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from components.models.head import HierarchicalArticleHead
+from components.models.passages import Passages
+from components.models.token_budget import TokenBudget, embed_passages
+from components.models.tower import Tower
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """One way from texts to vectors: a tower, how its texts are cut, and what joins the passages.
+
+    Attributes:
+        tower: Encodes passages.
+        passage_tokens: Longest passage, special tokens and prompt included.
+        prompt: Written before each passage.
+        head: Joins the passages of a text; None where a text is one passage.
+    """
+
+    tower: Tower
+    passage_tokens: int
+    prompt: str = ""
+    head: HierarchicalArticleHead | None = None
+
+    def tokenize(self, texts: Sequence[str]) -> Passages:
+        """The texts as passages, cut to what the model reads."""
+        return self.tower.tokenizer.passages(
+            texts,
+            passage_tokens=self.passage_tokens,
+            max_passages=1 if self.head is None else self.head.max_passages,
+            prompt=self.prompt,
+        )
+
+    def embed(self, passages: Passages, budget: TokenBudget | None = None) -> Tensor:
+        """Unit vectors of tokenised texts, on the tower's device, with gradients where enabled.
+
+        Returns:
+            float32 `[n_texts, dim]`.
+        """
+        budget = budget or TokenBudget.for_device(self.tower.device)
+        vectors = embed_passages(self.tower, passages, budget)
+        if self.head is not None:
+            vectors = _join(self.head, vectors, passages.per_text)
+        return torch.nn.functional.normalize(vectors, dim=-1)
+
+
+def _join(head: HierarchicalArticleHead, vectors: Tensor, per_text: NDArray[int64]) -> Tensor:
+    """Passage vectors `[n_passages, dim]` to text vectors `[n_texts, dim]`, padded per text."""
+    counts = torch.from_numpy(per_text).to(vectors.device)
+    mask = torch.arange(int(per_text.max(initial=1)), device=vectors.device) < counts[:, None]
+    padded = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+    padded[mask] = vectors
+    joined: Tensor = head(padded, mask)
+    return joined

@@ -1,0 +1,101 @@
+"""The commands of the README, each in a process of its own, on the demo law and on real law."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.asking import ask
+from pipelines.evaluate import main as evaluate
+from pipelines.index import main as index
+from pipelines.loading import load_pipeline
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def command(name: str, *arguments: object, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m pipelines.<name>` as a user would, without a network."""
+    return subprocess.run(
+        [sys.executable, "-m", f"pipelines.{name}", *(str(each) for each in arguments)],
+        cwd=ROOT,
+        env={**os.environ, "LEXARBOR_HOME": str(home), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def demo(home: Path) -> Path:
+    """The demo store, built by the first question that is asked."""
+    run = command("ask", "Who keeps a rented home in repair?", "--json", home=home)
+    assert run.returncode == 0, run.stderr
+    assert "invented Statutes of Aldermere" in run.stderr
+    documents = json.loads(run.stdout)["documents"]
+    assert len(documents) == 10
+    assert any("Housing Code" in each["law"] for each in documents[:3])
+    return home / "demo.db"
+
+
+def test_a_second_question_finds_the_demo_store_built(demo: Path, home: Path) -> None:
+    run = command("ask", "What does art. 12 Housing Code say?", home=home)
+    assert run.returncode == 0
+    assert run.stderr == ""
+    assert run.stdout.startswith("1. Housing Code of Aldermere (invented), 12 ")
+
+
+@pytest.mark.parametrize("pipeline", ["lexical", "dense", "hybrid"])
+@pytest.mark.parametrize(
+    "question",
+    ["art. 12 Housing Code", "My landlord kept my deposit: does art. 12 Housing Code allow that?"],
+)
+def test_a_cited_article_is_first_in_every_pipeline(
+    demo: Path, pipeline: str, question: str
+) -> None:
+    best = ask(load_pipeline(pipeline, store=demo), question)["documents"][0]
+    assert best["id"] == "housing-12"
+    assert best["ranks"]["citation"] == 1
+
+
+def test_lay_questions_find_their_articles(
+    demo: Path, aldermere_questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--store", str(demo), "--questions", str(aldermere_questions), "--split", "dev"]
+    assert evaluate([*arguments, "--json", "--depth", "100"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["metrics"]["Exist@50"] >= 0.8
+    assert result["n_unanswerable"] > 0
+
+
+def test_real_law_in_another_language_is_searched_by_words(
+    real_data: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, store = real_data("bsard_livre1_fr"), str(tmp_path / "civil.db")
+    assert index(["--corpus", str(folder), "--store", store]) == 0
+    assert "--model DIR" in capsys.readouterr().err  # MiniLM reads English only
+    arguments = ["--store", store, "--questions", str(folder), "--split", "train"]
+    assert evaluate([*arguments, "--pipeline", "lexical", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["R@100"] >= 0.7
+
+
+def test_words_alone_reach_their_mark_on_obliqa(
+    real_data: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, store = real_data("obliqa_en"), str(tmp_path / "adgm.db")
+    corpus = str(folder / "articles.jsonl.gz")
+    assert index(["--corpus", corpus, "--store", store, "--model", "none"]) == 0
+    capsys.readouterr()
+    questions = str(folder / "questions.jsonl.gz")
+    arguments = ["--store", store, "--questions", questions, "--split", "dev", "--json"]
+    assert evaluate([*arguments, "--pipeline", "lexical", "--depth", "100"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["n_questions"] == 569
+    assert result["metrics"]["R@10"] >= 0.77

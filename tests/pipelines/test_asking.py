@@ -1,0 +1,100 @@
+"""ask gives plain values, for every pipeline alike."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document, Pipeline
+from haystack.errors import FilterError
+
+from components.statutes.question import QuestionError
+from pipelines.asking import ask, found_article
+from pipelines.files import LoadingError
+from pipelines.loading import load_pipeline
+
+PIPELINES = ["lexical", "dense", "hybrid"]
+
+
+@pytest.fixture(scope="module", params=PIPELINES)
+def pipeline(request: pytest.FixtureRequest, law_store: Path) -> Pipeline:
+    return load_pipeline(request.param, store=law_store)
+
+
+def test_the_answer_is_plain_and_complete(pipeline: Pipeline) -> None:
+    answer = ask(pipeline, "Who decides on custody?", top_k=4)
+    assert json.loads(json.dumps(answer)) == answer
+    assert list(answer) == ["question", "pipeline", "took_ms", "documents"]
+    assert answer["pipeline"] == pipeline.metadata["name"]
+    assert answer["took_ms"] > 0
+    assert len(answer["documents"]) == 4
+    best = answer["documents"][0]
+    assert {"id", "law", "number", "headings", "content", "score", "ranks", "state"} <= set(best)
+    assert "custody" in best["content"]
+    assert best["headings"][0] == "Title I. General provisions"
+    assert all(rank >= 1 for rank in best["ranks"].values())
+
+
+def test_scores_fall_and_no_article_stands_twice(pipeline: Pipeline) -> None:
+    documents = ask(pipeline, "wages and leave and notice", top_k=20)["documents"]
+    scores = [each["score"] for each in documents]
+    assert scores == sorted(scores, reverse=True)
+    assert len({each["id"] for each in documents}) == len(documents)
+
+
+def test_a_cited_article_is_first(pipeline: Pipeline) -> None:
+    documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
+    assert documents[0]["id"] == "a12"
+    assert documents[0]["ranks"]["citation"] == 1
+    assert documents[0]["score"] == 1.0
+
+
+def test_filters_reach_every_retriever(pipeline: Pipeline) -> None:
+    only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+    documents = ask(pipeline, "Who decides under art. 12?", top_k=30, filters=only)["documents"]
+    assert documents
+    assert {each["law"] for each in documents} == {"Work Code"}
+
+
+def test_malformed_filters_are_refused(pipeline: Pipeline) -> None:
+    with pytest.raises(FilterError):
+        ask(pipeline, "rent", filters={"field": "meta.law"})
+
+
+@pytest.mark.parametrize("question", ["", "  \n", "\x00\x07", "x" * 10_001, None, 7])
+def test_what_is_no_question_is_refused(pipeline: Pipeline, question: Any) -> None:
+    with pytest.raises(QuestionError):
+        ask(pipeline, question)
+
+
+@pytest.mark.parametrize(
+    "question", ["租金多少？", "Cine plătește chiria?", "🏠🔑", "rent\x00 due?"]
+)
+def test_any_script_can_be_asked(pipeline: Pipeline, question: str) -> None:
+    ask(pipeline, question)
+
+
+def test_a_pipeline_that_declares_no_filters_says_so(law_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=law_store)
+    del pipeline.metadata["inputs"]["filters"]
+    with pytest.raises(LoadingError, match=r"declares no inputs.filters"):
+        ask(pipeline, "rent", filters={"field": "id", "operator": "==", "value": "a1"})
+
+
+@pytest.mark.parametrize(
+    ("meta", "state"),
+    [
+        ({}, "unknown"),
+        ({"valid_from": "2020-01-01"}, "in force"),
+        ({"valid_from": "2020-01-01", "valid_to": "2024-05-31"}, "repealed"),
+        ({"valid_to": "2024-06-01"}, "in force"),
+        ({"valid_from": "2024-06-02"}, "not yet in force"),
+        ({"valid_from": "some day"}, "unknown"),
+    ],
+)
+def test_the_state_is_that_of_the_day(meta: dict[str, str], state: str) -> None:
+    document = Document(id="1", content="x", meta={"law": "L", "number": "1", **meta})
+    found = found_article(document, date(2024, 6, 1))
+    assert found["state"] == state
+    assert {key: found[key] for key in meta} == meta

@@ -1,0 +1,200 @@
+"""Indexing that is killed or runs out of disk leaves whole laws, and goes on where it stopped."""
+
+import json
+import multiprocessing
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.models.biencoder import BiEncoder
+from components.statutes.corpus import StatuteCorpus
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.indexing import index_corpus
+
+ROOT = Path(__file__).resolve().parents[2]
+LAWS = 5
+ARTICLES = 3_000
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five laws, interleaved, of 600 articles each."""
+    words = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "officer")
+    choose = random.Random(1)
+    path = tmp_path_factory.mktemp("corpus") / "articles.jsonl"
+    with path.open("w") as file:
+        for number in range(ARTICLES):
+            article = {
+                "id": str(number),
+                "law": f"Law {number % LAWS}",
+                "number": str(number),
+                "headings": [f"Title {number % 7}"],
+                "text": f"{number} " + " ".join(choose.choices(words, k=40)),
+            }
+            file.write(json.dumps(article) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, tiny_model: Path) -> np.ndarray:
+    texts = [" ".join([*each.headings, each.text]) for each in StatuteCorpus.read(corpus)]
+    return BiEncoder.load(tiny_model).encode_articles(texts).numpy()
+
+
+def known(store: StatuteDocumentStore) -> int:
+    """How many texts need not be encoded again."""
+    model = store.model
+    return len(store.publisher.known_digests(model.digest)) if model else 0
+
+
+def known_in(path: Path, store: StatuteDocumentStore) -> int:
+    """The same, of a store that another process may be about to make."""
+    return known(store) if path.exists() and path.stat().st_size else 0
+
+
+def assert_whole_laws(store: StatuteDocumentStore) -> None:
+    laws = Counter(document.meta["law"] for document in store.filter_documents())
+    assert all(count == ARTICLES // LAWS for count in laws.values()), laws
+
+
+def assert_complete(store: StatuteDocumentStore, expected: np.ndarray) -> None:
+    assert [each.id for each in store.filter_documents()] == [str(n) for n in range(ARTICLES)]
+    _, matrix = store.vectors()
+    assert (matrix * expected).sum(axis=1).min() > 0.999
+
+
+@pytest.fixture(scope="module")
+def start(corpus: Path, tiny_model: Path) -> Iterator[Callable[[Path], multiprocessing.Process]]:
+    """Starts indexing in a process that has everything imported already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pipelines.indexing", "components.models.registry"])
+
+    def run(store: Path) -> multiprocessing.Process:
+        process = context.Process(
+            target=index_corpus, args=(corpus, store), kwargs={"model": str(tiny_model)}
+        )
+        process.start()
+        return process
+
+    # The first process waits for the server and its imports.
+    first = context.Process(target=int)
+    first.start()
+    first.join()
+    yield run
+
+
+def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(
+    start: Callable[[Path], multiprocessing.Process], tmp_path: Path, expected: np.ndarray
+) -> None:
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(str(path))
+    moment = random.Random(7)
+    kept = kills = 0
+    finished = False
+    while not finished:
+        process = start(path)
+        # While encoding, each process may do some blocks; then each has some time to publish.
+        goal = kept + moment.randrange(1, 900)
+        while kept < ARTICLES and process.is_alive() and known_in(path, store) < goal:
+            time.sleep(0.001)
+        process.join(moment.uniform(0, 0.02) if kept < ARTICLES else 0.01 * kills)
+        finished = process.exitcode is not None
+        process.kill()
+        process.join()
+        kills += not finished
+        assert_whole_laws(store)
+        assert known(store) >= kept  # what was kept once is never encoded again
+        kept = known(store)
+    assert process.exitcode == 0
+    assert kills >= 4
+    assert_complete(store, expected)
+
+
+def test_a_killed_command_goes_on_where_it_stopped(
+    corpus: Path, tiny_model: Path, tmp_path: Path, expected: np.ndarray
+) -> None:
+    path = tmp_path / "law.db"
+    arguments = ["--corpus", corpus, "--store", path, "--model", tiny_model]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipelines.index", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    store = StatuteDocumentStore(str(path))
+    while process.poll() is None and known_in(path, store) < 512:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    kept = known(store)
+    assert kept >= 512
+    assert_whole_laws(store)
+    assert index_corpus(corpus, path, model=str(tiny_model)).encoded == ARTICLES - kept
+    assert_complete(store, expected)
+
+
+def limited_files(folder: Path) -> Callable[[], None]:
+    """A disk that takes 500 kB a file; for the child process alone."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
+
+
+def can_mount() -> bool:
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
+
+
+def index_in(
+    folder: Path, corpus: Path, model: Path, limit: Callable[[], None] | None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines.index", "--corpus", str(corpus)]
+    return subprocess.run(
+        [*command, "--store", str(folder / "law.db"), "--model", str(model)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+
+
+def test_a_file_that_may_not_grow_is_said_and_can_be_gone_on_with(
+    corpus: Path, tiny_model: Path, tmp_path: Path, expected: np.ndarray
+) -> None:
+    run = index_in(tmp_path, corpus, tiny_model, limited_files(tmp_path))
+    assert run.returncode == 1
+    assert "law.db: the disk cannot be written" in run.stderr
+    assert "goes on where it stopped" in run.stderr
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    assert_whole_laws(store)
+    index_corpus(corpus, tmp_path / "law.db", model=str(tiny_model))
+    assert_complete(store, expected)
+
+
+@pytest.mark.parametrize("kilobytes", [400, 1_500] if can_mount() else [])
+def test_a_full_disk_is_said_and_the_store_opens_on_it(
+    corpus: Path, tiny_model: Path, tmp_path: Path, expected: np.ndarray, kilobytes: int
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
+    subprocess.run(mount, check=True)
+    try:
+        run = index_in(disk, corpus, tiny_model, None)
+        assert run.returncode == 1
+        assert "the disk is full" in run.stderr
+        store = StatuteDocumentStore(str(disk / "law.db"))
+        assert_whole_laws(store)
+        store.close()
+        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
+        index_corpus(corpus, disk / "law.db", model=str(tiny_model))
+        assert_complete(store, expected)
+        store.close()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
