@@ -6,7 +6,6 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pipelines import command_line

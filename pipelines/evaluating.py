@@ -71,8 +71,8 @@ def distinct_names(names: Sequence[str]) -> list[str]:
             distinct.append(name)
         elif files[path.stem] != path:
             raise LoadingError(
-                f"--compare: two pipelines are called '{path.stem}': {files[path.stem]} and {path}. "
-                "Results go by this name: rename one of the files."
+                f"--compare: two pipelines are called '{path.stem}': {files[path.stem]} and "
+                f"{path}. Results go by this name: rename one of the files."
             )
     return distinct
 

@@ -30,9 +30,6 @@ from components.statutes.article import TextRule
 
 Progress = Callable[[int], None]
 
-# Up to here plain attention is faster on a CPU than the fused kernel, in bfloat16.
-_SHORT_PASSAGE = 256
-
 
 class BiEncoder(nn.Module):
     """Encodes questions with one tower, articles with another or the same; similarity is cosine.
@@ -222,10 +219,6 @@ class BiEncoder(nn.Module):
         model.dtype = dtype
         model.eval()
         model.to(target)
-        if target.type == "cpu" and resolve_dtype(dtype, target) == torch.bfloat16:
-            for tower in {model.query, model.passage}:
-                if min(model.passage_tokens, tower.max_tokens) <= _SHORT_PASSAGE:
-                    tower.attend_in_short_passages()
         return model
 
     @classmethod

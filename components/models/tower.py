@@ -64,12 +64,9 @@ class Tower(nn.Module):
     @property
     def attention_heads(self) -> int:
         """The base model's number of heads, brought down to one that divides `dim`."""
-        heads = getattr(self._transformer.config, "num_attention_heads", 1)
+        model = cast(PreTrainedModel, self.encoder.transformers_model)
+        heads = getattr(model.config, "num_attention_heads", 1)
         return math.gcd(self.dim, int(heads))
-
-    @property
-    def _transformer(self) -> PreTrainedModel:
-        return cast(PreTrainedModel, self.encoder.transformers_model)
 
     @property
     def device(self) -> torch.device:
@@ -79,10 +76,6 @@ class Tower(nn.Module):
     def prompt(self, *names: str) -> str:
         """The first of the model's own prompts of these names that says anything, else ""."""
         return next((p for name in names if (p := self.encoder.prompts.get(name))), "")
-
-    def attend_in_short_passages(self) -> None:
-        """Use plain attention: for short passages in bfloat16 it beats a CPU's fused kernel."""
-        self._transformer.set_attn_implementation("eager")
 
     def forward(self, ids: Tensor, mask: Tensor | None, prompt_tokens: int = 0) -> Tensor:
         """Vectors of passages, not brought to unit length unless the model itself does it.

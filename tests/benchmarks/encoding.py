@@ -29,7 +29,7 @@ from components.models.locate import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 
-ROUNDS = 3
+ROUNDS = 8
 BATCH_SIZES = {"cpu": (8, 32, 128), "cuda": (32, 128, 512)}
 TARGET_DIFFERENCE = 1e-4
 TARGET_COSINE = 0.9995
@@ -46,7 +46,7 @@ TARGETS = {
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpus", default="aldermere", help="a corpus, or aldermere")
-    parser.add_argument("--articles", type=int, default=300, help="how many, drawn at random")
+    parser.add_argument("--articles", type=int, default=100, help="how many, drawn at random")
     parser.add_argument("--model", default=BUNDLED_MODEL)
     parser.add_argument("--device", default="cpu")
     return parser.parse_args()

@@ -36,5 +36,5 @@ def test_a_file_that_is_refused_is_refused_here_too(tmp_path: Path) -> None:
     path.write_text("components: [1, 2]", encoding="utf-8")
     assert store_named_in(path) is None  # its shape is the loader's to refuse
     path.write_text("a: &x 1\nb: *x\n", encoding="utf-8")
-    with pytest.raises(LoadingError, match="odd.yaml:1"):
+    with pytest.raises(LoadingError, match=r"odd.yaml:1"):
         store_named_in(path)
