@@ -10,7 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from components.models.artifacts import PartWriter, write_model_folder
-from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from components.models.devices import (
+    DtypeName,
+    resolve_device,
+    resolve_dtype,
+    single_thread,
+)
 from components.models.digest import manifest_digest, model_digest
 from components.models.encoding import EncodingReport, encode
 from components.models.errors import ModelError
@@ -155,7 +160,8 @@ class BiEncoder(nn.Module):
         Returns:
             float32 `[n, dim]` on the CPU, of unit length.
         """
-        return self._encode(self.query_encoder, texts, progress)[0]
+        with single_thread(self.device, when=len(texts) == 1):
+            return self._encode(self.query_encoder, texts, progress)[0]
 
     def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
         """Vectors of articles, or of headings and titles.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
@@ -83,3 +85,22 @@ def _cpu_bf16_gain() -> float:
             torch.nn.functional.linear(left, right)
             rounds.append(time.perf_counter() - start)
     return min(seconds[torch.float32]) / min(seconds[torch.bfloat16])
+
+
+@contextmanager
+def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
+    """Compute on one CPU thread within the block.
+
+    One short text is some milliseconds of work. Threads that share it wait for each other at every
+    layer, and where another process has the cores they wait for a time slice each time: a question
+    then takes a hundred times longer.
+    """
+    threads = torch.get_num_threads()
+    if not when or device.type != "cpu" or threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

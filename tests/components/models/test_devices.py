@@ -33,3 +33,17 @@ def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
 
 def test_the_gain_is_measured_once():
     assert devices._cpu_bf16_gain() == devices._cpu_bf16_gain() > 0
+
+
+def test_one_thread_within_the_block_and_as_many_as_before_behind_it() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyError), devices.single_thread(torch.device("cpu")):
+            assert torch.get_num_threads() == 1
+            raise KeyError
+        assert torch.get_num_threads() == 2
+        with devices.single_thread(torch.device("cpu"), when=False):
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

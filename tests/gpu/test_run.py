@@ -1,0 +1,46 @@
+"""The GPU script itself, as far as a machine without one can tell."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+SCRIPT = Path(__file__).with_name("run.py")
+
+
+def script():
+    specification = importlib.util.spec_from_file_location("gpu_run", SCRIPT)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_without_a_gpu_it_says_so_and_exits_1(tmp_path):
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--out", tmp_path / "metrics"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "no GPU" in done.stdout
+    assert not (tmp_path / "metrics").exists()
+
+
+def test_its_index_checks_hold_on_the_cpu():
+    run = script()
+    checks = run.Checks()
+    measured = run.check_index(checks, torch.device("cpu"), sizes=(2_500,), dim=48)
+    assert checks.failed == []
+    assert measured["2500"].keys() >= {"one_query_ms", "batch_ms"}
+
+
+def test_its_encoding_checks_hold_on_the_cpu_but_for_speed():
+    run = script()
+    checks = run.Checks()
+    measured = run.check_encode(checks, torch.device("cpu"), number=48, hidden=64, layers=1)
+    assert [name for name in checks.failed if "times" not in name and "rate" not in name] == []
+    assert measured["articles"] == 48
