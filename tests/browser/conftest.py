@@ -29,7 +29,8 @@ def payloads() -> list[str]:
     return (Path(__file__).parent / "payloads.txt").read_text("utf-8").splitlines()
 
 
-@pytest.fixture(scope="session")
+# Not of the session: while it lives Playwright runs an event loop, and no test could run its own.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A running Chromium; skips where there is none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
