@@ -53,8 +53,6 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _ask(options: argparse.Namespace) -> int:
     from components.statutes.question import clean_question
-    from pipelines.asking import ask
-    from pipelines.binding import default_pipeline
     from pipelines.home import store_to_ask
     from pipelines.loading import load_pipeline
 
@@ -62,11 +60,15 @@ def _ask(options: argparse.Namespace) -> int:
     store = store_to_ask(options.store, options.pipeline, say)
     name = options.pipeline
     if name is None:
+        from pipelines.binding import default_pipeline
+
         name = default_pipeline(store)
         if name != "hybrid":
             say(f"{store} holds text alone: asking the pipeline '{name}'.")
     pipeline = load_pipeline(name, store, options.model)
     pipeline.warm_up()
+    from pipelines.asking import ask
+
     answer = ask(pipeline, question, top_k=options.top_k)
     if options.json:
         show(dict(answer))

@@ -9,6 +9,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from components.statutes.problems import CorpusError
+from pipelines.files import LoadingError
+
 DONE, FAILED, WRONG_USE = 0, 1, 2
 EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use"
 
@@ -53,16 +56,9 @@ def run(work: Callable[[], int]) -> int:
         # Law is written in many scripts; a terminal that lacks one must not end the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    # Imported here: `--help` should not wait for torch.
-    from components.models.errors import ModelError, VectorError
-    from components.statutes.problems import CorpusError
-    from components.statutes.question import QuestionError
-    from components.stores.database import StoreError
-    from pipelines.files import LoadingError
-
     try:
         return work()
-    except (LoadingError, QuestionError, ModelError) as error:
+    except LoadingError as error:
         say(f"error: {error}")
         return WRONG_USE
     except CorpusError as error:
@@ -74,12 +70,31 @@ def run(work: Callable[[], int]) -> int:
         # The reader has seen enough (`... | head`); Python would complain once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (StoreError, VectorError, OSError) as error:
-        say(f"error: {error}")
-        return FAILED
     except KeyboardInterrupt:
         say("interrupted")
         return 130
+    except _wrong_use() as error:
+        say(f"error: {error}")
+        return WRONG_USE
+    except _failures() as error:
+        say(f"error: {error}")
+        return FAILED
+
+
+def _wrong_use() -> tuple[type[Exception], ...]:
+    # Called only when something was raised: neither `--help` nor a refused pipeline file should
+    # wait for torch and Haystack.
+    from components.models.errors import ModelError
+    from components.statutes.question import QuestionError
+
+    return (ModelError, QuestionError)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    from components.models.errors import VectorError
+    from components.stores.database import StoreError
+
+    return (StoreError, VectorError, OSError)
 
 
 def positive(text: str) -> int:
