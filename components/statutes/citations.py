@@ -138,7 +138,8 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
     position = 0
     french = (language or "").lower().startswith("fr")
     while marker := _MARKER.search(plain, position):
-        position = marker.end()
+        # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
+        position = max(marker.end(), marker.start() + 1)
         kind: CitationKind = (
             "article" if marker["code"] is not None else marker.lastgroup  # type: ignore[assignment]
         )

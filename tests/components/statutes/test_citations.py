@@ -231,3 +231,7 @@ def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
 
 def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:
     assert find_citations("第" + "9" * 5000 + "条") == []
+
+
+def test_a_bare_code_before_a_unit_is_passed_over() -> None:
+    assert [each.number for each in find_citations("L. 1221-1 days, and article 12")] == ["12"]
