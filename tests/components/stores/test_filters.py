@@ -139,3 +139,11 @@ def test_a_day_compares_with_moments_as_in_haystack(store: StatuteDocumentStore)
     )
     later = {"field": "meta.day", "operator": ">", "value": "2020-05-01"}
     assert [each.id for each in store.filter_documents(later)] == ["moment"]
+
+
+def test_a_list_is_no_string_though_its_json_reads_like_one(store: StatuteDocumentStore) -> None:
+    store.delete_all_documents()
+    store.write_documents([Document(id="1", content="x", meta={"law": ["a"]})])
+    for operator, value in (("==", '["a"]'), ("in", ['["a"]'])):
+        like_a_list = {"field": "meta.law", "operator": operator, "value": value}
+        assert store.filter_documents(like_a_list) == []
