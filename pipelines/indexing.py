@@ -104,7 +104,7 @@ def index_corpus(
     unnamed = sum(article.language is None for article in corpus)
     if unnamed:
         say(
-            f"{unnamed:,} articles name no language: their words are matched as they stand, "
+            f"Articles that name no language: {unnamed:,}. Their words are matched as they stand, "
             "without stems or stop words. Give each a 'language', such as \"en\"."
         )
     store = StatuteDocumentStore(str(store_path))

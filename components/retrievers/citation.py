@@ -1,7 +1,6 @@
 """CitationRetriever: the articles that the question itself names."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -129,8 +128,8 @@ class CitationRetriever:
         return {id_: key for id_, key in keys.items() if key in allowed}
 
     def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
-        documents = self._store.fetch([keys[id_] for id_ in list(scores)[:k]])
-        return [replace(document, score=scores[document.id]) for document in documents]
+        ids = list(scores)[:k]
+        return self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
 
     def _resolver(self) -> ResidentIndex[CitationResolver]:
         if self._resident is None:

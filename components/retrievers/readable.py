@@ -31,8 +31,15 @@ class ReadableStore(Protocol):
         """`(id, law, number)` of every article."""
         ...
 
-    def fetch(self, keys: Sequence[int] | NDArray[np.int64]) -> list[Document]:
-        """New documents without embeddings, in this order; keys since gone are left out."""
+    def fetch(
+        self,
+        keys: Sequence[int] | NDArray[np.int64],
+        scores: Sequence[float] | NDArray[np.float32] | None = None,
+    ) -> list[Document]:
+        """New documents without embeddings, in this order, with these scores.
+
+        Keys since gone are left out.
+        """
         ...
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:

@@ -108,16 +108,9 @@ def search_resident(
         version, index = resident.current(store)
         allowed = store.keys_matching(filters) if filters else None
         keys, scores = search(index, allowed)
-        documents = store.fetch(keys)
+        documents = store.fetch(keys, scores)
         whole = len(documents) == len(keys)
         if whole and (allowed is None or store.content_version() == version):
             break
-    if not whole:
-        # Still being written: what can be read is returned, each document with its own score.
-        present = [(store.fetch([key]), score) for key, score in zip(keys, scores, strict=True)]
-        documents = [document for found, _ in present for document in found]
-        scores = np.array([score for found, score in present if found], dtype=np.float32)
-    for document, score in zip(documents, scores.tolist(), strict=True):
-        # The document is new and nobody else's yet; a copy would cost as much as reading it.
-        object.__setattr__(document, "score", score)
+    # What is still missing is being written just now: the rest is returned, each with its score.
     return documents

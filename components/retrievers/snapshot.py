@@ -86,12 +86,23 @@ class StoreSnapshot:
             if isinstance(document.meta.get("law"), str):
                 yield document.id, document.meta["law"], str(document.meta.get("number") or "")
 
-    def fetch(self, keys: Sequence[int] | NDArray[np.int64]) -> list[Document]:
+    def fetch(
+        self,
+        keys: Sequence[int] | NDArray[np.int64],
+        scores: Sequence[float] | NDArray[np.float32] | None = None,
+    ) -> list[Document]:
         """Copies of the documents, in this order; keys of earlier snapshots are left out."""
+        given = [None] * len(keys) if scores is None else [float(score) for score in scores]
         with self._lock:
             rows = [int(key) - self._first_key for key in keys]
-            kept = [self._documents[row] for row in rows if 0 <= row < len(self._documents)]
-        return [replace(document, meta=deepcopy(document.meta)) for document in kept]
+            kept = [
+                (self._documents[row], score)
+                for row, score in zip(rows, given, strict=True)
+                if 0 <= row < len(self._documents)
+            ]
+        return [
+            replace(document, meta=deepcopy(document.meta), score=score) for document, score in kept
+        ]
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
         """Keys of the documents that match, by Haystack's own matcher.

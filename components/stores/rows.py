@@ -64,11 +64,16 @@ def as_row(document: Document) -> tuple[Any, ...]:
 
 
 def from_row(
-    id_: str, content: str | None, meta: str, other: str | None, embedding: bytes | None = None
+    id_: str,
+    content: str | None,
+    meta: str,
+    other: str | None,
+    embedding: bytes | None = None,
+    score: float | None = None,
 ) -> Document:
-    """The document of a row."""
+    """The document of a row; `score`, where given, is that of a search."""
     if other is None and embedding is None:  # as nearly all are: reading them is most of a search
-        return Document(id=id_, content=content, meta=_parsed(meta))
+        return Document(id=id_, content=content, meta=_parsed(meta), score=score)
     vector = None if embedding is None else np.frombuffer(embedding, dtype=np.float32).tolist()
     rest: dict[str, Any] = json.loads(other) if other else {}
     return Document(
@@ -77,7 +82,7 @@ def from_row(
         meta=_parsed(meta),
         embedding=vector,
         blob=ByteStream.from_dict(rest["blob"]) if "blob" in rest else None,
-        score=rest.get("score"),
+        score=rest.get("score") if score is None else score,
         sparse_embedding=SparseEmbedding.from_dict(rest["sparse_embedding"])
         if "sparse_embedding" in rest
         else None,

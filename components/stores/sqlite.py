@@ -193,9 +193,19 @@ class StatuteDocumentStore(AsyncTwins):
             connection.execute("COMMIT")
         return keys, matrix
 
-    def fetch(self, keys: Sequence[int] | NDArray[np.int64]) -> list[Document]:
-        """Documents without embeddings, in the order of `keys`; keys since deleted are left out."""
+    def fetch(
+        self,
+        keys: Sequence[int] | NDArray[np.int64],
+        scores: Sequence[float] | NDArray[np.float32] | None = None,
+    ) -> list[Document]:
+        """Documents without embeddings, in the order of `keys`; keys since deleted are left out.
+
+        Args:
+            keys: `[n]`, each once.
+            scores: `[n]`, what each document's score becomes.
+        """
         wanted = [int(key) for key in keys]
+        score = dict(zip(wanted, map(float, scores), strict=True)) if scores is not None else {}
         found: dict[int, Document] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
@@ -203,7 +213,8 @@ class StatuteDocumentStore(AsyncTwins):
             rows = self.database.rows(
                 f"SELECT key, {BARE} FROM documents WHERE key IN ({marks})", chunk
             )
-            found.update((row[0], from_row(*row[1:])) for row in rows)
+            for key, id_, content, meta, other in rows:
+                found[key] = from_row(id_, content, meta, other, score=score.get(key))
         return [found[key] for key in wanted if key in found]
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:

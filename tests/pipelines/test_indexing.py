@@ -245,7 +245,7 @@ def test_articles_that_name_no_language_are_counted(index: Index, articles: list
     said: list[str] = []
     del articles[0]["language"]
     index(articles, say=said.append)
-    assert any("1 articles name no language" in line for line in said)
+    assert any("name no language: 1." in line for line in said)
 
 
 def test_english_law_gets_the_bundled_model(

@@ -113,11 +113,11 @@ def test_a_law_published_in_between_is_still_found(
     retriever = CitationRetriever(store)
     fetch, published = store.fetch, []
 
-    def published_then_fetch(keys: Any) -> list[Document]:
+    def published_then_fetch(keys: Any, scores: Any) -> list[Document]:
         if not published:
             published.append(True)
             store.write_documents(law, DuplicatePolicy.OVERWRITE)
-        return fetch(keys)
+        return fetch(keys, scores)
 
     monkeypatch.setattr(store, "fetch", published_then_fetch)
     assert ids(retriever.run("art. 12 Housing Code")["pinned"]) == ["housing-12"]
