@@ -60,10 +60,10 @@ def write_model_folder(
         written = dataclasses.replace(manifest, files=digests_of_parts(partial))
         sync_tree(partial)
         (partial / MANIFEST_FILE).write_text(written.to_json(), encoding="utf-8")
-        _sync(partial / MANIFEST_FILE)
-        _sync(partial)
+        sync(partial / MANIFEST_FILE)
+        sync(partial)
         partial.rename(target)
-        _sync(target.parent)
+        sync(target.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return written
@@ -103,11 +103,12 @@ def link_tree(source: Path, target: Path) -> None:
 def sync_tree(folder: Path) -> None:
     """Bring every file and folder under `folder` to the disk."""
     for path in sorted(folder.rglob("*"), reverse=True):
-        _sync(path)
-    _sync(folder)
+        sync(path)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring one file, or the names in one folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -42,6 +42,31 @@ class Passages:
         """int64 `[n_passages]`, tokens of each passage."""
         return np.diff(self.starts)
 
+    def take(self, texts: NDArray[np.int64]) -> Passages:
+        """The passages of some texts.
+
+        Args:
+            texts: int64 `[n_taken]`, which texts, in the order wanted.
+        """
+        first = np.concatenate([[0], np.cumsum(self.per_text)])
+        passages = _ranges(first[texts], self.per_text[texts])
+        lengths = self.lengths[passages]
+        return Passages(
+            ids=self.ids[_ranges(self.starts[passages], lengths)],
+            starts=np.concatenate([[0], np.cumsum(lengths)]),
+            per_text=self.per_text[texts],
+            text_tokens=self.text_tokens[texts],
+            kept_tokens=self.kept_tokens[texts],
+            prompt_tokens=self.prompt_tokens,
+            pad_id=self.pad_id,
+        )
+
+    @property
+    def tokens_per_text(self) -> NDArray[np.int64]:
+        """int64 `[n_texts]`, tokens of all passages of each text, special tokens included."""
+        first = np.concatenate([[0], np.cumsum(self.per_text)])
+        return np.diff(self.starts[first])
+
     def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
         """Passages as a rectangle, padded on the right.
 
@@ -63,3 +88,9 @@ class Passages:
             return torch.from_numpy(ids), None
         ids[~real] = self.pad_id
         return torch.from_numpy(ids), torch.from_numpy(real.astype(np.int64))
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """start, start + 1, ... of each range, `length` numbers long, one range after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)

@@ -73,6 +73,20 @@ class Tower(nn.Module):
         """Where the weights are."""
         return next(self.parameters()).device
 
+    def limit(self, max_tokens: int) -> None:
+        """Read at most so many tokens of a text from now on, special tokens included; saved too.
+
+        Raises:
+            ModelError: The model cannot read that many.
+        """
+        if max_tokens > self.max_tokens:
+            raise ModelError(
+                f"max_tokens is {max_tokens}, and the model reads at most {self.max_tokens}. "
+                "Give fewer, or a head that joins passages."
+            )
+        self.encoder.max_seq_length = max_tokens
+        self.max_tokens = max_tokens
+
     def prompt(self, *names: str) -> str:
         """The first of the model's own prompts of these names that says anything, else ""."""
         return next((p for name in names if (p := self.encoder.prompts.get(name))), "")

@@ -1,0 +1,146 @@
+"""Checkpoints: complete or not at all, and the newest complete one is found again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from components.models.artifacts import sync, sync_tree
+from components.models.manifest import file_digest
+from training.command_line import TrainingError
+
+STATE_FILE = "state.json"
+_KEPT = 2
+_STEP = re.compile(r"step-(\d+)")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One complete checkpoint.
+
+    Attributes:
+        folder: Where it lies.
+        state: Everything in it that is no tensor.
+    """
+
+    folder: Path
+    state: Mapping[str, Any]
+
+    def tensors(self, part: str) -> dict[str, Tensor]:
+        """The tensors of one part by name, on the CPU."""
+        loaded: dict[str, Tensor] = load_file(self.folder / f"{part}.safetensors")
+        return loaded
+
+
+def write_checkpoint(
+    folder: Path, parts: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
+) -> None:
+    """Write a checkpoint: tensors as safetensors, the rest as JSON, nothing as pickle.
+
+    It is written beside its place, synced, `state.json` with the digests of all files last, and
+    renamed: a folder of this name is complete.
+
+    Args:
+        folder: Where to; an older checkpoint of this name gives way.
+        parts: File name (without suffix) to tensors by name.
+        state: What JSON can hold.
+
+    Raises:
+        TrainingError: A tensor is not finite.
+    """
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for part, tensors in parts.items():
+        for name, tensor in tensors.items():
+            if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+                shutil.rmtree(partial)
+                raise TrainingError(
+                    f"{part} {name!r} holds NaN or infinity, so nothing is written over the last "
+                    f"good checkpoint in {folder.parent}. Take a lower learning rate, or float32."
+                )
+        kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(kept, partial / f"{part}.safetensors")
+    digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
+    text = json.dumps({**state, "files": digests}, indent=1)
+    sync_tree(partial)
+    (partial / STATE_FILE).write_text(text + "\n", encoding="utf-8")
+    sync(partial / STATE_FILE)
+    sync(partial)
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+    sync(folder.parent)
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Open a checkpoint whose every file is what was written.
+
+    Raises:
+        TrainingError: A file is missing or changed.
+    """
+    try:
+        state = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+        digests = dict(state.pop("files"))
+        for name, digest in digests.items():
+            if file_digest(folder / name) != digest:
+                raise TrainingError(f"{folder / name}: is not what was written (digest differs)")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TrainingError(
+            f"{folder}: is not complete ({type(error).__name__}: {error})"
+        ) from error
+    return Checkpoint(folder, state)
+
+
+def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | None:
+    """The newest complete checkpoint in a folder; a broken one is named and passed over."""
+    for folder in reversed(_steps(work)):
+        try:
+            return read_checkpoint(folder)
+        except TrainingError as error:
+            say(f"{error}; an older checkpoint is looked for")
+    return None
+
+
+def remove_old(work: Path) -> None:
+    """Keep the newest checkpoints, and the best weights that they name."""
+    steps = _steps(work)
+    for folder in steps[:-_KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+    named = set()
+    for folder in steps[-_KEPT:]:
+        try:
+            best = read_state(folder).get("best")
+        except TrainingError:
+            continue
+        if best:
+            named.add(best["folder"])
+    for folder in work.glob("best-*"):
+        if folder.name not in named:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The state of a checkpoint, its tensors not looked at.
+
+    Raises:
+        TrainingError: It cannot be read.
+    """
+    try:
+        state: dict[str, Any] = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{folder}: is not complete ({error})") from error
+    return state
+
+
+def _steps(work: Path) -> list[Path]:
+    found = [(int(m[1]), path) for path in work.glob("step-*") if (m := _STEP.fullmatch(path.name))]
+    return [path for _, path in sorted(found)]

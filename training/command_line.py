@@ -1,0 +1,165 @@
+"""What the training commands share: settings from a file and flags, exit codes, messages."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NewType, TypeVar, get_args, get_type_hints
+
+import yaml
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+EXIT_CODES = "exit status: 0 done, 1 training failed, 2 wrong use, 130 interrupted"
+
+Place = NewType("Place", str)
+"""A path, or a name such as "aldermere". A path in a settings file is relative to that file."""
+
+S = TypeVar("S")
+
+_MAX_FILE_BYTES = 1_000_000
+
+# Libraries that report home or write to the terminal by themselves; the user's own choice wins.
+_QUIET = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+
+class SettingsError(ValueError):
+    """A setting is wrong, or settings do not fit together or the data; says which and how."""
+
+
+class TrainingError(RuntimeError):
+    """Training went wrong on its way; says where, and what was kept."""
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal."""
+    print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def settings_from(
+    command: str, description: str, kind: type[S], arguments: Sequence[str] | None = None
+) -> S:
+    """Settings from `--config FILE` and flags; a flag wins over the file wherever it stands.
+
+    Any field of `kind` can stand in the file and be a flag, `--field_name value`. A YAML file may
+    leave out what has a default.
+
+    Args:
+        command: Name of the module, for the usage line.
+        description: What the command does.
+        kind: A dataclass; the `Args:` of its docstring become the help.
+        arguments: Instead of the process's own.
+
+    Raises:
+        SystemExit: Wrong use (2), or help was asked for (0).
+    """
+    # Imported here, so that importing a command stays cheap.
+    from jsonargparse import ArgumentParser
+
+    parser = ArgumentParser(
+        prog=f"python -m training.{command}",
+        description=description,
+        epilog=EXIT_CODES,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings")
+    parser.add_class_arguments(kind, None)
+    file, flags = _split_config(parser, list(sys.argv[1:] if arguments is None else arguments))
+    if file is not None:
+        try:
+            parser.set_defaults(_settings_in(file, kind))
+        except SettingsError as error:
+            parser.error(str(error))
+    values = parser.parse_args(flags)
+    names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    try:
+        return kind(**{name: value for name, value in vars(values).items() if name in names})
+    except SettingsError as error:
+        parser.error(str(error))
+        raise AssertionError from error  # error() leaves the process
+
+
+def run(work: Callable[[], None]) -> int:
+    """Do a command's work in a quiet environment; its errors become one message and a code."""
+    from components.models.errors import ModelError
+    from components.statutes.problems import CorpusError
+
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    for stream in (sys.stdout, sys.stderr):
+        # Law is written in many scripts; a terminal that lacks one must not end the command.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        work()
+    except CorpusError as error:
+        say("error:")
+        for problem in error.problems:
+            say(f"  {problem}")
+        return FAILED
+    except (ModelError, SettingsError) as error:
+        say(f"error: {error}")
+        return WRONG_USE
+    except (TrainingError, OSError) as error:
+        say(f"error: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on from the last checkpoint")
+        return INTERRUPTED
+    return DONE
+
+
+def _split_config(
+    parser: argparse.ArgumentParser, arguments: list[str]
+) -> tuple[Path | None, list[str]]:
+    """The file named by --config, and all other arguments."""
+    flags: list[str] = []
+    files: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name != "--config":
+            flags.append(argument)
+        elif equals:
+            files.append(value)
+        else:
+            files.append(next(rest, ""))
+    if len(files) > 1 or "" in files:
+        parser.error("--config takes one file, once.")
+    return (Path(files[0]).expanduser() if files else None), flags
+
+
+def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
+    """The settings in a YAML file, its paths made independent of where one stands."""
+    try:
+        if file.stat().st_size > _MAX_FILE_BYTES:
+            raise SettingsError(f"{file}: is larger than {_MAX_FILE_BYTES:,} bytes.")
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"--config {file}: cannot be read ({error}).") from error
+    except yaml.YAMLError as error:
+        place = str(error).replace("\n", " ")
+        raise SettingsError(f"--config {file}: is not YAML ({place}).") from error
+    if not isinstance(values, dict):
+        raise SettingsError(f"--config {file}: must hold 'setting: value' lines.")
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        if name not in hints:
+            raise SettingsError(f"--config {file}: there is no setting {name!r}. See --help.")
+        if isinstance(value, str) and Place in (hints[name], *get_args(hints[name])):
+            values[name] = _beside(file, value)
+    return values
+
+
+def _beside(file: Path, value: str) -> str:
+    path = file.parent / Path(value).expanduser()
+    # A name, such as "aldermere" or one of the Hugging Face Hub, is no path beside the file.
+    return str(path) if path.exists() or value.startswith((".", "/", "~")) else value

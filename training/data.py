@@ -1,0 +1,97 @@
+"""What a training run learns from and is chosen by, checked before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.statutes.corpus import StatuteCorpus, read_questions
+from components.statutes.question import Question
+from training.command_line import SettingsError, say
+from training.negatives.gold import _normalised as same_words
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """A law, questions to learn from and questions to choose the best model by.
+
+    Attributes:
+        corpus: The law.
+        train: Questions to learn from; each has positives.
+        dev: Questions to choose by; may be empty.
+        questions_sha256: Digest of the questions' file.
+    """
+
+    corpus: StatuteCorpus
+    train: Sequence[Question]
+    dev: Sequence[Question]
+    questions_sha256: str
+
+    def __post_init__(self) -> None:
+        if not self.train:
+            raise SettingsError(
+                "no answerable question of the split 'train' is there: nothing can be learnt. "
+                "Give questions with \"split\": \"train\"."
+            )
+        learnt = {same_words(question.text): question.id for question in self.train}
+        leaked = [
+            f"{question.id!r} (as {learnt[same_words(question.text)]!r} in train)"
+            for question in self.dev
+            if same_words(question.text) in learnt
+        ]
+        if leaked:
+            raise SettingsError(
+                f"{len(leaked)} questions of dev stand in train too: {_some(leaked)}. What is "
+                "learnt by heart measures nothing: put each question into one split."
+            )
+
+    @classmethod
+    def read(cls, corpus: str, questions: str) -> TrainingData:
+        """Read a corpus and its questions by their splits.
+
+        Raises:
+            CorpusError: A file cannot be read, or a relevant id is not in the corpus.
+            SettingsError: No training question, or a dev question that stands in train.
+        """
+        law = StatuteCorpus.read(corpus)
+        asked = read_questions(questions, corpus_ids=law.ids)
+        unanswerable = sum(not question.answerable for question in asked)
+        if unanswerable:
+            say(f"{unanswerable} questions that no article answers are left out")
+        by_split = {
+            split: [q for q in asked if q.split == split and q.relevant]
+            for split in ("train", "dev")
+        }
+        return cls(law, by_split["train"], by_split["dev"], asked.sha256)
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """int64 `[n_pairs, 2]`: question (its index in `train`) and position of a positive."""
+        pairs = [
+            (row, self.corpus.position(article))
+            for row, question in enumerate(self.train)
+            for article in question.relevant
+        ]
+        return np.array(pairs, dtype=np.int64)
+
+    def joined(self) -> TrainingData:
+        """Train and dev together to learn from, nothing to choose by (`final`)."""
+        return TrainingData(self.corpus, [*self.train, *self.dev], [], self.questions_sha256)
+
+    def digests(self) -> dict[str, str]:
+        """What a model's manifest says of its data."""
+        return {
+            "corpus_sha256": self.corpus.sha256,
+            "questions_sha256": self.questions_sha256,
+        }
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")

@@ -1,0 +1,120 @@
+"""Vectors of texts whose gradient comes later: whole, or in pieces that fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from components.models.passages import Passages
+from components.models.text_encoder import TextEncoder
+from components.models.token_budget import TokenBudget
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The questions or the articles of a run: how they are encoded, and all of them tokenised.
+
+    Attributes:
+        encoder: The tower, and the head where there is one.
+        passages: All texts of this side, tokenised once a run.
+        dtype: Of the tower; its weights, the head and the vectors are float32.
+        budget: Padded tokens a forward pass.
+    """
+
+    encoder: TextEncoder
+    passages: Passages
+    dtype: torch.dtype
+    budget: TokenBudget
+
+    def embed(self, rows: Rows) -> Tensor:
+        """Unit vectors of some texts, float32 `[n_rows, dim]`, with gradients where enabled."""
+        # A block of its own each time: autocast remembers its bf16 copies of the weights until
+        # the block ends, and copies made without gradients would cut a later pass off from them.
+        with self._autocast():
+            return self.encoder.embed(self.passages.take(rows), self.budget)
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        device = self.encoder.tower.device.type
+        return torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
+
+    def pieces(self, rows: Rows) -> list[NDArray[np.int64]]:
+        """Indices into `rows`, by length, in pieces of about the budget's tokens."""
+        tokens = self.passages.tokens_per_text[rows]
+        order = np.argsort(tokens, kind="stable")
+        piece = (np.cumsum(tokens[order]) - 1) // self.budget.tokens
+        return np.split(order, np.flatnonzero(np.diff(piece)) + 1)
+
+
+class GradientVectors:
+    """Vectors of some texts now; their gradient is sent into the encoder when it is known.
+
+    Whole: one forward pass, whose activations wait for the gradient. Cached (Gao et al. 2021,
+    "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): a first pass piece
+    by piece without activations, and in `backward` a second one that repeats each piece with the
+    very same dropout, so that memory is bounded by the piece.
+
+    Args:
+        side: Encodes the texts.
+        rows: int64 `[n]`, which of the side's texts.
+        cached: In pieces.
+
+    Attributes:
+        vectors: float32 `[n, dim]`, of unit length, detached from the encoder.
+    """
+
+    def __init__(self, side: Side, rows: Rows, *, cached: bool) -> None:
+        self._side = side
+        self._rows = rows
+        self._pieces: Sequence[NDArray[np.int64]] = ()
+        self._random: list[list[Tensor]] = []
+        if not cached or not len(rows):
+            self._whole = side.embed(rows)
+            self.vectors = self._whole.detach()
+            return
+        self._pieces = side.pieces(rows)
+        self.vectors = torch.empty(len(rows), side.encoder.tower.dim, device=self._device)
+        with torch.no_grad():
+            for piece in self._pieces:
+                self._random.append(random_states(self._device))
+                self.vectors[torch.from_numpy(piece).to(self._device)] = side.embed(rows[piece])
+
+    def backward(self, gradient: Tensor) -> None:
+        """Add the parameters' gradient, given the gradient of the vectors, `[n, dim]`."""
+        if not self._pieces:
+            if self._whole.requires_grad:
+                self._whole.backward(gradient)
+            return
+        after = random_states(self._device)
+        for piece, states in zip(self._pieces, self._random, strict=True):
+            restore_random_states(self._device, states)
+            vectors = self._side.embed(self._rows[piece])
+            if vectors.requires_grad:
+                vectors.backward(gradient[torch.from_numpy(piece).to(self._device)])
+        restore_random_states(self._device, after)
+
+    @property
+    def _device(self) -> torch.device:
+        return self._side.encoder.tower.device
+
+
+def random_states(device: torch.device) -> list[Tensor]:
+    """States of the generators that dropout draws from: the CPU's, and the device's own."""
+    states = [torch.get_rng_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    return states
+
+
+def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> None:
+    """Put back what `random_states` gave."""
+    torch.set_rng_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)

@@ -1,0 +1,291 @@
+"""The training loop of the bi-encoder."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from tqdm import tqdm
+
+from components.models.biencoder import BiEncoder
+from training.batches import epoch_order, first_steps, make_batch, question_ids, steps_in_epoch
+from training.command_line import TrainingError, say
+from training.data import TrainingData
+from training.negatives.sampling import CurriculumNegatives
+from training.negatives.statistics import statistics
+from training.optimizer import Optimizer
+from training.processes import from_main, sum_gradients
+from training.records import METRICS_FILE, Progress, write_metrics
+from training.resuming import Resuming, RunState
+from training.settings import CusinesSettings
+from training.starting import train_mode
+from training.step import loss_and_gradient
+from training.texts import RunTexts, Vectors
+from training.validation import validate
+
+
+class CusinesLoop:
+    """Trains a bi-encoder on (question, positive) pairs with negatives that grow harder.
+
+    Between two epochs: encode the law under the weights of this moment; measure them on dev; draw
+    the next epoch's negatives; write a checkpoint. The one encoding serves the dynamic view and
+    the measuring. An epoch is every pair once, in batches.
+
+    Args:
+        settings: Of the run.
+        data: What to learn from and to choose by.
+        negatives: Draws for `data.train`.
+        model: What to start from; it is trained in place.
+        accelerator: Device and processes.
+        work: Folder of the checkpoints.
+        start: What beside the settings must be the same when the run is taken up again.
+        stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
+            go as if it did not.
+    """
+
+    def __init__(
+        self,
+        settings: CusinesSettings,
+        data: TrainingData,
+        negatives: CurriculumNegatives,
+        model: BiEncoder,
+        accelerator: Accelerator,
+        work: Path,
+        *,
+        start: Mapping[str, str],
+        stop_after: int | None = None,
+    ) -> None:
+        self._settings = settings
+        self._data = data
+        self._negatives = negatives
+        self._model = model
+        self._accelerator = accelerator
+        self._work = work
+        self._texts = RunTexts(model, data, settings.token_budget)
+        self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
+        self._steps = settings.max_steps or settings.epochs * self._epoch_steps
+        epochs = -(-self._steps // self._epoch_steps)
+        self._last_epoch = epochs if stop_after is None else stop_after
+        self._optimizer = Optimizer(
+            model,
+            learning_rate=settings.learning_rate,
+            head_lr=settings.head_lr,
+            weight_decay=settings.weight_decay,
+            total_steps=self._steps,
+            warmup=settings.warmup,
+        )
+        fixed = {
+            **settings.to_dict(),
+            **start,
+            **data.digests(),
+            "dtype": self._texts.dtype_name,
+            "threads": torch.get_num_threads(),
+            "processes": accelerator.num_processes,
+        }
+        self._resuming = Resuming(work, fixed, self._optimizer.parameters, self._optimizer)
+        self._progress = Progress(work, steps=self._steps, epochs=epochs)
+        self._state = RunState()
+
+    def run(self) -> RunState:
+        """Train to the end, from the newest checkpoint if there is one; the best weights are kept.
+
+        Returns:
+            The state at the end. The model holds the best weights, or with nothing to choose by
+            the last.
+
+        Raises:
+            SettingsError: The checkpoint is of another run.
+            TrainingError: A loss or weight is not finite.
+        """
+        self._take_up()
+        if not self._state.drawn and not self._state.finished:
+            self._between_epochs()
+        while not self._state.finished:
+            self._epoch()
+            self._state.next_epoch()
+            self._between_epochs()
+        if self._state.best is not None:
+            self._resuming.load_best(self._state)
+        self._model.eval()
+        return self._state
+
+    def _take_up(self) -> None:
+        found = self._resuming.newest(say)
+        if found is None:
+            return
+        self._state, self._texts.budget.tokens = found
+        if self._state.step:
+            say(f"Going on from step {self._state.step:,} of {self._steps:,}")
+
+    def _between_epochs(self) -> None:
+        """Encode, measure, draw, keep: everything that needs the weights of this moment."""
+        state, settings = self._state, self._settings
+        started = time.perf_counter()
+        due = state.epoch < self._last_epoch and state.epoch not in state.drawn
+        vectors = None
+        if self._data.dev or (due and self._negatives.needs_vectors):
+            vectors = self._texts.encode(self._accelerator, lambda: self._say("encoding"))
+        encoded = time.perf_counter()
+        record: dict[str, Any] = {
+            "epoch": state.epoch,
+            "step": state.step,
+            "seconds_encoding": encoded - started,
+        }
+        if vectors is not None and self._data.dev:
+            record |= self._measure(vectors)
+        state.finished = state.epoch >= self._last_epoch or self._out_of_patience()
+        if not state.finished and due:
+            record["negatives"] = self._draw(vectors)
+        record["seconds_measuring_and_drawing"] = time.perf_counter() - encoded
+        state.records.append(record)
+        self._save()
+        write_metrics(self._work / METRICS_FILE, state.records)
+        self._accelerator.log(_flat(record), step=state.step)
+
+    def _measure(self, vectors: Vectors) -> dict[str, Any]:
+        state, metric = self._state, self._settings.select_by
+        validation = validate(
+            self._data.dev,
+            vectors.dev,
+            vectors.articles,
+            self._data.corpus.ids,
+            {article for question in self._data.train for article in question.relevant},
+            metric,
+        )
+        means = validation.means()
+        say(f"Epoch {state.epoch}: {metric} {means[metric]:.3f} on {len(self._data.dev)} questions")
+        if state.best is None or means[metric] > state.best["value"]:
+            folder = f"best-{state.epoch}"
+            if self._accelerator.is_main_process:
+                self._resuming.save_best(folder)
+            state.best = {
+                "epoch": state.epoch,
+                "value": means[metric],
+                "folder": folder,
+                "values": validation.values,
+                "unseen": validation.unseen,
+            }
+        return {"dev": means, "dev_unseen": validation.unseen_means()}
+
+    def _draw(self, vectors: Vectors | None) -> dict[str, Any]:
+        """Draw for this epoch and those until the next refresh; what was drawn for this one."""
+        state = self._state
+        seen = {}
+        if vectors is not None and self._negatives.needs_vectors:
+            seen = {"questions": vectors.train, "articles": vectors.articles}
+        until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
+        for epoch in range(state.epoch, until):
+            drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
+            state.drawn[epoch] = from_main(self._accelerator, drawn)
+        audited = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
+        return statistics(state.drawn[state.epoch], state.previous, self._negatives, **audited)
+
+    def _progress_of(self, epoch: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Share of the run that is done when each question is first asked in an epoch."""
+        steps = first_steps(
+            self._data.pairs,
+            self._order(epoch),
+            self._settings.batch_size,
+            len(self._data.train),
+        )
+        steps = np.minimum(epoch * self._epoch_steps + steps, self._steps - 1)
+        return steps / self._steps
+
+    def _order(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
+
+    def _epoch(self) -> None:
+        state, settings = self._state, self._settings
+        order = self._order(state.epoch)
+        first = state.epoch * self._epoch_steps
+        stop = min(first + self._epoch_steps, self._steps)
+        bar = tqdm(
+            desc=f"Epoch {state.epoch + 1}",
+            initial=state.step - first,
+            total=stop - first,
+            unit="step",
+            disable=not self._accelerator.is_main_process or None,
+        )
+        train_mode(self._model)
+        with bar:
+            for step in range(state.step, stop):
+                start = (step - first) * settings.batch_size
+                pairs = self._data.pairs[order[start : start + settings.batch_size]]
+                self._step(step, pairs)
+                bar.update()
+                bar.set_postfix(loss=f"{state.losses[-1]:.3f}", refresh=False)
+                self._say("training")
+                if state.step % settings.checkpoint_every == 0 and state.step < stop:
+                    self._save()
+        self._model.eval()
+        state.records[-1] |= {
+            "loss": math.fsum(state.losses) / len(state.losses),
+            "losses": [round(loss, 5) for loss in state.losses],
+            "articles_encoded": state.encoded,
+            "articles_listed": state.listed,
+            "seconds_training": state.seconds,
+        }
+
+    def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        state, settings = self._state, self._settings
+        started = time.perf_counter()
+        batch = make_batch(
+            pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
+        )
+        self._seed(step)
+        loss = loss_and_gradient(batch, self._texts, settings, self._accelerator)
+        parameters = list(self._optimizer.parameters.values())
+        sum_gradients(self._accelerator, parameters)
+        norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            raise TrainingError(
+                f"step {step}: the loss is {loss} and the gradient's norm {norm}, with the "
+                f"questions {', '.join(question_ids(batch, self._negatives.gold))}. The last good "
+                f"checkpoint is kept in {self._work}. Take a lower learning rate, or dtype float32."
+            )
+        self._optimizer.step(step)
+        state.step = step + 1
+        state.losses.append(loss)
+        state.encoded += len(batch.articles)
+        state.listed += batch.n_listed
+        state.seconds += time.perf_counter() - started
+
+    def _seed(self, step: int) -> None:
+        """Dropout depends on the seed, the step and the process alone: nothing to keep for it."""
+        words = [self._settings.seed, step, self._accelerator.process_index]
+        torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
+
+    def _out_of_patience(self) -> bool:
+        patience, best = self._settings.patience, self._state.best
+        return (
+            patience is not None
+            and best is not None
+            and self._state.epoch - best["epoch"] >= patience
+        )
+
+    def _save(self) -> None:
+        self._say("saving")
+        if self._accelerator.is_main_process:
+            self._resuming.save(self._state, self._texts.budget.tokens)
+        self._accelerator.wait_for_everyone()
+
+    def _say(self, stage: Any) -> None:
+        if self._accelerator.is_main_process:
+            self._progress(stage, step=self._state.step, epoch=self._state.epoch)
+
+
+def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The numbers of a record under one-level names, as trackers want them."""
+    numbers: dict[str, float] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            numbers |= _flat(value, f"{prefix}{name}/")
+        elif isinstance(value, int | float):
+            numbers[prefix + name] = value
+    return numbers

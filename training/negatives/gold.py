@@ -1,0 +1,132 @@
+"""Which articles answer a question, and which must therefore never be its negatives."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.statutes.article import Article
+from components.statutes.question import Question
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The positives of each question, and what its negatives are drawn without.
+
+    Real data asks the same question twice with different gold, and prints the same words as two
+    articles. A *twin* is another article whose text, headings aside, is the same but for case,
+    white space and compatibility characters (NFKC); the texts of questions are compared likewise.
+
+    Attributes:
+        question_ids: Ids of the questions, `[n_questions]`.
+        article_ids: Ids of the articles by position, `[n_articles]`.
+        positives: Positions of each question's own positives, ascending, int64.
+        excluded: Positions of the positives, and of their twins, of all questions with the same
+            text; ascending, int64.
+    """
+
+    question_ids: tuple[str, ...]
+    article_ids: tuple[str, ...]
+    positives: tuple[NDArray[np.int64], ...]
+    excluded: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, articles: Sequence[Article], questions: Sequence[Question]) -> Gold:
+        """Find the positives of each question in the corpus.
+
+        Raises:
+            ValueError: An id stands twice, a question has no positives, or a positive is not in
+                the corpus. All such are counted, the first few are named.
+        """
+        article_ids = tuple(article.id for article in articles)
+        question_ids = tuple(question.id for question in questions)
+        _refuse("article ids stand twice. Make them unique", _repeated(article_ids))
+        _refuse("question ids stand twice. Make them unique", _repeated(question_ids))
+        _refuse(
+            "questions have no relevant article, so nothing can be learnt from them. Leave them "
+            "out of training",
+            [question.id for question in questions if not question.relevant],
+        )
+        position_of = {article_id: position for position, article_id in enumerate(article_ids)}
+        _refuse(
+            "relevant articles (question -> article) are not in the corpus. Mend the ids, or give "
+            "the corpus that the questions belong to",
+            [
+                f"{question.id} -> {article_id}"
+                for question in questions
+                for article_id in question.relevant
+                if article_id not in position_of
+            ],
+        )
+        positives = tuple(
+            _positions(position_of[article_id] for article_id in question.relevant)
+            for question in questions
+        )
+        article_texts = [_normalised(article.text) for article in articles]
+        same_article: dict[str, list[int]] = {}
+        for position, text in enumerate(article_texts):
+            same_article.setdefault(text, []).append(position)
+        question_texts = [_normalised(question.text) for question in questions]
+        answering: dict[str, set[int]] = {}
+        for text, own in zip(question_texts, positives, strict=True):
+            for position in own.tolist():
+                answering.setdefault(text, set()).update(same_article[article_texts[position]])
+        excluded = tuple(_positions(answering[text]) for text in question_texts)
+        return cls(question_ids, article_ids, positives, excluded)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions."""
+        return len(self.question_ids)
+
+    @property
+    def n_articles(self) -> int:
+        """Number of articles in the corpus."""
+        return len(self.article_ids)
+
+    @property
+    def n_negatives(self) -> NDArray[np.int64]:
+        """How many articles may be drawn for each question, int64 `[n_questions]`."""
+        return self.n_articles - np.array([len(each) for each in self.excluded], dtype=np.int64)
+
+
+def flattened(
+    positions: Sequence[NDArray[np.int64]], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The positions of some questions end to end.
+
+    Args:
+        positions: Positions of each question, such as `Gold.positives`.
+        rows: int64 `[n_rows]`, which questions.
+
+    Returns:
+        Two int64 arrays of equal length: the place in `rows`, and the position.
+    """
+    chosen = [positions[row] for row in rows.tolist()]
+    places = np.repeat(np.arange(len(rows)), [len(each) for each in chosen])
+    return places, np.concatenate([*chosen, np.empty(0, dtype=np.int64)])
+
+
+def _normalised(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _positions(positions: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(sorted(set(positions)), dtype=np.int64)
+
+
+def _repeated(ids: Sequence[str]) -> list[str]:
+    return [each for each, times in Counter(ids).items() if times > 1]
+
+
+def _refuse(fault: str, faulty: Sequence[str]) -> None:
+    if faulty:
+        named = ", ".join(map(repr, faulty[:_SHOWN])) + (", ..." if len(faulty) > _SHOWN else "")
+        raise ValueError(f"{len(faulty):,} {fault}: {named}.")

@@ -1,0 +1,125 @@
+"""What `CurriculumNegatives` is asked for, checked before any work starts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from components.statutes.article import TextRule
+from components.statutes.tree import CrossLaw
+from training.negatives.curriculum import (
+    MAX_BUCKETS,
+    Schedule,
+    ShareOf,
+    bucket_edges,
+    phase_shares,
+)
+from training.negatives.gold import Gold
+
+Ties = Literal["mid_rank", "permutation"]
+VIEW_NAMES = ("tree", "sequence", "semantic", "bm25", "run")
+
+
+@dataclass(frozen=True)
+class NegativesOptions:
+    """The parameters of `CurriculumNegatives`, described there.
+
+    Raises:
+        ValueError: A value is out of its range, or does not fit another; names it.
+    """
+
+    views: tuple[str, ...]
+    negatives_per_question: int
+    buckets: int
+    schedule: Schedule
+    share_of: ShareOf
+    ties: Ties
+    k: int
+    cross_law: CrossLaw
+    bm25_k1: float
+    bm25_b: float
+    run: Path | None
+    permute_tree: bool
+    text_rule: TextRule
+    seed: int
+
+    def __post_init__(self) -> None:
+        for view in self.views:
+            if view not in VIEW_NAMES:
+                raise ValueError(f"views: no view is called {view!r}; {_among(VIEW_NAMES)}")
+        if len(set(self.views)) < len(self.views):
+            raise ValueError(f"views: {', '.join(self.views)} names one twice. Name each once")
+        for name, kind in (
+            ("schedule", Schedule),
+            ("share_of", ShareOf),
+            ("ties", Ties),
+            ("cross_law", CrossLaw),
+            ("text_rule", TextRule),
+        ):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(
+                    f"{name}: {getattr(self, name)!r} is none; {_among(get_args(kind))}"
+                )
+        for name, low, high in (
+            ("negatives_per_question", 0, math.inf),
+            ("buckets", 1, MAX_BUCKETS),
+            ("k", 1, math.inf),
+            ("bm25_k1", 0, math.inf),
+            ("bm25_b", 0, 1),
+        ):
+            if not low <= getattr(self, name) <= high:
+                to = "up" if high == math.inf else f"to {high}"
+                raise ValueError(f"{name} must be from {low} {to}, not {getattr(self, name)}")
+        if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
+            raise ValueError(
+                "views is empty, so no negative is harder than another: set buckets to 1 and "
+                "schedule to 'curriculum' (uniform random), or name views"
+            )
+        if ("run" in self.views) != (self.run is not None):
+            raise ValueError("run: give a run file if and only if 'run' is among the views")
+        if self.share_of == "bucket" and self.schedule == "fixed":
+            raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
+
+    def check(self, gold: Gold) -> None:
+        """Refuse a corpus that cannot give the negatives.
+
+        Raises:
+            ValueError: There are no questions or articles; a question has fewer negatives than are
+                asked for; a bucket is smaller than its share; or shares of buckets come to nothing.
+        """
+        if not gold.n_questions:
+            raise ValueError("there are no questions to draw negatives for")
+        n = self.negatives_per_question
+        fewest = int(gold.n_negatives.argmin())
+        available = int(gold.n_negatives[fewest])
+        question = gold.question_ids[fewest]
+        sizes = np.subtract(*bucket_edges(gold.n_negatives, self.buckets)[::-1])
+        if self.share_of == "bucket":
+            largest = max(max(shares) for shares in phase_shares(self.schedule, self.buckets))
+            if int(sizes.sum()) * largest / 100 < 1:
+                raise ValueError(
+                    f"share_of 'bucket' comes to less than one negative for all {gold.n_questions} "
+                    "questions together: the corpus is too small. Use share_of 'negatives'"
+                )
+            return
+        if n > available:
+            raise ValueError(
+                f"negatives_per_question is {n}, but question {question!r} has only {available} of "
+                f"{gold.n_articles:,} articles left as negatives. Ask for fewer"
+            )
+        for shares in phase_shares(self.schedule, self.buckets):
+            for bucket, share in enumerate(shares):
+                if math.ceil(n * share) > sizes[fewest, bucket]:
+                    raise ValueError(
+                        f"negatives_per_question {n}: bucket {bucket} of {self.buckets} has to "
+                        f"give up to {math.ceil(n * share)}, but holds {sizes[fewest, bucket]} "
+                        f"for question {question!r}. Ask for fewer, or use fewer buckets"
+                    )
+
+
+def _among(names: tuple[str, ...]) -> str:
+    return f"choose among {', '.join(names)}"

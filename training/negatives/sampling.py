@@ -1,0 +1,297 @@
+"""Negatives ranked by difficulty and drawn by a curriculum: the heart of CuSINeS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from components.models.devices import resolve_device
+from components.statutes.article import Article, TextRule
+from components.statutes.question import Question
+from components.statutes.tree import CrossLaw, LegislativeTree
+from training.negatives.curriculum import (
+    Schedule,
+    ShareOf,
+    allot,
+    allot_of_buckets,
+    bucket_edges,
+    phase_of,
+    phase_shares,
+)
+from training.negatives.drawn import DrawnNegatives
+from training.negatives.fused_ranking import FusedRanking
+from training.negatives.gold import Gold
+from training.negatives.options import NegativesOptions, Ties
+from training.negatives.seeding import generator
+from training.negatives.views import SemanticView
+from training.negatives.views.choosing import views_of
+
+# Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
+BLOCK_CELLS = 1 << 20
+
+_IntArray = NDArray[np.int64]
+
+
+class CurriculumNegatives:
+    """Draws each question's negatives for an epoch (CuSINeS, section 3).
+
+    Every view ranks all articles but the question's positives; reciprocal ranks fuse the rankings;
+    the fused list is cut into equal buckets from easy to difficult; and the schedule says how many
+    negatives come from which bucket while training goes on. Within a bucket they are drawn at
+    random, each at most once.
+
+    Neither a positive of the question, nor one of another question with the same text, nor an
+    article with a positive's text is ever drawn. The same seed draws the same negatives on every
+    device, whatever the vectors' block, the number of threads or the process.
+
+    Example:
+        ```python
+        corpus = StatuteCorpus.read("aldermere")
+        questions = read_questions("aldermere", split="train")
+        negatives = CurriculumNegatives(corpus, questions.questions)
+        drawn = negatives.draw(
+            epoch=0,
+            progress=0.0,
+            questions=model.encode_queries([q.text for q in questions.questions]),
+            articles=model.encode_articles([indexed_text(a.headings, a.text) for a in corpus]),
+        )
+        ids = [negatives.gold.article_ids[position] for position in drawn.of(0)]
+        ```
+
+    Args:
+        articles: The corpus, in the law's order.
+        questions: Questions with at least one relevant article each.
+        views: Among "tree", "sequence", "semantic" (the model being trained), "bm25" and "run";
+            none draws uniformly at random.
+        negatives_per_question: How many are drawn for each question and epoch; 0 leaves a batch's
+            other articles as the only negatives. The paper gives no number.
+        buckets: How many equal parts the fused list is cut into, 1 to 6; the paper has 3.
+        schedule: "curriculum" goes from easy to difficult, "reversed" back; "constant" takes as
+            many from each bucket; "fixed" takes the hardest of the list, the same in every epoch.
+        share_of: What a share of .70 is: .70 of the `negatives_per_question`, or, as the paper
+            prints it, .70% of the "bucket" (`negatives_per_question` is then not used).
+        ties: "mid_rank" gives tied articles the middle of their ranks; "permutation" ranks them in
+            an order of their own in each view.
+        k: Of the reciprocal rank fusion.
+        cross_law: How far articles of other laws are, as for `LegislativeTree.distances`.
+        bm25_k1: Saturation of term frequency, of the view "bm25".
+        bm25_b: Weight of length, of the view "bm25".
+        run: TREC run file of the view "run".
+        permute_tree: The control: articles change places at random in the tree and the sequence.
+        text_rule: What of an article the view "bm25" indexes.
+        seed: Decides ties, permutation and draws.
+        device: Where ranks are made, such as "cuda"; by default CUDA where there is one, else CPU.
+
+    Attributes:
+        gold: The questions' positives, and what is never drawn.
+        tree: The tree of the corpus, never permuted.
+        options: The parameters.
+        tie_shares: For each view, the share of negatives that it ties with another, in the last
+            draw that ranked.
+
+    Raises:
+        ValueError: A parameter is wrong, or corpus and questions do not allow it; nothing has been
+            computed then.
+    """
+
+    def __init__(
+        self,
+        articles: Sequence[Article],
+        questions: Sequence[Question],
+        *,
+        views: Sequence[str] = ("tree", "sequence", "semantic"),
+        negatives_per_question: int = 8,
+        buckets: int = 3,
+        schedule: Schedule = "curriculum",
+        share_of: ShareOf = "negatives",
+        ties: Ties = "mid_rank",
+        k: int = 60,
+        cross_law: CrossLaw = "farther",
+        bm25_k1: float = 1.5,
+        bm25_b: float = 0.75,
+        run: str | Path | None = None,
+        permute_tree: bool = False,
+        text_rule: TextRule = "headings_text",
+        seed: int = 0,
+        device: str | torch.device | None = None,
+    ) -> None:
+        self.options = NegativesOptions(
+            views=tuple(views),
+            negatives_per_question=negatives_per_question,
+            buckets=buckets,
+            schedule=schedule,
+            share_of=share_of,
+            ties=ties,
+            k=k,
+            cross_law=cross_law,
+            bm25_k1=bm25_k1,
+            bm25_b=bm25_b,
+            run=None if run is None else Path(run),
+            permute_tree=permute_tree,
+            text_rule=text_rule,
+            seed=seed,
+        )
+        self.gold = Gold.of(articles, questions)
+        self.options.check(self.gold)
+        self.tree = LegislativeTree(articles)
+        self.tie_shares: dict[str, float] = {}
+        target = _ranking_device(device)
+        chosen = views_of(self.options, articles, questions, self.gold, self.tree, target)
+        self._semantic = next((view for view in chosen if isinstance(view, SemanticView)), None)
+        self._ranking = (
+            FusedRanking(chosen, self.gold, ties=ties, k=k, seed=seed, device=target)
+            if chosen
+            else None
+        )
+        self._phase_shares = phase_shares(schedule, buckets)
+        self._bucket_starts, bucket_ends = bucket_edges(self.gold.n_negatives, buckets)
+        self._bucket_sizes = bucket_ends - self._bucket_starts
+
+    @property
+    def n_articles(self) -> int:
+        """Number of articles in the corpus."""
+        return self.gold.n_articles
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """The views, in the order that `DrawnNegatives.views` counts them in."""
+        return self.options.views
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether `draw` must be given the vectors of questions and articles."""
+        return "semantic" in self.options.views
+
+    def draw(
+        self,
+        epoch: int,
+        progress: float | NDArray[np.float64],
+        *,
+        questions: Tensor | None = None,
+        articles: Tensor | None = None,
+    ) -> DrawnNegatives:
+        """Draw the negatives of every question for one epoch.
+
+        Args:
+            epoch: Number of the epoch; another epoch, other draws.
+            progress: Share of the whole training that is done when a question's turn comes, in
+                [0, 1): one for all questions, or float64 `[n_questions]`.
+            questions: float32 `[n_questions, dim]` unit vectors, on any device; for the semantic
+                view only.
+            articles: float32 `[n_articles, dim]` unit vectors, likewise.
+
+        Raises:
+            ValueError: `progress` is out of range, or vectors are missing, or of a wrong number or
+                length.
+        """
+        phases = self._phases(progress)
+        chosen = self._places(epoch, phases)
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in chosen])])
+        places = np.concatenate(chosen)
+        rows = np.repeat(np.arange(len(chosen)), np.diff(starts))
+        # The list has the hardest first: as many buckets are easier as start behind a place.
+        buckets = (self._bucket_starts[rows] > places[:, None]).sum(axis=1)
+        if self._semantic is not None and len(places):
+            if questions is None or articles is None:
+                raise ValueError(
+                    "the semantic view ranks by the model as it is now: give draw() the vectors of "
+                    "the questions and of the articles"
+                )
+            self._semantic.refresh(questions, articles)
+        if self._ranking is not None and len(places):
+            drawn, views = self._from_ranking(self._ranking, rows, places)
+        else:
+            drawn, views = self._from_corpus(chosen), np.full(len(places), -1)
+        return DrawnNegatives(drawn, starts, buckets.astype(np.int8), views.astype(np.int8))
+
+    def _phases(self, progress: float | NDArray[np.float64]) -> _IntArray:
+        """Each question's phase, `[n_questions]`."""
+        done = np.asarray(progress, dtype=np.float64)
+        if done.shape not in ((), (self.gold.n_questions,)):
+            raise ValueError(
+                f"progress must be one number or {self.gold.n_questions:,}, one a question, not of "
+                f"shape {done.shape}"
+            )
+        if not ((done >= 0) & (done < 1)).all():
+            raise ValueError("progress must be in [0, 1): the share of training that is done")
+        return phase_of(np.broadcast_to(done, self.gold.n_questions), len(self._phase_shares))
+
+    def _places(self, epoch: int, phases: _IntArray) -> list[_IntArray]:
+        """Which places of each question's list, hardest negative first, are drawn."""
+        if self.options.schedule == "fixed":
+            hardest = np.arange(self.options.negatives_per_question)
+            return [hardest] * self.gold.n_questions
+        counts = self._counts(epoch, phases)
+        places = []
+        for row, question in enumerate(self.gold.question_ids):
+            chance = generator(self.options.seed, "draw", epoch, question)
+            parts = [
+                start + chance.choice(size, count, replace=False)
+                for start, size, count in zip(
+                    self._bucket_starts[row].tolist(),
+                    self._bucket_sizes[row].tolist(),
+                    counts[row].tolist(),
+                    strict=True,
+                )
+            ]
+            places.append(np.concatenate(parts))
+        return places
+
+    def _counts(self, epoch: int, phases: _IntArray) -> _IntArray:
+        """How many negatives each question draws from each bucket, `[n_questions, n_buckets]`.
+
+        The questions of a phase share its apportionment, so that an epoch that a phase ends in has
+        the right shares on both sides.
+        """
+        counts = np.zeros((self.gold.n_questions, self.options.buckets), dtype=np.int64)
+        for phase in np.unique(phases).tolist():
+            (rows,) = np.nonzero(phases == phase)
+            shares = self._phase_shares[phase]
+            chance = generator(self.options.seed, "allot", epoch, phase)
+            if self.options.share_of == "bucket":
+                counts[rows] = allot_of_buckets(self._bucket_sizes[rows], shares, chance)
+            else:
+                n = self.options.negatives_per_question
+                counts[rows] = allot(len(rows), n, shares, chance)
+        return counts
+
+    def _from_ranking(
+        self, ranking: FusedRanking, rows: _IntArray, places: _IntArray
+    ) -> tuple[_IntArray, _IntArray]:
+        """The articles at places of the fused lists, and the view that ranks each hardest."""
+        drawn, views = np.empty_like(places), np.empty_like(places)
+        n_tied = np.zeros(len(self.view_names), dtype=np.int64)
+        rows_at_a_time = max(1, BLOCK_CELLS // self.n_articles)
+        for start in range(0, self.gold.n_questions, rows_at_a_time):
+            block_rows = np.arange(start, min(start + rows_at_a_time, self.gold.n_questions))
+            block = ranking.of(block_rows)
+            here = slice(*np.searchsorted(rows, [start, start + rows_at_a_time]))
+            row = torch.from_numpy(rows[here] - start).to(block.order.device)
+            articles = block.order[row, torch.from_numpy(places[here]).to(block.order.device)]
+            drawn[here] = articles.cpu().numpy()
+            ranks = torch.stack([each[row, articles] for each in block.ranks])
+            views[here] = ranks.cpu().numpy().argmin(axis=0)
+            n_tied += torch.stack(block.tied).sum(dim=1).cpu().numpy()
+        shares = n_tied / self.gold.n_negatives.sum()
+        self.tie_shares = dict(zip(self.view_names, shares.tolist(), strict=True))
+        return drawn, views
+
+    def _from_corpus(self, chosen: Sequence[_IntArray]) -> _IntArray:
+        """The articles at places of the corpus without what is excluded."""
+        drawn = []
+        for places, excluded in zip(chosen, self.gold.excluded, strict=True):
+            # Before the i-th excluded article stand this many others.
+            others = excluded - np.arange(len(excluded))
+            drawn.append(places + np.searchsorted(others, places, side="right"))
+        return np.concatenate(drawn)
+
+
+def _ranking_device(device: str | torch.device | None) -> torch.device:
+    resolved = resolve_device(None if device is None else str(device))
+    # Apple's GPUs have no float64, which the ranks are fused in.
+    return torch.device("cpu") if resolved.type == "mps" else resolved

@@ -1,0 +1,102 @@
+"""What was drawn in an epoch, in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.negatives.drawn import DrawnNegatives
+from training.negatives.sampling import CurriculumNegatives
+
+
+def statistics(
+    drawn: DrawnNegatives,
+    previous: DrawnNegatives | None,
+    negatives: CurriculumNegatives,
+    *,
+    questions: Tensor | None = None,
+    articles: Tensor | None = None,
+) -> dict[str, Any]:
+    """Describe the negatives of an epoch; the result can be written as JSON.
+
+    Args:
+        drawn: The epoch's negatives.
+        previous: Those of the epoch before, if there was one.
+        negatives: What drew them, right after the draw.
+        questions: float32 `[n_questions, dim]` unit vectors, for the audit.
+        articles: float32 `[n_articles, dim]` unit vectors, likewise.
+
+    Returns:
+        - `drawn`: number of (question, negative) pairs.
+        - `buckets`: how many came from each, from easy to difficult.
+        - `views`: how many each view ranks harder than the others do; empty without views.
+        - `mean_tree_distance`: to the question's nearest positive, in the true tree; None where
+          nothing was drawn.
+        - `overlap`: share of the pairs that were drawn in the epoch before too; None in the first.
+        - `ties`: for each view, the share of all negatives that it ties with another.
+        - `audit`: `above_best_positive` and `above_a_positive`, for each bucket the share of the
+          drawn negatives that score above the question's best positive, or above its worst; None
+          for a bucket that gave none. The whole is None without vectors.
+    """
+    n_drawn = len(drawn.articles)
+    n_buckets = negatives.options.buckets
+    overlap = None
+    if previous is not None and n_drawn:
+        pairs, before = (_pairs(each, negatives.n_articles) for each in (drawn, previous))
+        overlap = float(np.isin(pairs, before).mean())
+    audit = None
+    if questions is not None and articles is not None:
+        audit = _audit(drawn, negatives, questions, articles)
+    return {
+        "drawn": n_drawn,
+        "buckets": np.bincount(drawn.buckets, minlength=n_buckets).tolist(),
+        "views": {
+            name: int((drawn.views == view).sum()) for view, name in enumerate(negatives.view_names)
+        },
+        "mean_tree_distance": _mean_tree_distance(drawn, negatives),
+        "overlap": overlap,
+        "ties": dict(negatives.tie_shares),
+        "audit": audit,
+    }
+
+
+def _pairs(drawn: DrawnNegatives, n_articles: int) -> NDArray[np.int64]:
+    """One number for each (question, article)."""
+    return drawn.questions * n_articles + drawn.articles
+
+
+def _mean_tree_distance(drawn: DrawnNegatives, negatives: CurriculumNegatives) -> float | None:
+    if not len(drawn.articles):
+        return None
+    cross_law = negatives.options.cross_law
+    total = 0
+    for question, positives in enumerate(negatives.gold.positives):
+        distances = negatives.tree.min_distances(positives, cross_law=cross_law)
+        total += int(distances[drawn.of(question)].sum())
+    return total / len(drawn.articles)
+
+
+def _audit(
+    drawn: DrawnNegatives, negatives: CurriculumNegatives, questions: Tensor, articles: Tensor
+) -> dict[str, list[float | None]]:
+    above_best = np.empty(len(drawn.articles), dtype=np.bool_)
+    above_a = np.empty_like(above_best)
+    for question, positives in enumerate(negatives.gold.positives):
+        rows = np.concatenate([positives, drawn.of(question)])
+        vectors = articles[torch.from_numpy(rows).to(articles.device)].detach()
+        asked = questions[question].detach().to(articles.device)
+        scores = (vectors.double() @ asked.double()).cpu().numpy()
+        of_positives, of_drawn = np.split(scores, [len(positives)])
+        here = slice(drawn.starts[question], drawn.starts[question + 1])
+        above_best[here] = of_drawn > of_positives.max()
+        above_a[here] = of_drawn > of_positives.min()
+    inside = [drawn.buckets == bucket for bucket in range(negatives.options.buckets)]
+
+    def by_bucket(above: NDArray[np.bool_]) -> list[float | None]:
+        return [float(above[each].mean()) if each.any() else None for each in inside]
+
+    return {"above_best_positive": by_bucket(above_best), "above_a_positive": by_bucket(above_a)}

@@ -1,0 +1,87 @@
+"""The semantic view: negatives that the model scores high are hard."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+# Articles whose float64 copies are made at a time: 6 MB at 768 dimensions, which a cache can hold.
+_ARTICLES_AT_A_TIME = 1024
+_UNIT_TOLERANCE = 1e-3
+_GRID = 2.0**26
+
+
+class SemanticView:
+    """Cosine of question and article under a model (CuSINeS, section 3).
+
+    Dynamic: `refresh` takes the vectors of the model as it is now.
+
+    A float32 matrix product depends in its last bits on the block's shape, on the number of threads
+    and on the device, and with it the order of near twins. Here components are rounded to multiples
+    of 2^-26, finer than what float32 sums lose, so that in float64 every product and every partial
+    sum of unit vectors is a whole multiple of 2^-52 below 2: exact, in whatever order they are
+    added. Autocast and TF32 do not touch float64.
+
+    Args:
+        n_questions: Number of questions.
+        n_articles: Number of articles in the corpus.
+        device: Where difficulties are computed.
+    """
+
+    name = "semantic"
+
+    def __init__(self, n_questions: int, n_articles: int, device: torch.device) -> None:
+        self._sizes = {"questions": n_questions, "articles": n_articles}
+        self._device = device
+        self._questions = self._articles = torch.empty(0, 0, device=device)
+
+    def refresh(self, questions: Tensor, articles: Tensor) -> None:
+        """Take the vectors that difficulties are computed from; they are not copied on the device.
+
+        Args:
+            questions: float32 `[n_questions, dim]`, of unit length.
+            articles: float32 `[n_articles, dim]`, of unit length.
+
+        Raises:
+            ValueError: The vectors are too many or too few, of different widths, or not of unit
+                length (also: not finite).
+        """
+        for name, vectors in (("questions", questions), ("articles", articles)):
+            expected = self._sizes[name]
+            if vectors.ndim != 2 or len(vectors) != expected:
+                raise ValueError(
+                    f"{name} must be {expected:,} vectors in the order of the {name}, not a tensor "
+                    f"of shape {tuple(vectors.shape)}"
+                )
+            lengths = torch.linalg.vector_norm(vectors.detach().float(), dim=1)
+            wrong = torch.nonzero(~((lengths - 1).abs() <= _UNIT_TOLERANCE)).flatten()
+            if len(wrong):
+                raise ValueError(
+                    f"{name}: {len(wrong):,} vectors are not of unit length; vector "
+                    f"{int(wrong[0])} has length {float(lengths[wrong[0]]):.4g}. Divide each by "
+                    "its length; if it is not a number, the model's weights are broken"
+                )
+        if questions.shape[1] != articles.shape[1]:
+            raise ValueError(
+                f"the questions' vectors have {questions.shape[1]} dimensions and the articles' "
+                f"{articles.shape[1]}. Both must come from one model"
+            )
+        self._questions = questions.detach().to(self._device, torch.float32)
+        self._articles = articles.detach().to(self._device, torch.float32)
+
+    def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
+        """The cosines, rounded once to float32, `[n_rows, n_articles]`."""
+        asked = _on_grid(self._questions[torch.from_numpy(rows).to(self._device)])
+        n_articles = len(self._articles)
+        scores = torch.empty(len(rows), n_articles, device=self._device)
+        for start in range(0, n_articles, _ARTICLES_AT_A_TIME):
+            some = slice(start, start + _ARTICLES_AT_A_TIME)
+            scores[:, some] = asked @ _on_grid(self._articles[some]).T
+        return scores
+
+
+def _on_grid(vectors: Tensor) -> Tensor:
+    # A power of two scales exactly, and a float32 beyond 2^24 is whole already.
+    return vectors.mul(_GRID).round_().div_(_GRID).double()

@@ -1,0 +1,52 @@
+"""The contrastive objective of CuSINeS, eq. (1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from training.settings import Reduction
+
+
+def contrastive_loss(
+    questions: Tensor,
+    articles: Tensor,
+    pairs: Tensor,
+    candidates: Tensor,
+    *,
+    temperature: float,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Cross-entropy of each pair's positive against its negatives.
+
+    For a pair of question q and positive p, with negatives N(q):
+
+        L = -log( exp(s(q, p) / t) / ( exp(s(q, p) / t) + sum over n in N(q) of exp(s(q, n) / t) ) )
+
+    Similarities, 1 / t and the logarithm of the sum are computed in the vectors' own format with
+    autocast off: in bfloat16 a logit at t = 0.01 would be off by a tenth.
+
+    Args:
+        questions: float `[n_questions, dim]`, unit vectors of a batch's distinct questions.
+        articles: float `[n_articles, dim]`, unit vectors of its distinct articles.
+        pairs: int64 `[n_pairs, 2]`, rows in `questions` and `articles`.
+        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
+        temperature: t.
+        reduction: "mean" over the pairs; "question_sum" adds up the pairs of each question and
+            takes the mean over the questions.
+
+    Returns:
+        A scalar of the vectors' format.
+    """
+    with torch.autocast(questions.device.type, enabled=False):
+        positive = pairs[:, 1:]
+        compared = candidates.scatter(1, positive, True)
+        logits = questions[pairs[:, 0]] @ articles.T / temperature
+        logits = logits.masked_fill(~compared, float("-inf"))
+        losses = torch.logsumexp(logits, dim=1) - logits.gather(1, positive).squeeze(1)
+        if reduction == "mean":
+            return losses.mean()
+        return losses.sum() / pairs[:, 0].unique().numel()

@@ -1,0 +1,60 @@
+"""Several processes as one: each encodes its share, all see all vectors, gradients are summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+
+def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
+    """Which of n texts this process encodes, int64; every n_processes-th."""
+    return np.arange(accelerator.process_index, n, accelerator.num_processes)
+
+
+def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
+    """The vectors of all n texts `[n, dim]` from every process's `share` of them."""
+    if accelerator.num_processes == 1:
+        return own
+    longest = -(-n // accelerator.num_processes)
+    padded = own.new_zeros(longest, own.shape[1])
+    padded[: len(own)] = own
+    everyone = accelerator.gather(padded).view(accelerator.num_processes, longest, -1)
+    # Text i is the (i // n_processes)-th of process i % n_processes.
+    return everyone.transpose(0, 1).reshape(-1, own.shape[1])[:n].contiguous()
+
+
+def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) -> None:
+    """Add up the gradients of all processes.
+
+    Every process holds the whole batch's loss, and the gradient with respect to its own share of
+    the vectors: the sum is the gradient of the one loss, divided by the number of all pairs once.
+    """
+    if accelerator.num_processes == 1:
+        return
+    parameters = list(parameters)
+    for parameter in parameters:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    summed = accelerator.reduce(flat, reduction="sum")
+    for gradient, part in zip(
+        gradients, summed.split([gradient.numel() for gradient in gradients]), strict=True
+    ):
+        gradient.copy_(part.view_as(gradient))
+
+
+def from_main(accelerator: Accelerator, value: Any) -> Any:
+    """The main process's value, in every process."""
+    if accelerator.num_processes == 1:
+        return value
+    box = [value]
+    broadcast_object_list(box)
+    return box[0]

@@ -1,0 +1,77 @@
+"""What a run writes down while it goes: metrics by epoch, its progress, its surroundings."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+METRICS_FILE = "metrics.jsonl"
+PROGRESS_FILE = "progress.json"
+
+Stage = Literal["encoding", "training", "saving"]
+
+_PACKAGES = ("torch", "transformers", "sentence-transformers", "accelerate", "numpy", "lexarbor")
+_SECONDS_BETWEEN = 0.5
+
+
+def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write the records of all epochs so far, one JSON object a line; the old file gives way."""
+    _replace(path, "".join(json.dumps(record) + "\n" for record in records))
+
+
+class Progress:
+    """`progress.json`: where a run is, for whoever waits for it.
+
+    Args:
+        folder: Where the file goes.
+        steps: Of the whole run.
+        epochs: Of the whole run.
+    """
+
+    def __init__(self, folder: Path, *, steps: int, epochs: int) -> None:
+        self._path = folder / PROGRESS_FILE
+        self._steps = steps
+        self._epochs = epochs
+        self._last = 0.0
+        self._stage = ""
+
+    def __call__(self, stage: Stage, *, step: int, epoch: int) -> None:
+        """Say where the run is; written at most twice a second, and at each new stage."""
+        now = time.monotonic()
+        if stage == self._stage and now - self._last < _SECONDS_BETWEEN:
+            return
+        self._last, self._stage = now, stage
+        where = {
+            "stage": stage,
+            "step": step,
+            "steps": self._steps,
+            "epoch": min(epoch + 1, self._epochs),
+            "epochs": self._epochs,
+        }
+        _replace(self._path, json.dumps(where))
+
+
+def environment() -> dict[str, Any]:
+    """What a result may depend on beside the settings."""
+    packages = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = None
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
+    return {"python": platform.python_version(), "device": device, **packages}
+
+
+def _replace(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)

@@ -1,0 +1,162 @@
+"""The bi-encoder that training starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sentence_transformers.sentence_transformer.modules import Pooling
+import torch
+from torch import nn
+
+from components.models.biencoder import BiEncoder
+from components.models.digest import model_digest
+from components.models.errors import ModelError
+from components.models.head import HierarchicalArticleHead
+from components.models.locate import find_model
+from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
+from components.models.tower import Tower, open_towers
+from training.command_line import SettingsError
+from training.settings import CusinesSettings
+
+
+def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
+    """Open the towers, with the pooling, length and head that are asked for.
+
+    The same settings give the same model, weight for weight, if the caller has seeded torch.
+
+    Raises:
+        ModelError: A model cannot be opened, or the parts do not fit together.
+        SettingsError: More layers are to be frozen than a tower has.
+    """
+    model = _opened(settings)
+    towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
+    for tower in towers:
+        _set_pooling(tower, settings.pooling)
+    head = model.head
+    if head is None and settings.head != "none":
+        head = HierarchicalArticleHead(
+            model.dim,
+            model.passage.attention_heads,
+            passage_tokens=settings.passage_tokens,
+            max_passages=settings.max_passages,
+            pooling=settings.head_pooling,
+            init=settings.head,
+        )
+    if settings.max_tokens is not None:
+        for tower in towers:
+            tower.limit(settings.max_tokens)
+    started = BiEncoder(
+        model.query,
+        None if model.siamese else model.passage,
+        head,
+        prompts=model.prompts,
+        text_rule=settings.text_rule,
+        dtype=settings.dtype,
+        name=settings.start,
+    )
+    started.to(device)
+    for tower in towers:
+        freeze(tower, settings.frozen_layers)
+    return started
+
+
+def start_digests(settings: CusinesSettings) -> dict[str, str]:
+    """Digest of each model that training starts from, by the setting that names it.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    names = {
+        "model": settings.start if settings.query_model is None else None,
+        "query_model": settings.query_model,
+        "passage_model": settings.passage_model,
+    }
+    return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
+
+
+def kept_parts(settings: CusinesSettings) -> dict[str, Path]:
+    """Parts of the starting model's folder that stay valid beside a newly trained bi-encoder.
+
+    A ranker reads texts, so it stays; a graph was trained on vectors that are no more.
+    """
+    folder = find_model(settings.start)
+    if not (folder / MANIFEST_FILE).exists() or "ranker" not in read_manifest(folder).parts:
+        return {}
+    return {"ranker": folder / "ranker"}
+
+
+def freeze(tower: Tower, n_layers: int) -> None:
+    """Keep the embeddings and the first layers of a tower as they are, dropout off.
+
+    Raises:
+        SettingsError: The tower has fewer layers, or keeps them where they cannot be found.
+    """
+    if n_layers == 0:
+        return
+    embeddings, layers = _stack(tower)
+    if n_layers > len(layers):
+        raise SettingsError(
+            f"frozen_layers is {n_layers}, and the model has {len(layers)} layers. Freeze fewer."
+        )
+    for module in (embeddings, *layers[:n_layers]):
+        module.requires_grad_(False)
+
+
+def train_mode(model: BiEncoder) -> None:
+    """Training mode, except in modules that are frozen as a whole: nothing there is random."""
+    model.train()
+    for module in _frozen(model):
+        module.eval()
+
+
+def _frozen(module: nn.Module) -> Iterator[nn.Module]:
+    for child in module.children():
+        parameters = list(child.parameters())
+        if parameters and not any(parameter.requires_grad for parameter in parameters):
+            yield child
+        else:
+            yield from _frozen(child)
+
+
+def _stack(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
+    """The embeddings of a Transformer, and its layers from the first to the last."""
+    model = tower.encoder.transformers_model
+    n_layers = getattr(model.config, "num_hidden_layers", None)
+    embeddings = next((m for n, m in model.named_modules() if n.endswith("embeddings")), None)
+    layers = next(
+        (m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == n_layers), None
+    )
+    if embeddings is None or layers is None:
+        raise SettingsError(
+            f"frozen_layers: the layers of a {type(model).__name__} cannot be told apart. "
+            "Train it whole: frozen_layers 0."
+        )
+    return embeddings, layers
+
+
+def _opened(settings: CusinesSettings) -> BiEncoder:
+    if settings.query_model is None or settings.passage_model is None:
+        return BiEncoder.load(settings.start, device="cpu", dtype=settings.dtype)
+    towers = []
+    for name in (settings.query_model, settings.passage_model):
+        folder = find_model(name)
+        if (folder / MANIFEST_FILE).exists():
+            folder = folder / read_manifest(folder).towers.get("query", QUERY_PART)
+        query, passage = open_towers(folder)
+        if passage is not None:
+            raise ModelError(f"{name}: holds two towers itself. Give it as model.")
+        towers.append(query)
+    return BiEncoder(*towers, dtype=settings.dtype)
+
+
+def _set_pooling(tower: Tower, pooling: str) -> None:
+    if pooling == "model":
+        return
+    reader, *rest = tower.encoder
+    if not rest or not isinstance(rest[0], Pooling):
+        raise ModelError(
+            f"pooling {pooling}: the model does not pool by itself. Leave pooling at 'model'."
+        )
+    width = rest[0].get_embedding_dimension()
+    tower.encoder[1] = Pooling(width, pooling_mode=pooling)

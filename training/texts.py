@@ -1,0 +1,89 @@
+"""All texts of a run, tokenised once, and their vectors under the weights of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from accelerate import Accelerator
+from torch import Tensor
+
+from components.models.biencoder import BiEncoder
+from components.models.devices import resolve_dtype
+from components.models.encoding import encode_tokenized
+from components.models.passages import Passages
+from components.models.text_encoder import TextEncoder
+from components.models.token_budget import TokenBudget
+from components.statutes.article import indexed_text
+from components.statutes.question import Question
+from training.data import TrainingData
+from training.gradients import Side
+from training.processes import gather, share
+
+# Training keeps activations: on a CPU larger pieces than encoding's pay for the gradients' sums.
+_TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
+_DEFAULT_TRAINING_TOKENS = 8_192
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
+
+    articles: Tensor
+    train: Tensor
+    dev: Tensor
+
+
+class RunTexts:
+    """The articles and questions of a run as token ids.
+
+    Args:
+        model: Its tokenizers cut the texts.
+        data: The texts.
+        token_budget: Padded tokens a forward pass of training; None: what suits the device.
+
+    Attributes:
+        articles: The articles, to be trained on.
+        questions: The training questions, to be trained on.
+    """
+
+    def __init__(self, model: BiEncoder, data: TrainingData, token_budget: int | None) -> None:
+        self.dtype = resolve_dtype(model.dtype, model.device)
+        default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
+        self.budget = TokenBudget(token_budget or default)
+        by_rule = [indexed_text(a.headings, a.text, model.text_rule) for a in data.corpus]
+        self.articles = self._side(model.article_encoder, by_rule)
+        self.questions = self._side(model.query_encoder, _texts(data.train))
+        self._dev = self._side(model.query_encoder, _texts(data.dev))
+
+    def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
+        return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
+
+    def encode(self, accelerator: Accelerator, progress: Callable[[], object]) -> Vectors:
+        """Vectors of everything under the weights of this moment; processes share the work."""
+        return Vectors(
+            *(
+                self._encode(accelerator, side, progress)
+                for side in (self.articles, self.questions, self._dev)
+            )
+        )
+
+    def _encode(
+        self, accelerator: Accelerator, side: Side, progress: Callable[[], object]
+    ) -> Tensor:
+        n_texts = len(side.passages.per_text)
+        own = share(accelerator, n_texts)
+        passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
+        vectors = encode_tokenized(
+            side.encoder, passages, dtype=side.dtype, progress=lambda _: progress()
+        )
+        return gather(accelerator, vectors, n_texts)
+
+    @property
+    def dtype_name(self) -> str:
+        """The number format of the towers, such as "bfloat16"."""
+        return str(self.dtype).removeprefix("torch.")
+
+
+def _texts(questions: Sequence[Question]) -> list[str]:
+    return [question.text for question in questions]
