@@ -1,13 +1,21 @@
-"""Where Lexarbor keeps its own files, and the demo store there."""
+"""Where Lexarbor keeps its own files, and the demo stores there."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipelines.files import LoadingError, store_named_in
+from pipelines.file_lock import file_lock
+from pipelines.files import LoadingError, pipeline_file, read_pipeline_file, store_named_in
+
+if TYPE_CHECKING:
+    from pipelines.trained_demo import TrainedDemo, TrainedModel
+
+Say = Callable[[str], object]
 
 
 def lexarbor_home() -> Path:
@@ -24,18 +32,51 @@ def lexarbor_home() -> Path:
     return cache / "lexarbor"
 
 
-def demo_store_path() -> Path:
-    """The store of the demo law, `demo.db` in `lexarbor_home()`."""
+def demo_store_path(*, trained: bool = True) -> Path:
+    """The store of the demo law as it stands; the file may not be built yet.
+
+    Args:
+        trained: take the one of the model trained on the demo law, where that is complete.
+    """
+    demo = _trained_demo() if trained else None
+    model = None if demo is None else demo.trained()
+    if demo is not None and model is not None and _is_current(demo.store, model):
+        return demo.store
     return lexarbor_home() / "demo.db"
 
 
-def store_to_ask(store: str | None, pipeline: str | None, say: Callable[[str], object]) -> Path:
+def demo_to_train(store: str | None, pipeline: str | None, model: str | None) -> TrainedDemo | None:
+    """The training that belongs to what a user asks for, done or not.
+
+    Args:
+        store: as given by the user.
+        pipeline: name or file, as given by the user.
+        model: as given by the user.
+
+    Returns:
+        None where anything but the demo law under Lexarbor's own choice of model is asked for, or
+        where there is no model to start from.
+
+    Raises:
+        LoadingError: there is no such pipeline, or its file is refused.
+    """
+    if store is not None or not _leaves_model_open(pipeline, model):
+        return None
+    if pipeline is not None and store_named_in(pipeline) is not None:
+        return None
+    return _trained_demo()
+
+
+def store_to_ask(
+    store: str | None, pipeline: str | None, say: Say, model: str | None = None
+) -> Path:
     """The store asked for, else the one that the pipeline's file gives, else the demo store.
 
     Args:
         store: as given by the user.
         pipeline: name or file, as given by the user.
         say: takes lines for the user while the demo store is built.
+        model: as given by the user; the demo law is then asked under its untrained model.
 
     Raises:
         LoadingError: there is no such pipeline, or the demo store's folder cannot be made.
@@ -43,49 +84,88 @@ def store_to_ask(store: str | None, pipeline: str | None, say: Callable[[str], o
     """
     if store is None and pipeline is not None:
         store = store_named_in(pipeline)
-    return ensure_demo_store(say) if store is None else Path(store).expanduser()
+    if store is not None:
+        return Path(store).expanduser()
+    return ensure_demo_store(say, trained=_leaves_model_open(pipeline, model))
 
 
-def ensure_demo_store(say: Callable[[str], object] = lambda _: None) -> Path:
+def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Path:
     """The demo store, built when it is not there or the demo law has changed.
 
-    What stands in `demo.db` is Lexarbor's own, so a file that cannot be used is made anew.
+    What stands in a demo store is Lexarbor's own, so a file that cannot be used is made anew.
 
     Args:
         say: takes lines for the user.
+        trained: take the model trained on the demo law, where there is one.
 
     Raises:
         LoadingError: the folder cannot be made.
         StoreError: the store cannot be written.
     """
+    from components.models.errors import ModelError
+    from components.stores.database import StoreError
+
+    home = lexarbor_home()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LoadingError(
+            f"{home} cannot be made ({error.strerror}). Set LEXARBOR_HOME to a folder that "
+            "can be written, or give a store."
+        ) from error
+    demo = _trained_demo() if trained else None
+    model = None if demo is None else demo.trained()
+    if demo is not None and model is not None:
+        try:
+            return _ensure(demo.store, model, say)
+        except (LoadingError, ModelError, StoreError) as error:
+            say(f"{error} The untrained model is asked instead.")
+    return _ensure(home / "demo.db", None, say)
+
+
+def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
+    """The store, built under the model (None: the untrained one) if it is not there or not right.
+
+    Raises:
+        LoadingError: Lexarbor's home cannot be written.
+        StoreError: the store cannot be written.
+        ModelError: the model cannot be loaded.
+    """
+    if _is_current(path, model):
+        return path
+    with ExitStack() as building:
+        try:
+            # One process builds; the others wait, and find it built.
+            building.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
+        except OSError as error:
+            raise LoadingError(
+                f"{lexarbor_home()} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a "
+                "folder that can be written, or give a store."
+            ) from error
+        if not _is_current(path, model):
+            _build(path, None if model is None else str(model.folder), say)
+    return path
+
+
+def _build(path: Path, model: str | None, say: Say) -> None:
     from components.stores.database import StoreError
     from pipelines.indexing import index_corpus
 
-    path = demo_store_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LoadingError(
-            f"{path.parent} cannot be made ({error.strerror}). Set LEXARBOR_HOME to a folder that "
-            "can be written, or give a store."
-        ) from error
-    try:
-        if _is_current(path):
-            return path
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
-        index_corpus("aldermere", path, say=say)
+        index_corpus("aldermere", path, model=model, say=say)
     except StoreError as error:
         if not path.is_file():
             raise
         say(f"{error} It is built anew.")
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
-        index_corpus("aldermere", path, say=say)
-    return path
+        index_corpus("aldermere", path, model=model, say=say)
 
 
-def _is_current(path: Path) -> bool:
+def _is_current(path: Path, model: TrainedModel | None) -> bool:
     from components.statutes.corpus import StatuteCorpus
+    from components.stores.database import StoreError
     from components.stores.sqlite import StatuteDocumentStore
     from pipelines.bundled import bundled_model
 
@@ -95,6 +175,32 @@ def _is_current(path: Path) -> bool:
     try:
         if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
             return False
+        if model is not None:
+            recorded = store.model
+            return recorded is not None and (recorded.path, recorded.digest) == (
+                str(model.folder),  # a home that was moved has its model elsewhere
+                model.digest,
+            )
         return store.has_vectors() or bundled_model() is None
+    except StoreError:
+        return False  # said when it is built anew
     finally:
         store.close()
+
+
+def _trained_demo() -> TrainedDemo | None:
+    from pipelines.trained_demo import TrainedDemo
+
+    return TrainedDemo.under(lexarbor_home())
+
+
+def _leaves_model_open(pipeline: str | None, model: str | None) -> bool:
+    """Whether neither the user nor the pipeline's file names a model."""
+    if model is not None or pipeline is None:
+        return model is None
+    components = read_pipeline_file(pipeline_file(pipeline)).get("components")
+    for fields in components.values() if isinstance(components, dict) else ():
+        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
+        if isinstance(parameters, dict) and parameters.get("model") is not None:
+            return False
+    return True

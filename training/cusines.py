@@ -53,7 +53,11 @@ def train(settings: CusinesSettings) -> None:
 
     output = Path(settings.output)
     check_target(output)
-    data = TrainingData.read(settings.corpus, settings.questions)
+    data = TrainingData.read(
+        settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
+    )
+    if settings.final and not data.dev:
+        raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
     accelerator = Accelerator(
         cpu=resolve_device(settings.device).type == "cpu", log_with=list(settings.trackers) or None
     )

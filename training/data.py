@@ -37,7 +37,7 @@ class TrainingData:
         if not self.train:
             raise SettingsError(
                 "no answerable question of the split 'train' is there: nothing can be learnt. "
-                "Give questions with \"split\": \"train\"."
+                'Give questions with "split": "train".'
             )
         learnt = {same_words(question.text): question.id for question in self.train}
         leaked = [
@@ -52,8 +52,17 @@ class TrainingData:
             )
 
     @classmethod
-    def read(cls, corpus: str, questions: str) -> TrainingData:
+    def read(
+        cls, corpus: str, questions: str, *, dev_share: float = 0.0, seed: int = 0
+    ) -> TrainingData:
         """Read a corpus and its questions by their splits.
+
+        Args:
+            corpus: As for `StatuteCorpus.read`.
+            questions: As for `read_questions`.
+            dev_share: Share of the training questions to choose by, where none is of the split
+                "dev"; questions with the same text stay together.
+            seed: Decides which.
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
@@ -68,7 +77,11 @@ class TrainingData:
             split: [q for q in asked if q.split == split and q.relevant]
             for split in ("train", "dev")
         }
-        return cls(law, by_split["train"], by_split["dev"], asked.sha256)
+        train, dev = by_split["train"], by_split["dev"]
+        if train and not dev and dev_share:
+            train, dev = _held_out(train, dev_share, seed)
+            say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
+        return cls(law, train, dev, asked.sha256)
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
@@ -90,6 +103,19 @@ class TrainingData:
             "corpus_sha256": self.corpus.sha256,
             "questions_sha256": self.questions_sha256,
         }
+
+
+def _held_out(
+    questions: Sequence[Question], share: float, seed: int
+) -> tuple[list[Question], list[Question]]:
+    """Questions to learn from, and a share of them to choose by."""
+    texts = list(dict.fromkeys(same_words(question.text) for question in questions))
+    order = np.random.default_rng([seed, 1]).permutation(len(texts))
+    dev = {texts[place] for place in order[: round(share * len(texts))].tolist()}
+    kept: tuple[list[Question], list[Question]] = ([], [])
+    for question in questions:
+        kept[same_words(question.text) in dev].append(question)
+    return kept
 
 
 def _some(names: Iterable[str]) -> str:

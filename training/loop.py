@@ -125,12 +125,12 @@ class CusinesLoop:
 
     def _between_epochs(self) -> None:
         """Encode, measure, draw, keep: everything that needs the weights of this moment."""
-        state, settings = self._state, self._settings
+        state = self._state
         started = time.perf_counter()
         due = state.epoch < self._last_epoch and state.epoch not in state.drawn
         vectors = None
         if self._data.dev or (due and self._negatives.needs_vectors):
-            vectors = self._texts.encode(self._accelerator, lambda: self._say("encoding"))
+            vectors = self._texts.encode(self._accelerator, lambda _: self._say("encoding"))
         encoded = time.perf_counter()
         record: dict[str, Any] = {
             "epoch": state.epoch,
@@ -183,7 +183,9 @@ class CusinesLoop:
         for epoch in range(state.epoch, until):
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
             state.drawn[epoch] = from_main(self._accelerator, drawn)
-        audited = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
+        audited = (
+            {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
+        )
         return statistics(state.drawn[state.epoch], state.previous, self._negatives, **audited)
 
     def _progress_of(self, epoch: int) -> np.ndarray[Any, np.dtype[np.float64]]:

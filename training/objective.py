@@ -46,7 +46,7 @@ def contrastive_loss(
         compared = candidates.scatter(1, positive, True)
         logits = questions[pairs[:, 0]] @ articles.T / temperature
         logits = logits.masked_fill(~compared, float("-inf"))
-        losses = torch.logsumexp(logits, dim=1) - logits.gather(1, positive).squeeze(1)
-        if reduction == "mean":
-            return losses.mean()
-        return losses.sum() / pairs[:, 0].unique().numel()
+        losses: Tensor = torch.logsumexp(logits, dim=1) - logits.gather(1, positive).squeeze(1)
+        n = len(pairs) if reduction == "mean" else torch.unique(pairs[:, 0]).numel()
+        loss: Tensor = losses.sum() / n
+        return loss

@@ -25,7 +25,8 @@ def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
     longest = -(-n // accelerator.num_processes)
     padded = own.new_zeros(longest, own.shape[1])
     padded[: len(own)] = own
-    everyone = accelerator.gather(padded).view(accelerator.num_processes, longest, -1)
+    everyone: Tensor = accelerator.gather(padded)
+    everyone = everyone.view(accelerator.num_processes, longest, -1)
     # Text i is the (i // n_processes)-th of process i % n_processes.
     return everyone.transpose(0, 1).reshape(-1, own.shape[1])[:n].contiguous()
 

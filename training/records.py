@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import time
 from collections.abc import Iterable, Mapping
@@ -61,7 +60,7 @@ class Progress:
 
 def environment() -> dict[str, Any]:
     """What a result may depend on beside the settings."""
-    packages = {}
+    packages: dict[str, str | None] = {}
     for name in _PACKAGES:
         try:
             packages[name] = version(name)
@@ -74,4 +73,4 @@ def environment() -> dict[str, Any]:
 def _replace(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    partial.replace(path)

@@ -52,8 +52,8 @@ class RunState:
         listed: Articles that its pairs listed, repeats counted.
         seconds: Spent on its steps.
         records: One for each epoch boundary passed: metrics, negatives, times.
-        best: Of the best weights so far `{"epoch", "value", "folder", "values", "unseen"}`, the last
-            two as in `Validation`; None before the first.
+        best: Of the best weights so far `{"epoch", "value", "folder", "values", "unseen"}`, the
+            last two as in `Validation`; None before the first.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and of those drawn with it.
         previous: The last epoch's.

@@ -29,6 +29,8 @@ class CusinesSettings:
         corpus: The law: a native file or folder, "aldermere", or a name that
             StatuteCorpus.read knows.
         questions: Questions with their articles and splits; "train" trains, "dev" chooses.
+        dev_share: Share of the training questions that is set aside to choose by, where none is of
+            the split "dev".
         output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
         model: What training starts from, for questions and articles alike (siamese): name or folder
             of a Hugging Face, sentence-transformers or Lexarbor model. Paper: LegalCamemBERT.
@@ -43,6 +45,7 @@ class CusinesSettings:
         passage_tokens: Longest passage under a fresh head. Paper: 128.
         max_passages: Passages an article may have under a fresh head. Paper: 8 (1,024 tokens).
         head_pooling: How a fresh head pools passages. Paper: max.
+        dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
             all. Paper: 0.
         text_rule: What of an article is encoded.
@@ -93,6 +96,7 @@ class CusinesSettings:
     corpus: Place
     questions: Place
     output: Place
+    dev_share: float = 0.1
     model: Place | None = None
     query_model: Place | None = None
     passage_model: Place | None = None
@@ -102,6 +106,7 @@ class CusinesSettings:
     passage_tokens: int = 128
     max_passages: int = 8
     head_pooling: Pooling = "mean"
+    dropout: float | None = None
     frozen_layers: int = 0
     text_rule: TextRule = "headings_text"
     views: tuple[str, ...] = ("tree", "sequence", "semantic")
@@ -145,8 +150,14 @@ class CusinesSettings:
         if self.model is not None and self.query_model is not None:
             raise SettingsError("model is for one tower, query_model and passage_model for two.")
         for name in (
-            "passage_tokens max_passages k refresh_every epochs batch_size checkpoint_every"
-        ).split():
+            "passage_tokens",
+            "max_passages",
+            "k",
+            "refresh_every",
+            "epochs",
+            "batch_size",
+            "checkpoint_every",
+        ):
             self._at_least(name, 1)
         for name in ("max_tokens", "max_steps", "token_budget", "patience"):
             if getattr(self, name) is not None:
@@ -156,6 +167,10 @@ class CusinesSettings:
         for name in ("temperature", "learning_rate", "head_lr", "clip"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise SettingsError(f"dropout is {self.dropout}; it is a probability below 1.")
+        if not 0 <= self.dev_share < 1:
+            raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
         if not 0 <= self.warmup < 1:
             raise SettingsError(f"warmup is {self.warmup}; it is a share of the steps, 0 to 1.")
         try:

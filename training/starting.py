@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
-from sentence_transformers.sentence_transformer.modules import Pooling
 import torch
+from sentence_transformers.sentence_transformer.modules import Pooling
 from torch import nn
+from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
 from components.models.digest import model_digest
@@ -17,7 +19,7 @@ from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError
-from training.settings import CusinesSettings
+from training.settings import CusinesSettings, StartPooling
 
 
 def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
@@ -33,6 +35,8 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
     for tower in towers:
         _set_pooling(tower, settings.pooling)
+        if settings.dropout is not None:
+            _set_dropout(tower, settings.dropout)
     head = model.head
     if head is None and settings.head != "none":
         head = HierarchicalArticleHead(
@@ -121,7 +125,7 @@ def _frozen(module: nn.Module) -> Iterator[nn.Module]:
 
 def _stack(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
     """The embeddings of a Transformer, and its layers from the first to the last."""
-    model = tower.encoder.transformers_model
+    model = cast(PreTrainedModel, tower.encoder.transformers_model)
     n_layers = getattr(model.config, "num_hidden_layers", None)
     embeddings = next((m for n, m in model.named_modules() if n.endswith("embeddings")), None)
     layers = next(
@@ -138,25 +142,35 @@ def _stack(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
 def _opened(settings: CusinesSettings) -> BiEncoder:
     if settings.query_model is None or settings.passage_model is None:
         return BiEncoder.load(settings.start, device="cpu", dtype=settings.dtype)
-    towers = []
+    towers: list[Tower] = []
     for name in (settings.query_model, settings.passage_model):
         folder = find_model(name)
         if (folder / MANIFEST_FILE).exists():
             folder = folder / read_manifest(folder).towers.get("query", QUERY_PART)
-        query, passage = open_towers(folder)
-        if passage is not None:
+        tower, second = open_towers(folder)
+        if second is not None:
             raise ModelError(f"{name}: holds two towers itself. Give it as model.")
-        towers.append(query)
-    return BiEncoder(*towers, dtype=settings.dtype)
+        towers.append(tower)
+    query, passage = towers
+    return BiEncoder(query, passage, dtype=settings.dtype)
 
 
-def _set_pooling(tower: Tower, pooling: str) -> None:
+def _set_dropout(tower: Tower, probability: float) -> None:
+    for module in tower.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = probability
+        # Attention that drops weights inside one fused operation keeps its probability as a number.
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            module.attention_dropout = probability  # type: ignore[assignment]
+
+
+def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
     if pooling == "model":
         return
-    reader, *rest = tower.encoder
-    if not rest or not isinstance(rest[0], Pooling):
+    pools = list(tower.encoder)[1:2]
+    if not pools or not isinstance(pools[0], Pooling):
         raise ModelError(
             f"pooling {pooling}: the model does not pool by itself. Leave pooling at 'model'."
         )
-    width = rest[0].get_embedding_dimension()
+    width = pools[0].embedding_dimension
     tower.encoder[1] = Pooling(width, pooling_mode=pooling)

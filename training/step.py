@@ -25,23 +25,24 @@ def loss_and_gradient(
     Returns:
         The loss; in every process the same.
     """
-    vectors, sent_back = [], []
+    sides = []
     for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
         own = share(accelerator, len(rows))
         part = GradientVectors(side, rows[own], cached=settings.gradient_caching)
         whole = gather(accelerator, part.vectors, len(rows)).requires_grad_()
-        vectors.append(whole)
-        sent_back.append((part, own, whole))
-    device = vectors[0].device
+        sides.append((part, own, whole))
+    (_, _, questions), (_, _, articles) = sides
+    device = articles.device
     loss = contrastive_loss(
-        *vectors,
+        questions,
+        articles,
         torch.from_numpy(batch.pairs).to(device),
         torch.from_numpy(batch.candidates).to(device),
         temperature=settings.temperature,
         reduction=settings.reduction,
     )
-    loss.backward()
-    for part, own, whole in sent_back:
+    torch.autograd.backward(loss)
+    for part, own, whole in sides:
         assert whole.grad is not None
         part.backward(whole.grad[torch.from_numpy(own).to(device)])
     return float(loss.detach())

@@ -59,7 +59,7 @@ class RunTexts:
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
-    def encode(self, accelerator: Accelerator, progress: Callable[[], object]) -> Vectors:
+    def encode(self, accelerator: Accelerator, progress: Callable[[int], None]) -> Vectors:
         """Vectors of everything under the weights of this moment; processes share the work."""
         return Vectors(
             *(
@@ -69,14 +69,12 @@ class RunTexts:
         )
 
     def _encode(
-        self, accelerator: Accelerator, side: Side, progress: Callable[[], object]
+        self, accelerator: Accelerator, side: Side, progress: Callable[[int], None]
     ) -> Tensor:
         n_texts = len(side.passages.per_text)
         own = share(accelerator, n_texts)
         passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
-        vectors = encode_tokenized(
-            side.encoder, passages, dtype=side.dtype, progress=lambda _: progress()
-        )
+        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype, progress=progress)
         return gather(accelerator, vectors, n_texts)
 
     @property

@@ -7,17 +7,26 @@ import contextlib
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import sys
 import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from ui.listening import address, listen
 
+if TYPE_CHECKING:
+    from ui.learning import Learning
+    from ui.serving import Serving
+
 _EPILOG = """\
-Without --store, the first start builds a store of the invented Statutes of Aldermere and keeps it
-in LEXARBOR_HOME (default: lexarbor in your cache folder). Nothing leaves this machine.
+Without --store, the first start builds a store of the invented Statutes of Aldermere, opens the
+page, and trains a model on that law behind it: once, for some minutes. Both are kept in
+LEXARBOR_HOME (default: lexarbor in your cache folder). Nothing leaves this machine. Whoever names
+a model or a store trains nothing.
 
   python -m ui
   python -m ui --store adgm.db --port 8000 --open"""
@@ -63,40 +72,57 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     say("Starting")
     from components.retrievers.snapshot import readable
-    from pipelines.asking import Answer, ask
     from pipelines.binding import default_pipeline
     from pipelines.home import store_to_ask
-    from pipelines.loading import load_pipeline
     from ui.app import build_page
     from ui.collection import Collection
     from ui.server import build_server, make_server
+    from ui.serving import Serving
 
-    store = store_to_ask(options.store, options.pipeline, say)
+    store = store_to_ask(options.store, options.pipeline, say, options.model)
     name = options.pipeline or default_pipeline(store)
-    pipeline = load_pipeline(name, store, options.model)
-    # Models and indexes are loaded now, so that the first reader does not wait for them.
-    pipeline.warm_up()
-    parts = dict(pipeline.walk())
+    serving = Serving(name, store, options.model)
+    parts = dict(serving.pipeline.walk())
     stores = (getattr(part, "document_store", None) for part in parts.values())
     collection = Collection.of(readable(next(each for each in stores if each)).entries())
-
-    def answer(question: str) -> Answer:
-        return ask(pipeline, question)
-
-    app = build_server(build_page(answer, collection, list(parts)))
+    learning = _learning(options, serving, store)
+    page = build_page(serving.answer, collection, list(parts), learning=learning is not None)
+    app = build_server(page, None if learning is None else learning.standing)
     url = address(listening)
     say(
         f"{collection.articles:,} articles of {len(collection.laws):,} laws, "
-        f"pipeline '{pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
+        f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
     if not _is_loopback(listening):
         say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:
         webbrowser.open(url)
+    # Asked to end in whatever way, the page first ends what it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # The server raises the interruption again once it has ended in good order.
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), learning or contextlib.nullcontext():
         make_server(app).run(sockets=[listening])
     return DONE
+
+
+def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Learning | None:
+    """What trains the demo law's model behind the page; None where there is nothing to train."""
+    from components.embedders.text import StatuteTextEmbedder
+    from pipelines.home import demo_to_train, ensure_demo_store
+    from ui.learning import Learning
+
+    demo = demo_to_train(options.store, options.pipeline, options.model)
+    embeds = any(isinstance(part, StatuteTextEmbedder) for _, part in serving.pipeline.walk())
+    if demo is None or store == demo.store or not embeds:
+        return None
+
+    def take_over() -> None:
+        trained = ensure_demo_store(say)
+        if trained == store:
+            raise RuntimeError("the demo store of the trained model cannot be built")
+        serving.switch(trained)
+
+    return Learning(demo, take_over, say)
 
 
 def _refusal(host: str, port: int, error: OSError) -> str:

@@ -29,13 +29,17 @@ _AT_ONCE = 2
 _REMEMBERED_PAGES = 128
 
 
-def build_page(ask: Ask, collection: Collection, stages: Sequence[str]) -> gr.Blocks:
+def build_page(
+    ask: Ask, collection: Collection, stages: Sequence[str], *, learning: bool = False
+) -> gr.Blocks:
     """The page over one collection of law.
 
     Args:
         ask: from a clean question to its answer; see `Desk`.
         collection: what is searched, for the notices and the examples.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
+        learning: whether the page shows how far the search has learnt the law; its server is then
+            given the standing.
     """
     desk = Desk(ask)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
@@ -54,6 +58,8 @@ def build_page(ask: Ask, collection: Collection, stages: Sequence[str]) -> gr.Bl
                     )
                     search = gr.Button("Search", variant="primary", elem_id="search")
                 _html(render.notice(collection), "notice")
+                if learning:
+                    _html(render.learning(), "learning")
                 status = _html("", "status")
                 results = _html("", "results")
             if collection.is_aldermere:

@@ -24,6 +24,7 @@ _READ = frozenset(
         "/favicon.ico",
         "/favicon.svg",
         "/theme.css",
+        "/learning",
         "/gradio_api/app_id",
         "/gradio_api/queue/data",
     }

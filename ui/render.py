@@ -15,6 +15,7 @@ from datetime import date
 from typing import Any
 
 from ui.collection import Collection
+from ui.standing import Standing
 
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
@@ -70,6 +71,38 @@ def notice(collection: Collection) -> str:
         '<p class="notice" role="note"><strong>Information, not legal advice.</strong>'
         f"{invented}</p>"
     )
+
+
+def learning() -> str:
+    """Where the page says how far the search has learnt the law; the script fills it in."""
+    return '<div class="learning"><p class="told"></p><p class="share"></p></div>'
+
+
+def standing(standing: Standing) -> dict[str, str]:
+    """The standing in plain words, `told`, and its share, empty once there is no more to come."""
+    if standing.state == "learnt":
+        told = "The search has learnt this law. Ask again: the answers should be better now."
+    elif standing.state == "failed":
+        told = (
+            "The search could not learn this law, and goes on as before. Whoever runs this page"
+            " finds the reason in the terminal."
+        )
+    else:
+        told = (
+            "The search is still learning this law, and can be used meanwhile. Its answers should"
+            f" get better in {_time_left(standing.seconds_left)}."
+        )
+    share = f"{standing.share:.0%}" if standing.state == "learning" else ""
+    return {"state": standing.state, "told": told, "share": share}
+
+
+def _time_left(seconds: float | None) -> str:
+    if seconds is None:
+        return "a few minutes"
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return "about a minute" if minutes == 1 else f"about {minutes} minutes"
 
 
 def about(collection: Collection, stages: Sequence[str]) -> str:

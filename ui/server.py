@@ -8,16 +8,24 @@ from importlib.resources import files
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
+from fastapi.responses import JSONResponse
 
+from ui import render
 from ui.guard import Guard
 from ui.shell import Shell
+from ui.standing import Standing
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
 
 
-def build_server(page: gr.Blocks) -> FastAPI:
-    """The application that serves a page made by `build_page`."""
+def build_server(page: gr.Blocks, standing: Callable[[], Standing] | None = None) -> FastAPI:
+    """The application that serves a page made by `build_page`.
+
+    Args:
+        page: what is served at "/".
+        standing: how far the search has learnt the law, for a page that shows it.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     for name, media_type in (
         ("frame.css", "text/css"),
@@ -27,6 +35,8 @@ def build_server(page: gr.Blocks) -> FastAPI:
         ("favicon.svg", "image/svg+xml"),
     ):
         app.add_api_route(f"/{name}", _file(name, media_type), methods=["GET"])
+    if standing is not None:
+        app.add_api_route("/learning", _told(standing), methods=["GET"])
     gr.mount_gradio_app(
         app,
         page,
@@ -66,6 +76,13 @@ def _file(name: str, media_type: str) -> Callable[[], Response]:
         return Response(content, media_type=media_type, headers={"Cache-Control": "no-cache"})
 
     return send_file
+
+
+def _told(standing: Callable[[], Standing]) -> Callable[[], JSONResponse]:
+    def tell() -> JSONResponse:
+        return JSONResponse(render.standing(standing()), headers={"Cache-Control": "no-store"})
+
+    return tell
 
 
 def _theme() -> gr.themes.Base:

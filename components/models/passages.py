@@ -65,7 +65,8 @@ class Passages:
     def tokens_per_text(self) -> NDArray[np.int64]:
         """int64 `[n_texts]`, tokens of all passages of each text, special tokens included."""
         first = np.concatenate([[0], np.cumsum(self.per_text)])
-        return np.diff(self.starts[first])
+        tokens: NDArray[np.int64] = np.diff(self.starts[first])
+        return tokens
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
         """Passages as a rectangle, padded on the right.

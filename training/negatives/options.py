@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal, get_args
 
-import numpy as np
-
 from components.statutes.article import TextRule
 from components.statutes.tree import CrossLaw
-from training.negatives.curriculum import (
-    MAX_BUCKETS,
-    Schedule,
-    ShareOf,
-    bucket_edges,
-    phase_shares,
-)
+from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_shares
 from training.negatives.gold import Gold
 
 Ties = Literal["mid_rank", "permutation"]
@@ -84,6 +77,11 @@ class NegativesOptions:
         if self.share_of == "bucket" and self.schedule == "fixed":
             raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
 
+    @property
+    def draws_any(self) -> bool:
+        """Whether anything is drawn, or a batch's other articles are the only negatives."""
+        return self.negatives_per_question > 0 or self.share_of == "bucket"
+
     def check(self, gold: Gold) -> None:
         """Refuse a corpus that cannot give the negatives.
 
@@ -93,32 +91,31 @@ class NegativesOptions:
         """
         if not gold.n_questions:
             raise ValueError("there are no questions to draw negatives for")
-        n = self.negatives_per_question
-        fewest = int(gold.n_negatives.argmin())
-        available = int(gold.n_negatives[fewest])
-        question = gold.question_ids[fewest]
-        sizes = np.subtract(*bucket_edges(gold.n_negatives, self.buckets)[::-1])
+        # Every bucket is in focus once, or all have the same share: the largest share decides.
+        shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
+        largest = max(shares, default=Fraction(0))
         if self.share_of == "bucket":
-            largest = max(max(shares) for shares in phase_shares(self.schedule, self.buckets))
-            if int(sizes.sum()) * largest / 100 < 1:
+            if largest / 100 * int(gold.n_negatives.sum()) < self.buckets:
                 raise ValueError(
-                    f"share_of 'bucket' comes to less than one negative for all {gold.n_questions} "
+                    f"share_of 'bucket' comes to less than one negative for {gold.n_questions} "
                     "questions together: the corpus is too small. Use share_of 'negatives'"
                 )
             return
+        fewest = int(gold.n_negatives.argmin())
+        question, available = gold.question_ids[fewest], int(gold.n_negatives[fewest])
+        n = self.negatives_per_question
         if n > available:
             raise ValueError(
                 f"negatives_per_question is {n}, but question {question!r} has only {available} of "
                 f"{gold.n_articles:,} articles left as negatives. Ask for fewer"
             )
-        for shares in phase_shares(self.schedule, self.buckets):
-            for bucket, share in enumerate(shares):
-                if math.ceil(n * share) > sizes[fewest, bucket]:
-                    raise ValueError(
-                        f"negatives_per_question {n}: bucket {bucket} of {self.buckets} has to "
-                        f"give up to {math.ceil(n * share)}, but holds {sizes[fewest, bucket]} "
-                        f"for question {question!r}. Ask for fewer, or use fewer buckets"
-                    )
+        most, held = math.ceil(n * largest), available // self.buckets
+        if most > held:
+            raise ValueError(
+                f"negatives_per_question is {n}, so a bucket has to give up to {most}, but one of "
+                f"the {self.buckets} buckets of question {question!r} holds {held}. Ask for fewer, "
+                "or use fewer buckets"
+            )
 
 
 def _among(names: tuple[str, ...]) -> str:

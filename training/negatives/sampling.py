@@ -14,20 +14,12 @@ from components.models.devices import resolve_device
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
-from training.negatives.curriculum import (
-    Schedule,
-    ShareOf,
-    allot,
-    allot_of_buckets,
-    bucket_edges,
-    phase_of,
-    phase_shares,
-)
+from training.negatives.bucket_draws import BucketDraws
+from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.drawn import DrawnNegatives
 from training.negatives.fused_ranking import FusedRanking
 from training.negatives.gold import Gold
 from training.negatives.options import NegativesOptions, Ties
-from training.negatives.seeding import generator
 from training.negatives.views import SemanticView
 from training.negatives.views.choosing import views_of
 
@@ -47,17 +39,17 @@ class CurriculumNegatives:
 
     Neither a positive of the question, nor one of another question with the same text, nor an
     article with a positive's text is ever drawn. The same seed draws the same negatives on every
-    device, whatever the vectors' block, the number of threads or the process.
+    device, however many threads there are, in every process.
 
     Example:
         ```python
         corpus = StatuteCorpus.read("aldermere")
-        questions = read_questions("aldermere", split="train")
-        negatives = CurriculumNegatives(corpus, questions.questions)
+        asked = [q for q in read_questions("aldermere", split="train") if q.answerable]
+        negatives = CurriculumNegatives(corpus, asked)
         drawn = negatives.draw(
             epoch=0,
             progress=0.0,
-            questions=model.encode_queries([q.text for q in questions.questions]),
+            questions=model.encode_queries([q.text for q in asked]),
             articles=model.encode_articles([indexed_text(a.headings, a.text) for a in corpus]),
         )
         ids = [negatives.gold.article_ids[position] for position in drawn.of(0)]
@@ -148,9 +140,7 @@ class CurriculumNegatives:
             if chosen
             else None
         )
-        self._phase_shares = phase_shares(schedule, buckets)
-        self._bucket_starts, bucket_ends = bucket_edges(self.gold.n_negatives, buckets)
-        self._bucket_sizes = bucket_ends - self._bucket_starts
+        self._draws = BucketDraws(self.options, self.gold)
 
     @property
     def n_articles(self) -> int:
@@ -165,7 +155,15 @@ class CurriculumNegatives:
     @property
     def needs_vectors(self) -> bool:
         """Whether `draw` must be given the vectors of questions and articles."""
-        return "semantic" in self.options.views
+        return self._semantic is not None and self.options.draws_any
+
+    def phase(self, progress: float) -> int:
+        """The phase of the schedule, from 0, in which all draws have the same shares.
+
+        Raises:
+            ValueError: `progress` is not in [0, 1).
+        """
+        return int(self._draws.phases(progress)[0])
 
     def draw(
         self,
@@ -189,76 +187,23 @@ class CurriculumNegatives:
             ValueError: `progress` is out of range, or vectors are missing, or of a wrong number or
                 length.
         """
-        phases = self._phases(progress)
-        chosen = self._places(epoch, phases)
+        chosen = self._draws.places(epoch, self._draws.phases(progress))
         starts = np.concatenate([[0], np.cumsum([len(each) for each in chosen])])
         places = np.concatenate(chosen)
         rows = np.repeat(np.arange(len(chosen)), np.diff(starts))
-        # The list has the hardest first: as many buckets are easier as start behind a place.
-        buckets = (self._bucket_starts[rows] > places[:, None]).sum(axis=1)
-        if self._semantic is not None and len(places):
+        if self._semantic is not None and self.options.draws_any:
             if questions is None or articles is None:
                 raise ValueError(
                     "the semantic view ranks by the model as it is now: give draw() the vectors of "
                     "the questions and of the articles"
                 )
             self._semantic.refresh(questions, articles)
-        if self._ranking is not None and len(places):
+        if self._ranking is not None and self.options.draws_any:
             drawn, views = self._from_ranking(self._ranking, rows, places)
         else:
             drawn, views = self._from_corpus(chosen), np.full(len(places), -1)
-        return DrawnNegatives(drawn, starts, buckets.astype(np.int8), views.astype(np.int8))
-
-    def _phases(self, progress: float | NDArray[np.float64]) -> _IntArray:
-        """Each question's phase, `[n_questions]`."""
-        done = np.asarray(progress, dtype=np.float64)
-        if done.shape not in ((), (self.gold.n_questions,)):
-            raise ValueError(
-                f"progress must be one number or {self.gold.n_questions:,}, one a question, not of "
-                f"shape {done.shape}"
-            )
-        if not ((done >= 0) & (done < 1)).all():
-            raise ValueError("progress must be in [0, 1): the share of training that is done")
-        return phase_of(np.broadcast_to(done, self.gold.n_questions), len(self._phase_shares))
-
-    def _places(self, epoch: int, phases: _IntArray) -> list[_IntArray]:
-        """Which places of each question's list, hardest negative first, are drawn."""
-        if self.options.schedule == "fixed":
-            hardest = np.arange(self.options.negatives_per_question)
-            return [hardest] * self.gold.n_questions
-        counts = self._counts(epoch, phases)
-        places = []
-        for row, question in enumerate(self.gold.question_ids):
-            chance = generator(self.options.seed, "draw", epoch, question)
-            parts = [
-                start + chance.choice(size, count, replace=False)
-                for start, size, count in zip(
-                    self._bucket_starts[row].tolist(),
-                    self._bucket_sizes[row].tolist(),
-                    counts[row].tolist(),
-                    strict=True,
-                )
-            ]
-            places.append(np.concatenate(parts))
-        return places
-
-    def _counts(self, epoch: int, phases: _IntArray) -> _IntArray:
-        """How many negatives each question draws from each bucket, `[n_questions, n_buckets]`.
-
-        The questions of a phase share its apportionment, so that an epoch that a phase ends in has
-        the right shares on both sides.
-        """
-        counts = np.zeros((self.gold.n_questions, self.options.buckets), dtype=np.int64)
-        for phase in np.unique(phases).tolist():
-            (rows,) = np.nonzero(phases == phase)
-            shares = self._phase_shares[phase]
-            chance = generator(self.options.seed, "allot", epoch, phase)
-            if self.options.share_of == "bucket":
-                counts[rows] = allot_of_buckets(self._bucket_sizes[rows], shares, chance)
-            else:
-                n = self.options.negatives_per_question
-                counts[rows] = allot(len(rows), n, shares, chance)
-        return counts
+        buckets = self._draws.buckets_at(rows, places)
+        return DrawnNegatives(drawn, starts, buckets, views.astype(np.int8))
 
     def _from_ranking(
         self, ranking: FusedRanking, rows: _IntArray, places: _IntArray

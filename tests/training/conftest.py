@@ -1,0 +1,197 @@
+"""A small law, a tiny random model, and training runs of seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from components.statutes.corpus import StatuteCorpus
+from training.settings import CusinesSettings
+
+SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
+OFFICES = ("landlord", "tenant", "employer", "worker", "parent")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Models this small only lose by a second thread, most of all on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def bert(folder: Path, texts: Sequence[str], *, seed: int = 0, dropout: float = 0.1) -> Path:
+    """A BERT of 2 layers, 32 wide, with random weights and a tokenizer of these texts' words."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=600, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=48,
+    )
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(wrapped),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=48,
+        # Wide enough that texts differ from the start.
+        initializer_range=0.2,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    BertModel(config).save_pretrained(folder)
+    wrapped.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain Hugging Face folder, 32 dimensions, 48 tokens, dropout 0.1."""
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    return bert(folder, [article.text for article in StatuteCorpus.read("aldermere")])
+
+
+@pytest.fixture(scope="session")
+def other_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with other weights."""
+    folder = tmp_path_factory.mktemp("tiny") / "other"
+    return bert(folder, [article.text for article in StatuteCorpus.read("aldermere")], seed=1)
+
+
+def an_article(number: int, **fields: Any) -> dict[str, Any]:
+    subject, office = SUBJECTS[number % len(SUBJECTS)], OFFICES[number % len(OFFICES)]
+    return {
+        "id": f"a{number}",
+        "law": f"Code {number * 2 // 30}",
+        "number": str(number),
+        "headings": [f"Title {number // 10}", f"Chapter {number // 4}. Of {subject}"],
+        "text": f"Rule {number}: on {subject} the {office} must give notice within {number} days.",
+        "language": "en",
+        **fields,
+    }
+
+
+def a_question(number: int, relevant: Sequence[int], split: str = "train") -> dict[str, Any]:
+    words = f"What must the {OFFICES[number % 5]} do about {SUBJECTS[number % 8]} in case {number}?"
+    asked = {"id": f"q{number}", "text": words, "relevant": [f"a{n}" for n in relevant]}
+    return {**asked, "split": split, **({} if relevant else {"answerable": False})}
+
+
+# 12 questions to learn from (22 pairs), 4 to choose by, and one of each that no article answers.
+LAW = [an_article(number) for number in range(30)]
+QUESTIONS = [
+    *(a_question(n, [n, n + 7, n + 12][: 1 + n % 2 + n // 8]) for n in range(12)),
+    *(a_question(n, [n + 10, n + 1], "dev") for n in range(12, 16)),
+    a_question(16, []),
+    a_question(17, [], "dev"),
+]
+
+Lines = Sequence[dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def article() -> Callable[..., dict[str, Any]]:
+    """`article(number, **fields)`: one article of the small law, in the native format."""
+    return an_article
+
+
+@pytest.fixture(scope="session")
+def question() -> Callable[..., dict[str, Any]]:
+    """`question(number, relevant_numbers, split)`: one question, in the native format."""
+    return a_question
+
+
+def write(folder: Path, articles: Lines = LAW, questions: Lines = QUESTIONS) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in (("articles", articles), ("questions", questions)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def write_law() -> Callable[..., Path]:
+    """`write_law(folder, articles, questions)`: both files of a law, by default the small one's."""
+    return write
+
+
+@pytest.fixture(scope="session")
+def small_law(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """30 articles of two laws, 12 questions of train (22 pairs) and 4 of dev; not written to."""
+    return write(tmp_path_factory.mktemp("law"))
+
+
+@pytest.fixture
+def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., list[str]]:
+    """`flags(field=value, ...)`: a command line of `training.cusines`, 2 epochs of 3 steps."""
+
+    def of(**fields: Any) -> list[str]:
+        values = {
+            "corpus": small_law / "articles.jsonl",
+            "questions": small_law / "questions.jsonl",
+            "output": tmp_path / "model",
+            "model": tiny_bert,
+            "negatives_per_question": 3,
+            "epochs": 2,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "temperature": 0.05,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return [part for n, v in values.items() if v is not None for part in (f"--{n}", f"{v}")]
+
+    return of
+
+
+@pytest.fixture
+def settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., CusinesSettings]:
+    """`settings(field=value, ...)`: as `flags`, without the command line."""
+
+    def of(**fields: Any) -> CusinesSettings:
+        values = {
+            "corpus": str(small_law / "articles.jsonl"),
+            "questions": str(small_law / "questions.jsonl"),
+            "output": str(tmp_path / "model"),
+            "model": str(tiny_bert),
+            "negatives_per_question": 3,
+            "epochs": 2,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "temperature": 0.05,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return CusinesSettings(**values)
+
+    return of
+
+
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs without drawing, which takes longer than training does here."""
+    monkeypatch.setattr("training.plots.plot_run", lambda *_: None)

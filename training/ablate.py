@@ -1,0 +1,94 @@
+"""python -m training.ablate: measure what each part of CuSINeS is worth.
+
+    python -m training.ablate --config training/configs/ablate_small.yaml --output ablation
+
+Each run adds a line to the results file; the same command makes the runs that are missing there,
+and ends with the tables.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from training.ablation.settings import AblationSettings, GridSettings
+from training.command_line import SettingsError, TrainingError, run, say, settings_from
+
+if TYPE_CHECKING:
+    from training.ablation.results import Results
+    from training.ablation.run import Run
+
+_DESCRIPTION = """\
+Trains the arms of a comparison, each with several seeds, and measures them on dev: where negatives
+come from, in what order, and what they are compared with. Runs found in the results file are not
+made again. Ends with tables (intervals, paired significance) and plots in the output folder."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("ablate", _DESCRIPTION, AblationSettings, arguments)
+    return run(lambda: ablate(settings))
+
+
+def ablate(settings: GridSettings) -> None:
+    """Make the missing runs, then write tables and plots.
+
+    Raises:
+        SettingsError: A setting does not fit the data.
+        CorpusError: A file cannot be read.
+        ModelError: There is no such model.
+        TrainingError: A run went wrong.
+    """
+    from accelerate import Accelerator
+
+    from components.models.devices import resolve_device
+    from training.ablation.dataset import Dataset
+    from training.ablation.grid import make_missing, runs_of
+    from training.ablation.results import Results
+    from training.ablation.run import perform
+
+    results = Results(Path(settings.results))
+    datasets = [Dataset.read(place) for place in settings.datasets]
+    runs = runs_of(settings, datasets)
+    output = Path(settings.output)
+    output.mkdir(parents=True, exist_ok=True)
+    accelerator = Accelerator(cpu=resolve_device(runs[0].settings.device).type == "cpu")
+    if accelerator.num_processes > 1:
+        raise SettingsError("a grid runs in one process: start it without torchrun.")
+    outcome = make_missing(
+        runs,
+        results,
+        lambda each, work: perform(each, accelerator, work),
+        output / "work",
+        budget_s=settings.budget_s,
+    )
+    for dataset in datasets:
+        _report(dataset.name, [run for run in runs if run.dataset is dataset], results, settings)
+    if outcome.left:
+        say(f"{outcome.left} runs are left: the next would not end within {settings.budget_s} s")
+    if outcome.failed:
+        raise TrainingError("runs that went wrong:\n  " + "\n  ".join(outcome.failed))
+
+
+def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSettings) -> None:
+    """Tables and plots of a dataset, from the runs that there are."""
+    from training.ablation.plots import plot_arms
+    from training.ablation.tables import tables
+
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in runs:
+        of_arm = found.setdefault(each.arm, [])
+        if each.key in results.lines:
+            of_arm.append(results.lines[each.key])
+    output = Path(settings.output)
+    text = tables(name, found, len(runs) // len(found), settings.compare)
+    (output / f"{name}.md").write_text(text, encoding="utf-8")
+    print(text)  # noqa: T201
+    for file in plot_arms(name, found, settings.compare, output):
+        say(f"Drawn: {file}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

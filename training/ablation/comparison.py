@@ -1,0 +1,99 @@
+"""The arms of a dataset beside each other: means, intervals, paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from components.statutes.significance import (
+    Comparison,
+    bootstrap_interval,
+    holm,
+    paired_randomisation,
+)
+from training.ablation.arms import BASELINE
+
+Line = Mapping[str, Any]
+# Seed and question to a value.
+_Values = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class ArmScore:
+    """One arm in one metric.
+
+    Attributes:
+        arm: Its name.
+        n_questions: Over which the interval is taken.
+        mean: Over questions of the mean over seeds.
+        interval: Bootstrap 95% interval over questions.
+        against: To the baseline, over the questions and seeds that both have; None for the baseline
+            itself, and where they have none.
+        p: The paired test's p-value, Holm-adjusted over the arms; None likewise.
+    """
+
+    arm: str
+    n_questions: int
+    mean: float
+    interval: tuple[float, float]
+    against: Comparison | None = None
+    p: float | None = None
+
+
+def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str) -> list[ArmScore]:
+    """Score every arm, and compare it with the baseline question by question.
+
+    A question's value is its mean over seeds, so that a test sees each question once.
+
+    Args:
+        lines: Arm to the lines of its runs on one dataset; arms without any are left out.
+        metric: A key of the lines' values.
+    """
+    values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
+    baseline = values.get(BASELINE, {})
+    scores = []
+    for arm, of_arm in values.items():
+        by_question = _by_question(of_arm)
+        score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
+        shared = of_arm.keys() & baseline.keys()
+        if arm != BASELINE and shared:
+            own, other = (
+                _by_question({place: each[place] for place in shared})
+                for each in (of_arm, baseline)
+            )
+            score = replace(score, against=paired_randomisation(own, other))
+        scores.append(score)
+    compared = [score for score in scores if score.against is not None]
+    adjusted = holm([score.against.p for score in compared if score.against is not None])
+    p_of = dict(zip((score.arm for score in compared), adjusted, strict=True))
+    return [replace(score, p=p_of.get(score.arm)) for score in scores]
+
+
+def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:
+    """The mean over questions none of whose articles was trained on, and how many there are."""
+    values = {
+        place: value
+        for line in lines
+        for place, value in _values([line], metric).items()
+        if place[1] in set(line["unseen"])
+    }
+    by_question = _by_question(values)
+    return (fmean(by_question), len(by_question)) if by_question else (None, 0)
+
+
+def _values(lines: Sequence[Line], metric: str) -> _Values:
+    return {
+        (line["seed"], question): float(value)
+        for line in lines
+        for question, value in zip(line["questions"], line["values"][metric], strict=True)
+    }
+
+
+def _by_question(values: _Values) -> list[float]:
+    """Each question's mean over seeds, in the order of the questions."""
+    grouped: dict[int, list[float]] = {}
+    for (_, question), value in values.items():
+        grouped.setdefault(question, []).append(value)
+    return [fmean(grouped[question]) for question in sorted(grouped)]

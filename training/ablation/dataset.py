@@ -1,0 +1,137 @@
+"""A law with its questions, as a grid asks for it: by seed and fold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from components.statutes.article import TextRule
+from components.statutes.question import Question
+from training.ablation.folds import folds_of
+from training.command_line import SettingsError
+from training.data import TrainingData
+from training.negatives.views.bm25 import BM25View
+
+SMALL, SMALL_FOLDS = 200, 5
+BM25_DEPTH = 250  # as pipelines/hybrid.yaml has it
+_QUESTIONS_AT_A_TIME = 64
+
+Ranking = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one run learns from and is measured on.
+
+    Attributes:
+        data: The questions of both kinds.
+        rows: For each dev question its place among `Dataset.questions`, `[n_dev]`.
+    """
+
+    data: TrainingData
+    rows: Sequence[int]
+
+    @property
+    def sha256(self) -> str:
+        """Digest of which question is on which side."""
+        ids = [[question.id for question in side] for side in (self.data.train, self.data.dev)]
+        return hashlib.sha256(json.dumps(ids).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A law, and its questions of the splits train and dev.
+
+    Attributes:
+        place: Where it was read from.
+        given: The questions by their own split.
+    """
+
+    place: str
+    given: TrainingData
+    _lexical: dict[tuple[float, float, TextRule], list[Ranking]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @classmethod
+    def read(cls, place: str) -> Dataset:
+        """Read a dataset.
+
+        Raises:
+            CorpusError: A file cannot be read.
+            SettingsError: No training question, or a dev question that stands in train.
+        """
+        return cls(place, TrainingData.read(place, place))
+
+    @property
+    def name(self) -> str:
+        """Its folder's name."""
+        return Path(self.place).resolve().name
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """Train, then dev."""
+        return [*self.given.train, *self.given.dev]
+
+    def n_folds(self, asked: int | None) -> int:
+        """How many folds it is measured in; 1 is its own dev split.
+
+        Raises:
+            SettingsError: It has no dev split, or too few questions for so many folds.
+        """
+        folds = asked or (SMALL_FOLDS if len(self.questions) < SMALL else 1)
+        if folds == 1 and not self.given.dev:
+            raise SettingsError(
+                f"{self.place}: has no question of the split dev to measure by. Set folds to 5."
+            )
+        if folds > 1:
+            try:
+                folds_of(self.questions, folds, seed=0)
+            except ValueError as error:
+                raise SettingsError(f"folds, {self.place}: {error}.") from error
+        return folds
+
+    def split(self, n_folds: int, fold: int, *, seed: int) -> Split:
+        """The questions of one run: all folds but one to learn from, that one to measure on."""
+        if n_folds == 1:
+            n_train = len(self.given.train)
+            return Split(self.given, range(n_train, len(self.questions)))
+        fold_of = folds_of(self.questions, n_folds, seed=seed)
+        rows = [row for row, each in enumerate(fold_of) if each == fold]
+        train = [self.questions[row] for row, each in enumerate(fold_of) if each != fold]
+        dev = [self.questions[row] for row in rows]
+        return Split(TrainingData(self.given.corpus, train, dev, self.given.questions_sha256), rows)
+
+    def lexical(self, *, k1: float, b: float, text_rule: TextRule) -> list[Ranking]:
+        """BM25's ranking for every question: positions, best first, of articles that share a word.
+
+        Equal scores stand in the order of the law; at most `BM25_DEPTH` articles a question.
+        """
+        options = (k1, b, text_rule)
+        if options not in self._lexical:
+            view = BM25View(
+                self.given.corpus,
+                self.questions,
+                torch.device("cpu"),
+                k1=k1,
+                b=b,
+                text_rule=text_rule,
+            )
+            rankings: list[Ranking] = []
+            rows = np.arange(len(self.questions))
+            for start in range(0, len(rows), _QUESTIONS_AT_A_TIME):
+                scores = view.difficulty(rows[start : start + _QUESTIONS_AT_A_TIME]).numpy()
+                order = np.argsort(-scores, axis=1, kind="stable")[:, :BM25_DEPTH]
+                rankings += [
+                    found[row[found] > 0] for row, found in zip(scores, order, strict=True)
+                ]
+            self._lexical[options] = rankings
+        return self._lexical[options]

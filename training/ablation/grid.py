@@ -1,0 +1,132 @@
+"""The runs of a grid, one after the other, those that are missing."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from training.ablation.arms import UNTRAINED, arm_settings
+from training.ablation.dataset import Dataset
+from training.ablation.results import Results
+from training.ablation.run import Run
+from training.ablation.settings import GridSettings
+from training.command_line import SettingsError, TrainingError, say
+from training.records import environment
+from training.starting import start_digests
+
+Perform = Callable[[Run, Path], dict[str, Any]]
+"""Makes a run in a work folder, and gives its line."""
+
+
+def runs_of(settings: GridSettings, datasets: Iterable[Dataset]) -> list[Run]:
+    """All runs of a grid in the order that they are made in.
+
+    Dataset by dataset; there seed by seed and fold by fold, all arms each time: a grid that is cut
+    short compares the arms on equal terms.
+
+    Raises:
+        SettingsError: A setting is out of its range, or does not fit the dataset; or two datasets
+            have one name.
+        ModelError: There is no such model.
+    """
+    datasets = list(datasets)
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(names):
+        raise SettingsError(f"datasets: {', '.join(names)} are not different names. Rename one.")
+    return [run for dataset in datasets for run in _runs_on(dataset, settings)]
+
+
+def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
+    base = settings.base(dataset.place)
+    folds = dataset.n_folds(settings.folds)
+    start = start_digests(base)
+    for seed in settings.seeds:
+        for fold in range(folds):
+            for arm in settings.chosen_arms:
+                yield Run(
+                    arm,
+                    dataset,
+                    replace(arm_settings(arm, base), seed=seed),
+                    trained=arm != UNTRAINED,
+                    start=start,
+                    fold=fold,
+                    folds=folds,
+                )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a grid ended.
+
+    Attributes:
+        left: How many runs are still to be made: time was up.
+        failed: What went wrong, one message a run.
+    """
+
+    left: int
+    failed: Sequence[str]
+
+
+def make_missing(
+    runs: Sequence[Run],
+    results: Results,
+    perform: Perform,
+    work: Path,
+    *,
+    budget_s: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Make the runs that the results lack, in their order.
+
+    A run that goes wrong is named, keeps its work folder, and does not keep the others from being
+    made.
+
+    Args:
+        runs: Of the grid; two with the same key are one.
+        results: Where finished runs are found and go.
+        perform: Makes one.
+        work: Each run has a folder of its own in it, until its line is written.
+        budget_s: Seconds to stop within, if a run takes as long as the trained ones on its dataset
+            and device did on the mean; the first of those is begun in any case.
+        clock: Seconds.
+    """
+    end = None if budget_s is None else clock() + budget_s
+    distinct = {run.key: run for run in runs}
+    missing = [run for key, run in distinct.items() if key not in results.lines]
+    if found := len(distinct) - len(missing):
+        say(f"{found} of {len(distinct)} runs are found in {results.path}")
+    failed: list[str] = []
+    for number, run in enumerate(missing):
+        if end is not None and clock() + _expected(run, results) > end:
+            return Outcome(len(missing) - number, failed)
+        say(f"Run {found + number + 1} of {len(distinct)}: {run}")
+        folder = work / run.key
+        try:
+            line = perform(run, folder)
+        except (SettingsError, TrainingError) as error:
+            say(f"error: {run}: {error}")
+            failed.append(f"{run}: {error}")
+            continue
+        results.add(line)
+        shutil.rmtree(folder, ignore_errors=True)
+    return Outcome(0, failed)
+
+
+def _expected(run: Run, results: Results) -> float:
+    """Seconds that a run is expected to take; 0 where nothing is known."""
+    if not run.trained:
+        return 0.0
+    device = environment()["device"]
+    took = [
+        line["seconds"]["total"]
+        for line in results.lines.values()
+        if line["trained"]
+        and line["corpus_sha256"] == run.about["corpus_sha256"]
+        and line["environment"]["device"] == device
+    ]
+    return fmean(took) if took else 0.0

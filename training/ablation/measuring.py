@@ -1,0 +1,91 @@
+"""How well a model finds, alone and beside BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from components.models.biencoder import BiEncoder
+from components.models.dense_index import DenseIndex
+from components.statutes.article import indexed_text
+from components.statutes.metrics import evaluate
+from training.ablation.dataset import Ranking
+from training.ablation.metrics import DENSE_METRICS, FUSED
+from training.data import TrainingData
+
+DEPTH = 1_000
+# As pipelines/hybrid.yaml has them.
+_FUSION_K = 10
+_FUSED_FROM = 250
+_FUSED_DEPTH = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model on a split's dev questions.
+
+    Attributes:
+        values: Metric to its values, `[n_dev]` each.
+        unseen: Indices of the dev questions none of whose articles is a training positive.
+    """
+
+    values: dict[str, list[float]]
+    unseen: list[int]
+
+
+def measure(model: BiEncoder, data: TrainingData, lexical: Sequence[Ranking]) -> Measured:
+    """Search every dev question's vector among the articles', exactly, and measure what is found.
+
+    Args:
+        model: Its `text_rule` says what of an article it reads.
+        data: The law and the questions.
+        lexical: BM25's ranking for each dev question.
+    """
+    articles = model.encode_articles(
+        [indexed_text(each.headings, each.text, model.text_rule) for each in data.corpus]
+    )
+    questions = model.encode_queries([question.text for question in data.dev])
+    index = DenseIndex(articles.numpy(), device=str(model.device.type))
+    _, found = index.search(questions.numpy(), DEPTH)
+    dense = [row.tolist() for row in found]
+    fused = [
+        fuse_ranks([words.tolist(), meaning[:_FUSED_FROM]])[:_FUSED_DEPTH]
+        for words, meaning in zip(lexical, dense, strict=True)
+    ]
+    trained = {article for question in data.train for article in question.relevant}
+    return Measured(
+        {
+            **_values(data, dense, DENSE_METRICS, DEPTH),
+            FUSED: _values(data, fused, ("R@10",), _FUSED_DEPTH)["R@10"],
+        },
+        [row for row, asked in enumerate(data.dev) if trained.isdisjoint(asked.relevant)],
+    )
+
+
+def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
+    """Reciprocal rank fusion with equal weights, best first.
+
+    The score is the sum of 1 / (k + rank); equal scores stand in the order of the rankings, then
+    of the ranks, as in `StatuteRankFuser`.
+    """
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, article in enumerate(ranking, start=1):
+            scores[article] = scores.get(article, 0.0) + 1 / (_FUSION_K + rank)
+    return sorted(scores, key=lambda article: -scores[article])
+
+
+def _values(
+    data: TrainingData, rankings: Sequence[Sequence[int]], metrics: Sequence[str], depth: int
+) -> dict[str, list[float]]:
+    ids = data.corpus.ids
+    run = {
+        question.id: [ids[position] for position in ranking]
+        for question, ranking in zip(data.dev, rankings, strict=True)
+    }
+    qrels = {question.id: set(question.relevant) for question in data.dev}
+    by_metric = evaluate(run, qrels, metrics, depth=depth)
+    return {
+        metric: [of_question[question.id] for question in data.dev]
+        for metric, of_question in by_metric.items()
+    }

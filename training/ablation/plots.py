@@ -1,0 +1,128 @@
+"""The results of a dataset as plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from training.ablation.arms import BASELINE, BUCKETS, SCHEDULES
+from training.ablation.comparison import ArmScore, Line, compare_arms
+from training.ablation.metrics import FUSED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The same results give the same files.
+_STYLE = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none"}
+
+
+def plot_arms(
+    name: str, lines: Mapping[str, Sequence[Line]], compare: Sequence[str], folder: Path
+) -> list[Path]:
+    """Draw what the arms reach: all of them, the schedules, and the numbers of buckets.
+
+    `NAME-arms` has each arm with its interval, a panel a metric; `NAME-schedules` (the paper's
+    Figures 1a to 1c) the first metric by epoch; `NAME-buckets` (Figure 1d) by number of buckets.
+    A plot with fewer than two arms to show is left out.
+
+    Args:
+        name: The dataset's.
+        lines: Arm to the lines of its runs.
+        compare: Metrics.
+        folder: Where PNG and SVG files go.
+
+    Returns:
+        The files.
+    """
+    # Imported here: only the end of a grid draws.
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    scores = {metric: {s.arm: s for s in compare_arms(lines, metric)} for metric in compare}
+    arms = [arm for arm, of_arm in lines.items() if of_arm]
+    written = []
+    with mpl.rc_context(_STYLE):
+        if len(arms) > 1:
+            figure, panels = plt.subplots(
+                1,
+                len(compare),
+                figsize=(1.5 + 3 * len(compare), 1.2 + 0.3 * len(arms)),
+                sharey=True,
+                squeeze=False,
+                layout="constrained",
+            )
+            for panel, metric in zip(panels[0], compare, strict=True):
+                _draw_arms(panel, [scores[metric][arm] for arm in arms], metric)
+            written += _save(figure, folder / f"{name}-arms")
+        schedules = [arm for arm in SCHEDULES if arm in arms]
+        # BM25's help is measured at the end of a run only.
+        by_epoch = next((metric for metric in compare if metric != FUSED), None)
+        if len(schedules) > 1 and by_epoch is not None:
+            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
+            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epoch)
+            written += _save(figure, folder / f"{name}-schedules")
+        buckets = [arm for arm in BUCKETS if arm in arms]
+        if len(buckets) > 1:
+            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
+            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0])
+            written += _save(figure, folder / f"{name}-buckets")
+        plt.close("all")
+    return written
+
+
+def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
+    places = range(len(scores))
+    panel.errorbar(
+        [score.mean for score in scores],
+        list(places),
+        xerr=_errors(scores),
+        fmt="o",
+        capsize=3,
+    )
+    for score in scores:
+        if score.arm == BASELINE:
+            panel.axvline(score.mean, color="grey", linewidth=0.8, linestyle="--")
+    panel.set(xlabel=metric, yticks=list(places), yticklabels=[score.arm for score in scores])
+    if not panel.yaxis_inverted():
+        panel.invert_yaxis()
+
+
+def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str) -> None:
+    for arm, of_arm in lines.items():
+        last = max(len(line["epochs"]) for line in of_arm)
+        means = [
+            fmean(line["epochs"][n]["dev"][metric] for line in of_arm if len(line["epochs"]) > n)
+            for n in range(last)
+        ]
+        panel.plot(range(last), means, marker="o", label=arm)
+    panel.set(xlabel="epochs trained", ylabel=metric, title="Schedules")
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.legend()
+
+
+def _draw_buckets(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
+    numbers = [int(score.arm.rpartition("_")[2]) for score in scores]
+    panel.errorbar(
+        numbers, [score.mean for score in scores], yerr=_errors(scores), fmt="o-", capsize=3
+    )
+    panel.set(xlabel="buckets", ylabel=metric, title="Number of buckets", xticks=numbers)
+
+
+def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:
+    """How far the interval reaches below and above the mean."""
+    below = [max(0.0, score.mean - score.interval[0]) for score in scores]
+    above = [max(0.0, score.interval[1] - score.mean) for score in scores]
+    return [below, above]
+
+
+def _save(figure: Figure, stem: Path) -> list[Path]:
+    files = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
+    for file in files:
+        # Without a date in it, the same plot is the same file.
+        figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
+    return files

@@ -1,0 +1,121 @@
+"""The settings of `python -m training.ablate`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, cast, get_type_hints
+
+from training.ablation.arms import arms_of
+from training.ablation.metrics import METRICS
+from training.command_line import Place, SettingsError
+from training.settings import CusinesSettings
+
+RESULTS = Place("docs/results/ablate.jsonl")
+
+# What of a training run the grid decides, or has no use for: it keeps no model.
+_NOT_SHARED = {
+    *("corpus", "questions", "output", "dev_share", "run_file", "seed"),
+    *("views", "schedule", "permute_tree", "final", "trackers"),
+}
+_SHARED = tuple(
+    field for field in dataclasses.fields(CusinesSettings) if field.name not in _NOT_SHARED
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridSettings:
+    """What CuSINeS's parts are worth: datasets x arms x seeds, and folds where data is small.
+
+    Args:
+        datasets: Laws with their questions: folders, or names that StatuteCorpus.read knows.
+        output: Folder of the tables and plots, and meanwhile of unfinished runs.
+        results: File that each finished run adds a line to; runs found there are not made again.
+        tables: Arms by the paper's tables: main (one arm a part), table2 (sources of negatives),
+            table3 (views), table4 (static or dynamic), figure1 (schedules, buckets).
+        arms: Further arms by name; with neither, those of main.
+        seeds: One run of each arm (and fold) a seed.
+        folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
+            dev split. Default: 5 where there are fewer than 200 such questions, else 1.
+        compare: Metrics that get a table with intervals and significance each.
+        budget_s: Seconds after which no further run is begun; nor one that would take longer.
+
+    Raises:
+        SettingsError: A value is out of its range.
+    """
+
+    datasets: tuple[Place, ...]
+    output: Place
+    results: Place = RESULTS
+    tables: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0, 1, 2)
+    folds: int | None = None
+    compare: tuple[str, ...] = ("R@10", "R@100", "MAP", "fused R@10")
+    budget_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("datasets", "seeds", "compare"):
+            values = getattr(self, name)
+            if not values or len(set(values)) < len(values):
+                raise SettingsError(f"{name}: name at least one, and each once.")
+        if self.folds is not None and self.folds < 1:
+            raise SettingsError(f"folds is {self.folds}; it must be at least 1.")
+        if wrong := [metric for metric in self.compare if metric not in METRICS]:
+            raise SettingsError(
+                f"compare: {wrong[0]!r} is not measured; there are {', '.join(METRICS)}."
+            )
+        arms_of(self.tables, self.arms)
+
+    @property
+    def chosen_arms(self) -> tuple[str, ...]:
+        """The arms of this grid."""
+        tables = self.tables if self.tables or self.arms else ("main",)
+        return arms_of(tables, self.arms)
+
+    def base(self, dataset: str) -> CusinesSettings:
+        """What all training runs on a dataset have in common.
+
+        Raises:
+            SettingsError: A value is out of its range, or two do not fit together.
+        """
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in _SHARED}
+        values |= {"corpus": dataset, "questions": dataset, "output": self.output}
+        return CusinesSettings(**values)
+
+
+def _with_shared_settings() -> type[GridSettings]:
+    """`GridSettings` with a field for each setting that all runs share, and its help."""
+    types = get_type_hints(CusinesSettings)
+    shared = [
+        (field.name, types[field.name], dataclasses.field(default=field.default))
+        for field in _SHARED
+    ]
+    own, _, raises = (GridSettings.__doc__ or "").partition("\n\n    Raises:")
+    help_ = _arguments(CusinesSettings.__doc__ or "")
+    kept = "".join(help_[field.name] for field in _SHARED if field.name in help_)
+    made = dataclasses.make_dataclass(
+        "AblationSettings",
+        shared,
+        bases=(GridSettings,),
+        frozen=True,
+        kw_only=True,
+        namespace={"__doc__": f"{own}\n{kept}\n\n    Raises:{raises}", "__module__": __name__},
+    )
+    return cast("type[GridSettings]", made)
+
+
+def _arguments(docstring: str) -> dict[str, str]:
+    """The lines of each argument in a docstring's `Args:`."""
+    found: dict[str, str] = {}
+    name = ""
+    section = docstring.partition("Args:\n")[2].partition("\n\n")[0]
+    for line in section.splitlines(keepends=True):
+        if line.startswith(" " * 8) and not line.startswith(" " * 9):
+            name = line.strip().partition(":")[0]
+        found[name] = found.get(name, "") + line
+    return found
+
+
+AblationSettings = _with_shared_settings()
+"""`GridSettings`, and beside them every setting of `training.cusines` that arms have in common."""

@@ -1,0 +1,171 @@
+"""The results of a dataset as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+from training.ablation.arms import BASELINE
+from training.ablation.comparison import ArmScore, Line, compare_arms, unseen_mean
+from training.ablation.metrics import METRICS
+
+_NONE = "–"
+
+
+def tables(
+    name: str, lines: Mapping[str, Sequence[Line]], n_runs: int, compare: Sequence[str]
+) -> str:
+    """All tables of a dataset.
+
+    Args:
+        name: The dataset's.
+        lines: Arm to the lines of its runs, in the order of the table.
+        n_runs: How many runs the grid has for each arm.
+        compare: Metrics that get a table with intervals and significance each.
+    """
+    measured = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
+    if not measured:
+        return f"## {name}\n\nNothing is measured yet.\n"
+    parts = [
+        f"## {name}\n\n{_caption(measured)}",
+        _means(measured, n_runs, compare[0]),
+        *(_comparison(measured, metric) for metric in compare),
+        'What was drawn, means over the runs; "first" and "last" are epochs:\n\n'
+        + _negatives(measured),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
+    flat = [line for of_arm in lines.values() for line in of_arm]
+    questions = {question for line in flat for question in line["questions"]}
+    seeds = {line["seed"] for line in flat}
+    folds = max(line["folds"] for line in flat)
+    split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "the dev split"
+    select_by = {line["settings"]["select_by"] for line in flat if line["trained"]}
+    chosen = f" by {' or '.join(sorted(select_by))}" if select_by else ""
+    machines = sorted({_machine(line) for line in flat})
+    return (
+        f"{len(questions)} questions ({split}), {len(seeds)} seeds. Each run's epoch is chosen"
+        f"{chosen} on the questions that it is measured on, in every arm alike. Intervals: "
+        f"bootstrap over questions, 95%. Measured on {'; '.join(machines)}."
+    )
+
+
+def _machine(line: Line) -> str:
+    of = line["environment"]
+    return f"{of['device']} ({of['dtype']}, torch {of['torch']})"
+
+
+def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str) -> str:
+    """Every metric's mean, and what the runs cost."""
+    scores = {each: {s.arm: s for s in compare_arms(lines, each)} for each in METRICS}
+    rows = []
+    for arm, of_arm in lines.items():
+        unseen, n_unseen = unseen_mean(of_arm, metric)
+        rows.append(
+            [
+                _arm(arm),
+                f"{len(of_arm)}/{n_runs}",
+                *(_score(scores[each][arm].mean) for each in METRICS),
+                _NONE if unseen is None else f"{_score(unseen)} ({n_unseen})",
+                f"{fmean(line['articles_encoded'] for line in of_arm):,.0f}",
+                f"{fmean(line['passes_saved'] for line in of_arm):.0%}",
+                f"{fmean(line['steps'] for line in of_arm):,.0f}",
+                f"{fmean(line['epoch'] for line in of_arm):.1f}",
+                f"{fmean(line['seconds']['total'] for line in of_arm):,.0f}",
+            ]
+        )
+    header = [
+        *("arm", "runs", *METRICS, f"{metric}, unseen articles (questions)"),
+        *("articles encoded", "passes saved", "steps", "epoch", "seconds"),
+    ]
+    return _markdown(header, rows)
+
+
+def _comparison(lines: Mapping[str, Sequence[Line]], metric: str) -> str:
+    """One metric with its interval, and beside the baseline."""
+    rows = [
+        [
+            _arm(score.arm),
+            f"{_score(score.mean)} [{_score(score.interval[0])}, {_score(score.interval[1])}]",
+            *_against(score),
+        ]
+        for score in compare_arms(lines, metric)
+    ]
+    header = [
+        *("arm", metric, f"difference to {BASELINE}", "p (Holm)"),
+        "smallest detectable difference",
+    ]
+    return _markdown(header, rows)
+
+
+def _against(score: ArmScore) -> list[str]:
+    if score.against is None or score.p is None:
+        return [_NONE] * 3
+    low, high = score.against.interval
+    detectable = score.against.detectable
+    return [
+        f"{_signed(score.against.difference)} [{_signed(low)}, {_signed(high)}]",
+        f"{score.p:.4f}",
+        _NONE if detectable is None else _score(detectable),
+    ]
+
+
+def _negatives(lines: Mapping[str, Sequence[Line]]) -> str:
+    """Where an arm's negatives came from, how far they stand, how hard they were."""
+    rows = []
+    for arm, of_arm in lines.items():
+        drawn = [
+            [epoch["negatives"] for epoch in line["epochs"] if epoch.get("negatives")]
+            for line in of_arm
+        ]
+        drawn = [epochs for epochs in drawn if epochs and epochs[0]["drawn"]]
+        if not drawn:
+            continue
+        every = [epoch for epochs in drawn for epoch in epochs]
+        rows.append(
+            [
+                _arm(arm),
+                _mean(epochs[0]["mean_tree_distance"] for epochs in drawn),
+                _mean(epochs[-1]["mean_tree_distance"] for epochs in drawn),
+                _mean(epoch["overlap"] for epoch in every),
+                _mean(_above_best(epochs[0]) for epochs in drawn),
+                _mean(_above_best(epochs[-1]) for epochs in drawn),
+            ]
+        )
+    header = [
+        *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
+        *("above the best positive, first", "above the best positive, last"),
+    ]
+    return _markdown(header, rows)
+
+
+def _above_best(negatives: Line) -> float | None:
+    """Share of an epoch's negatives that score above their question's best positive."""
+    if not negatives["audit"]:
+        return None
+    shares = zip(negatives["audit"]["above_best_positive"], negatives["buckets"], strict=True)
+    return sum(share * n for share, n in shares if n) / sum(negatives["buckets"])
+
+
+def _mean(values: Iterable[float | None]) -> str:
+    there = [value for value in values if value is not None]
+    return f"{fmean(there):.2f}" if there else _NONE
+
+
+def _arm(name: str) -> str:
+    return f"**{name}**" if name == BASELINE else name
+
+
+def _score(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}"
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    columns = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *rows))

@@ -1,0 +1,208 @@
+"""Curriculum negatives in a `SentenceTransformerTrainer`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from components.statutes.article import Article, indexed_text
+from components.statutes.question import Question
+from training.negatives.drawn import DrawnNegatives
+from training.negatives.sampling import CurriculumNegatives
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformer
+
+Columns = dict[str, list[Any]]
+
+
+class EpochNegatives(TrainerCallback):
+    """Gives a trainer rows whose negatives are those of the current epoch.
+
+    At the start of each epoch it encodes questions and articles with the model being trained, where
+    the views need that, and draws anew. Where a phase of the curriculum begins within an epoch it
+    draws again; the batches that the trainer has read ahead by then, one or two, keep what they
+    have.
+
+    A row's negatives are no positives of its question. In a batch, another row's article can be
+    one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart; `training.cusines`
+    masks every such pair.
+
+    Example:
+        ```python
+        negatives = CurriculumNegatives(corpus, questions, negatives_per_question=4)
+        epochs = EpochNegatives(model, negatives, corpus, questions)
+        trainer = SentenceTransformerTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=epochs.dataset,
+            loss=MultipleNegativesRankingLoss(model),
+            callbacks=[epochs],
+        )
+        trainer.train()
+        ```
+
+    Args:
+        model: The model to be trained; it encodes as in use, with its prompts or routes for queries
+            and documents.
+        negatives: What draws, made of the same articles and questions.
+        articles: The corpus.
+        questions: The questions to train on.
+
+    Attributes:
+        drawn: The negatives that rows have now; None until the dataset is read.
+        dataset: A row for each (question, positive): anchor, positive, negative_1, negative_2, ...
+
+    Raises:
+        ValueError: `negatives` was made of other data, or draws a varying number.
+    """
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        negatives: CurriculumNegatives,
+        articles: Sequence[Article],
+        questions: Sequence[Question],
+    ) -> None:
+        if [each.id for each in articles] != list(negatives.gold.article_ids):
+            raise ValueError("articles are not those that negatives was made of. Give the same")
+        if [each.id for each in questions] != list(negatives.gold.question_ids):
+            raise ValueError("questions are not those that negatives was made of. Give the same")
+        if negatives.options.share_of == "bucket":
+            raise ValueError(
+                "share_of 'bucket' draws more for one question than for another, but all rows need "
+                "the same columns. Use share_of 'negatives'"
+            )
+        rule = negatives.options.text_rule
+        self.drawn: DrawnNegatives | None = None
+        self.dataset: Dataset = _rows(negatives, self._texts)
+        self._model = model
+        self._negatives = negatives
+        self._articles = [indexed_text(each.headings, each.text, rule) for each in articles]
+        self._questions = [each.text for each in questions]
+        self._vectors: dict[str, Tensor] = {}
+        self._phase = 0
+        self._read_before_training = False
+
+    def on_train_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,  # noqa: ARG002
+        control: TrainerControl,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> None:
+        """Refuse settings under which rows would keep old negatives.
+
+        Raises:
+            ValueError: Rows would be read in other processes, or told apart by the first epoch's
+                negatives.
+        """
+        if args.dataloader_num_workers:
+            raise ValueError(
+                "dataloader_num_workers must be 0: other processes do not see new negatives"
+            )
+        if getattr(args, "batch_sampler", None) == "no_duplicates_hashed":
+            raise ValueError(
+                "batch_sampler 'no_duplicates_hashed' reads the rows once, and their negatives "
+                "change. Use 'no_duplicates'"
+            )
+
+    def on_epoch_begin(
+        self,
+        args: TrainingArguments,  # noqa: ARG002
+        state: TrainerState,
+        control: TrainerControl,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> None:
+        """Encode with the model as it is now, and draw."""
+        if self._read_before_training and state.global_step == 0:
+            self._read_before_training = False  # the model has not changed since
+            return
+        self._encode()
+        self._draw(int(state.epoch or 0), state.global_step / state.max_steps)
+
+    def on_step_begin(
+        self,
+        args: TrainingArguments,  # noqa: ARG002
+        state: TrainerState,
+        control: TrainerControl,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> None:
+        """Draw again where a phase begins."""
+        progress = state.global_step / state.max_steps
+        if self._negatives.phase(progress) != self._phase:
+            self._draw(int(state.epoch or 0), progress)
+
+    def _encode(self) -> None:
+        if not self._negatives.needs_vectors:
+            return
+        was_training = self._model.training
+        encoded = {
+            "questions": self._model.encode_query(self._questions, convert_to_tensor=True),
+            "articles": self._model.encode_document(self._articles, convert_to_tensor=True),
+        }
+        self._model.train(was_training)
+        self._vectors = {
+            name: torch.nn.functional.normalize(vectors.float(), dim=1)
+            for name, vectors in encoded.items()
+        }
+
+    def _draw(self, epoch: int, progress: float) -> DrawnNegatives:
+        self._phase = self._negatives.phase(progress)
+        self.drawn = self._negatives.draw(epoch, progress, **self._vectors)
+        return self.drawn
+
+    def _texts(self, batch: Columns) -> Columns:
+        """Texts in place of row numbers and positions."""
+        drawn = self.drawn
+        if drawn is None:
+            # A trainer looks at the first rows when it is made, for the model card.
+            self._encode()
+            drawn = self._draw(0, 0.0)
+            self._read_before_training = True
+        chosen = [drawn.of(question) for question in batch["anchor"]]
+        texts = {
+            "anchor": [self._questions[question] for question in batch["anchor"]],
+            "positive": [self._articles[position] for position in batch["positive"]],
+        }
+        for number in range(self._negatives.options.negatives_per_question):
+            texts[f"negative_{number + 1}"] = [self._articles[each[number]] for each in chosen]
+        return texts
+
+
+class _Rows:
+    """A transform that counts as another one for every dataset.
+
+    `datasets` pickles a transform to tell whether a cached result can be used again. These rows
+    change with every draw, so none can; and the model need not be pickled for it.
+    """
+
+    def __init__(self, texts: Callable[[Columns], Columns]) -> None:
+        self._texts = texts
+
+    def __call__(self, batch: Columns) -> Columns:
+        return self._texts(batch)
+
+    def __getstate__(self) -> str:
+        return uuid.uuid4().hex
+
+
+def _rows(negatives: CurriculumNegatives, texts: Callable[[Columns], Columns]) -> Dataset:
+    """A row for each (question, positive), which `texts` fills when it is read."""
+    from datasets import Dataset
+
+    pairs = [
+        (question, position)
+        for question, positives in enumerate(negatives.gold.positives)
+        for position in positives.tolist()
+    ]
+    questions, positions = zip(*pairs, strict=True)
+    dataset = Dataset.from_dict({"anchor": questions, "positive": positions})
+    dataset.set_transform(_Rows(texts))
+    return dataset

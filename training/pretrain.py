@@ -1,0 +1,141 @@
+"""python -m training.pretrain: let an encoder read a law before it is trained to search it.
+
+    python -m training.pretrain --corpus aldermere --output models/read
+    python -m training.pretrain --corpus aldermere --model scratch --output models/fresh
+
+The same command goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from training.command_line import run, say, settings_from
+from training.pretraining.settings import PretrainSettings
+
+if TYPE_CHECKING:
+    from components.statutes.corpus import StatuteCorpus
+    from training.pretraining.blocks import Blocks
+    from training.pretraining.starting import Start
+
+_DESCRIPTION = """\
+Lets an encoder read a law by guessing hidden words (masked-language modelling), either a model at
+hand or, with --model scratch, a fresh one with a tokenizer trained on that law. Writes a model
+folder that training.cusines starts from."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("pretrain", _DESCRIPTION, PretrainSettings, arguments)
+    return run(lambda: pretrain(settings))
+
+
+def pretrain(settings: PretrainSettings) -> None:
+    """Train from the settings' corpus to the settings' model folder.
+
+    Raises:
+        SettingsError: A setting does not fit the corpus, the model, or the run to go on with.
+        CorpusError: The corpus cannot be read.
+        ModelError: The model cannot be opened or trained this way, or the output folder is not
+            empty.
+        TrainingError: A loss is not finite.
+    """
+    from transformers.utils import logging as transformers_logging
+
+    from components.models.artifacts import check_target
+    from components.models.devices import resolve_device, resolve_dtype
+    from components.models.digest import model_digest
+    from components.models.locate import find_model
+    from components.statutes.article import indexed_text
+    from components.statutes.corpus import StatuteCorpus
+    from training.pretraining.checkpoints import claim
+    from training.pretraining.masked_training import train_masked
+    from training.pretraining.starting import open_start, start_folder
+
+    # A bar for each file that it reads or writes would hide our own lines.
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    output = Path(settings.output)
+    check_target(output)
+    corpus = StatuteCorpus.read(settings.corpus)
+    work = output.with_name(output.name + ".work")
+    dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
+    fixed = {
+        **settings.to_dict(),
+        "dtype": str(dtype).removeprefix("torch."),
+        "corpus_sha256": corpus.sha256,
+    }
+    if not settings.from_scratch:
+        fixed["model_sha256"] = model_digest(find_model(settings.model))
+    claim(work, fixed)
+    texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
+    start = open_start(start_folder(settings, texts, work), settings.seed)
+    blocks = _blocks(settings, texts, start)
+    records = train_masked(settings, start, blocks, work)
+    _finish(settings, corpus, start, blocks, records, work)
+
+
+def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:
+    from training.pretraining.blocks import make_blocks
+
+    tokenizer = start.tokenizer
+    blocks = make_blocks(
+        texts,
+        start.tower.tokenizer,
+        block_tokens=settings.block(start.tower.max_tokens),
+        separator=tokenizer.sep_token_id,
+        unknown=tokenizer.unk_token_id,
+        held_out=settings.held_out,
+        seed=settings.seed,
+    )
+    say(
+        f"{len(texts):,} articles, {blocks.tokens:,} tokens: {len(blocks.train):,} blocks of "
+        f"{blocks.train.shape[1]} tokens to read, {len(blocks.held_out):,} held out"
+    )
+    if blocks.unknown:
+        say(f"{blocks.unknown / blocks.tokens:.2%} of the tokens are unknown to the tokenizer")
+    return blocks
+
+
+def _finish(
+    settings: PretrainSettings,
+    corpus: StatuteCorpus,
+    start: Start,
+    blocks: Blocks,
+    records: list[dict[str, Any]],
+    work: Path,
+) -> None:
+    """Make the model folder, and let the work folder go."""
+    from components.models.biencoder import BiEncoder
+    from training.pretraining.records import plot_losses
+    from training.records import METRICS_FILE, environment, write_metrics
+
+    output = Path(settings.output)
+    before, after = records[0], records[-1]
+    BiEncoder(start.trained(), text_rule=settings.text_rule).save(
+        output,
+        base_model=settings.model,
+        config=settings.to_dict(),
+        data={"corpus_sha256": corpus.sha256},
+        metrics={
+            "environment": environment(),
+            "steps": after["step"],
+            "blocks": len(blocks.train),
+            "held_out_blocks": len(blocks.held_out),
+            "held_out_loss": {"before": before["held_out_loss"], "after": after["held_out_loss"]},
+        },
+    )
+    write_metrics(output / METRICS_FILE, records)
+    plot_losses(records, output)
+    shutil.rmtree(work)
+    say(
+        f"Perplexity on held-out blocks: {before['perplexity']:.2f} before, "
+        f"{after['perplexity']:.2f} after. The model is in {output}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Masked-language modelling on a law: settings, tokenizer, blocks of text, the run."""

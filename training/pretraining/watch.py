@@ -1,0 +1,137 @@
+"""What happens beside the Trainer's own steps: chance, progress, checks, checkpoints."""
+
+# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from training.command_line import TrainingError, say
+from training.pretraining.checkpoints import seal
+from training.pretraining.records import HELD_OUT_LOSS, LOSS
+from training.records import Progress
+
+
+class RunWatch(TrainerCallback):
+    """Watches over a run.
+
+    Dropout is seeded anew at every step, so that a run which is taken up again goes as the one left
+    alone. Losses are looked at before each checkpoint, so that no broken weights replace good ones.
+
+    Args:
+        work: Folder of the checkpoints.
+        seed: Of dropout.
+        blocks_a_step: Blocks that a step reads.
+        n_blocks: Blocks of an epoch.
+        steps: Of the whole run.
+        measured: Called after each measuring, with all that was logged.
+    """
+
+    def __init__(
+        self,
+        work: Path,
+        *,
+        seed: int,
+        blocks_a_step: int,
+        n_blocks: int,
+        steps: int,
+        measured: Callable[[list[dict[str, float]]], object],
+    ) -> None:
+        self._work = work
+        self._seed = seed
+        self._blocks_a_step = blocks_a_step
+        self._n_blocks = n_blocks
+        self._measured = measured
+        epochs = max(1, math.ceil(steps * blocks_a_step / n_blocks))
+        self._progress = Progress(work, steps=steps, epochs=epochs)
+        self._bar: tqdm[Any] | None = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Show the bar; only on a terminal."""
+        self._bar = tqdm(
+            desc="Reading", initial=state.global_step, total=state.max_steps, disable=None
+        )
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Seed dropout."""
+        words = [self._seed, state.global_step]
+        torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Report the step; have the loss logged where it is needed."""
+        if self._bar is not None:
+            self._bar.update()
+        self._say("saving" if control.should_save else "training", state)
+        # The Trainer logs before it measures and saves.
+        control.should_log |= control.should_save or control.should_evaluate
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Stop where something is not a number.
+
+        Raises:
+            TrainingError: A loss or the gradient's norm is not finite.
+        """
+        for name in (LOSS, "grad_norm", HELD_OUT_LOSS):
+            value = (logs or {}).get(name, 0.0)
+            if not math.isfinite(value):
+                raise TrainingError(
+                    f"up to step {state.global_step}: {name} is {value}. The last good checkpoint "
+                    f"is kept in {self._work}. Take a lower learning_rate, or dtype float32."
+                )
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Mapping[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Say what the held-out blocks cost."""
+        loss = (metrics or {})[HELD_OUT_LOSS]
+        say(
+            f"Step {state.global_step:,}: perplexity {math.exp(loss):.2f} on held-out blocks "
+            f"(loss {loss:.3f})"
+        )
+        self._measured(state.log_history)
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Make the checkpoint count."""
+        seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
+        self._say("training", state)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _say(self, stage: Any, state: TrainerState) -> None:
+        step = state.global_step
+        epoch = max(0, step * self._blocks_a_step - 1) // self._n_blocks
+        self._progress(stage, step=step, epoch=epoch)

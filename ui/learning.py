@@ -1,0 +1,197 @@
+"""Learning: trains the demo law's model behind the page, once, and has the page take it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from pipelines.file_lock import file_lock
+from pipelines.trained_demo import TrainedDemo
+from ui.standing import Pace, Standing
+
+# Training leaves the processor to the page whenever somebody asks.
+_NICENESS = 10
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_TO_END = 10.0
+
+# What is left after the last step: encoding, measuring, indexing, loading.
+_TRAINING_SHARE = 0.9
+
+_INTERRUPTED = {130, -signal.SIGINT, -signal.SIGTERM}
+
+
+class Learning:
+    """Trains the demo law's model in a process of its own while the page is served.
+
+    ```python
+    with Learning(demo, take_over, say):
+        serve_the_page()
+    ```
+
+    The process ends with the block; the next time it goes on where it stopped. Where another page
+    trains the same model, this one waits for it.
+
+    Args:
+        demo: what to train.
+        take_over: called once the model is there; has the page answer with it.
+        say: takes lines for whoever runs the page.
+    """
+
+    def __init__(
+        self, demo: TrainedDemo, take_over: Callable[[], None], say: Callable[[str], object]
+    ) -> None:
+        self._demo = demo
+        self._take_over = take_over
+        self._say = say
+        self._standing = Standing("learning")
+        self._pace: Pace | None = None
+        self._last_line = (0, -_SECONDS_BETWEEN_LINES)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="learning")
+
+    def __enter__(self) -> Learning:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def standing(self) -> Standing:
+        """How far it is at this moment."""
+        return self._standing
+
+    def _run(self) -> None:
+        try:
+            if not self._train() or self._ending.is_set():
+                return
+            self._say("Trained. The page takes the model over")
+            self._take_over()
+            self._standing = Standing("learnt", 1.0)
+            self._say("The page now answers with the model trained on this law")
+            self._demo.remove_unused()
+        except Exception as error:  # noqa: BLE001 - whatever failed, the page goes on as it was
+            self._fail(f"{type(error).__name__}: {error}")
+
+    def _train(self) -> bool:
+        """Have the model trained, here or by another page; False when that did not come about."""
+        self._demo.folder.mkdir(parents=True, exist_ok=True)
+        waiting = False
+        while not self._ending.is_set():
+            with file_lock(self._demo.lock, wait=False) as lock:
+                if self._demo.trained() is not None:
+                    return True
+                if lock is not None:
+                    return self._train_here(lock)
+            if not waiting:
+                self._say("Another page is training the model of the demo law; waiting for it")
+                waiting = True
+            self._look()
+            self._ending.wait(_SECONDS_BETWEEN_LOOKS)
+        return False
+
+    def _train_here(self, lock: int) -> bool:
+        demo = self._demo
+        goes_on = demo.work.exists() and not demo.model.exists()
+        if not goes_on:
+            demo.clear()
+        self._say(
+            "Training a model on this law behind the page, once, for some minutes. The page can be "
+            f"used meanwhile. Log: {demo.log}"
+        )
+        demo.log.unlink(missing_ok=True)
+        code = self._command(lock)
+        if code not in (0, *_INTERRUPTED) and goes_on and not self._ending.is_set():
+            # What was kept may be of another number of threads, or of another version.
+            self._say("What an earlier start left cannot be gone on with; training starts anew")
+            demo.clear()
+            code = self._command(lock)
+        if self._ending.is_set():
+            return False
+        if code in _INTERRUPTED:
+            self._fail("The training was interrupted; it goes on when the page is next started")
+        elif code != 0 or demo.trained() is None:
+            self._fail(f"The training ended with exit status {code}; {demo.log} says why")
+        else:
+            return True
+        return False
+
+    def _command(self, lock: int) -> int:
+        """Run the training's command; its exit status, negative for a signal."""
+        demo = self._demo
+        # Of an earlier run; what this one does not say is not known.
+        demo.progress.unlink(missing_ok=True)
+        self._pace = None
+        with demo.log.open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                demo.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # If this page is killed, the training goes on alone, and no other one starts.
+                pass_fds=(lock,),
+            )
+        try:
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+            while process.poll() is None and not self._ending.wait(_SECONDS_BETWEEN_LOOKS):
+                self._look()
+        finally:
+            _end(process)
+        return process.returncode
+
+    def _look(self) -> None:
+        """See how far the training is, and say it now and then."""
+        share = _share_done(self._demo.progress)
+        if share is None:
+            return
+        now = time.monotonic()
+        share *= _TRAINING_SHARE
+        # The first texts are encoded before the first step: the pace is that of the steps.
+        if self._pace is None or share <= self._pace.share:
+            self._pace = Pace(share, now)
+        self._standing = self._pace.standing(share, now)
+        tenth, (last_tenth, last_time) = int(share * 10), self._last_line
+        if tenth > last_tenth and now - last_time >= _SECONDS_BETWEEN_LINES:
+            self._last_line = tenth, now
+            left = self._standing.seconds_left
+            self._say(f"Training: {share:.0%}" + ("" if left is None else f", {left:.0f} s left"))
+
+    def _fail(self, reason: str) -> None:
+        # What is learnt stays learnt, though tidying up may fail.
+        if self._standing.state == "learning":
+            self._standing = Standing("failed")
+            self._say(f"{reason}. The page goes on with the untrained model.")
+
+
+def _share_done(progress: Path) -> float | None:
+    """The share of the training's steps that are done, or None where that is not known."""
+    try:
+        where = json.loads(progress.read_text(encoding="utf-8"))
+        return min(1.0, max(0.0, float(where["step"] / where["steps"])))
+    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+        return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
