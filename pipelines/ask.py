@@ -57,7 +57,7 @@ def _ask(options: argparse.Namespace) -> int:
     from pipelines.loading import load_pipeline
 
     question = clean_question(options.question)  # before a model is loaded
-    store = store_to_ask(options.store, options.pipeline, say)
+    store = store_to_ask(options.store, options.pipeline, say, options.model)
     name = options.pipeline
     if name is None:
         from pipelines.binding import default_pipeline

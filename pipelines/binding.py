@@ -39,6 +39,10 @@ def bind(
     """
     components: dict[str, dict[str, Any]] = definition["components"]
     writes = any(fields["type"] == _WRITER for fields in components.values())
+    # Whoever brings a model asks the demo law under the untrained one.
+    open_model = model is None and not any(
+        fields.get("init_parameters", {}).get("model") for fields in components.values()
+    )
     paths: list[Path] = []
     for _, parameters in _stores(components):
         if store is not None:
@@ -46,7 +50,7 @@ def bind(
         elif parameters.get("path") is None:
             if writes:
                 raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
-            parameters["path"] = str(demo_store_path())
+            parameters["path"] = str(demo_store_path(trained=open_model))
         path = Path(parameters["path"]).expanduser()
         if path not in paths:
             paths.append(path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +58,16 @@ def ablate(settings: GridSettings) -> None:
     accelerator = Accelerator(cpu=resolve_device(runs[0].settings.device).type == "cpu")
     if accelerator.num_processes > 1:
         raise SettingsError("a grid runs in one process: start it without torchrun.")
+    work = output / "work"
     outcome = make_missing(
         runs,
         results,
-        lambda each, work: perform(each, accelerator, work),
-        output / "work",
+        lambda each, folder: perform(each, accelerator, folder),
+        work,
         budget_s=settings.budget_s,
     )
+    with suppress(OSError):  # there is none, or it holds runs that are not finished
+        work.rmdir()
     for dataset in datasets:
         _report(dataset.name, [run for run in runs if run.dataset is dataset], results, settings)
     if outcome.left:
@@ -86,8 +90,14 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
     text = tables(name, found, len(runs) // len(found), settings.compare)
     (output / f"{name}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
-    for file in plot_arms(name, found, settings.compare, output):
-        say(f"Drawn: {file}")
+    try:
+        files = plot_arms(name, found, settings.compare, output)
+    except ModuleNotFoundError as error:
+        # A machine that is lent for its accelerator may have no more than training needs.
+        say(f"No plots ({error}); the same command draws them where that is installed")
+    else:
+        for file in files:
+            say(f"Drawn: {file}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -75,7 +76,7 @@ def settings_from(
     file, flags = _split_config(parser, list(sys.argv[1:] if arguments is None else arguments))
     if file is not None:
         try:
-            parser.set_defaults(_settings_in(file, kind))
+            flags = [*_as_flags(_settings_in(file, kind)), *flags]
         except SettingsError as error:
             parser.error(str(error))
     values = parser.parse_args(flags)
@@ -154,9 +155,20 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name not in hints:
             raise SettingsError(f"--config {file}: there is no setting {name!r}. See --help.")
-        if isinstance(value, str) and Place in (hints[name], *get_args(hints[name])):
-            values[name] = _beside(file, value)
+        if Place in (hints[name], *get_args(hints[name])):
+            if isinstance(value, str):
+                values[name] = _beside(file, value)
+            elif isinstance(value, list):
+                values[name] = [_beside(file, v) if isinstance(v, str) else v for v in value]
     return values
+
+
+def _as_flags(values: dict[str, Any]) -> list[str]:
+    """Settings as flags: what stands in a file is checked and converted as what is typed."""
+    return [
+        f"--{name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
+        for name, value in values.items()
+    ]
 
 
 def _beside(file: Path, value: str) -> str:

@@ -171,7 +171,7 @@ def _finish(
         config=settings.to_dict(),
         data=data.digests(),
         metrics=metrics,
-        kept=kept_parts(settings),
+        kept=kept_parts(settings.start),
     )
     write_metrics(output / METRICS_FILE, records)
     plot_run(records, output, settings.select_by)

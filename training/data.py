@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
 from training.command_line import SettingsError, say
-from training.negatives.gold import _normalised as same_words
+from training.negatives.gold import normalised
 
 _NAMED = 3
 
@@ -39,11 +39,11 @@ class TrainingData:
                 "no answerable question of the split 'train' is there: nothing can be learnt. "
                 'Give questions with "split": "train".'
             )
-        learnt = {same_words(question.text): question.id for question in self.train}
+        learnt = {normalised(question.text): question.id for question in self.train}
         leaked = [
-            f"{question.id!r} (as {learnt[same_words(question.text)]!r} in train)"
+            f"{question.id!r} (as {learnt[normalised(question.text)]!r} in train)"
             for question in self.dev
-            if same_words(question.text) in learnt
+            if normalised(question.text) in learnt
         ]
         if leaked:
             raise SettingsError(
@@ -109,12 +109,12 @@ def _held_out(
     questions: Sequence[Question], share: float, seed: int
 ) -> tuple[list[Question], list[Question]]:
     """Questions to learn from, and a share of them to choose by."""
-    texts = list(dict.fromkeys(same_words(question.text) for question in questions))
+    texts = list(dict.fromkeys(normalised(question.text) for question in questions))
     order = np.random.default_rng([seed, 1]).permutation(len(texts))
     dev = {texts[place] for place in order[: round(share * len(texts))].tolist()}
     kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
-        kept[same_words(question.text) in dev].append(question)
+        kept[normalised(question.text) in dev].append(question)
     return kept
 
 

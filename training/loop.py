@@ -128,8 +128,11 @@ class CusinesLoop:
         state = self._state
         started = time.perf_counter()
         due = state.epoch < self._last_epoch and state.epoch not in state.drawn
+        measured = bool(self._data.dev) and (
+            state.epoch % self._settings.measure_every == 0 or state.epoch >= self._last_epoch
+        )
         vectors = None
-        if self._data.dev or (due and self._negatives.needs_vectors):
+        if measured or (due and self._negatives.needs_vectors):
             vectors = self._texts.encode(self._accelerator, lambda _: self._say("encoding"))
         encoded = time.perf_counter()
         record: dict[str, Any] = {
@@ -137,7 +140,7 @@ class CusinesLoop:
             "step": state.step,
             "seconds_encoding": encoded - started,
         }
-        if vectors is not None and self._data.dev:
+        if vectors is not None and measured:
             record |= self._measure(vectors)
         state.finished = state.epoch >= self._last_epoch or self._out_of_patience()
         if not state.finished and due:

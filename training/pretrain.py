@@ -8,13 +8,14 @@ The same command goes on where it was interrupted.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from training.command_line import run, say, settings_from
+from training.command_line import SettingsError, run, say, settings_from
 from training.pretraining.settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def pretrain(settings: PretrainSettings) -> None:
     from training.pretraining.masked_training import train_masked
     from training.pretraining.starting import open_start, start_folder
 
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
     # A bar for each file that it reads or writes would hide our own lines.
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     output = Path(settings.output)
@@ -112,6 +115,7 @@ def _finish(
     from components.models.biencoder import BiEncoder
     from training.pretraining.records import plot_losses
     from training.records import METRICS_FILE, environment, write_metrics
+    from training.starting import kept_parts
 
     output = Path(settings.output)
     before, after = records[0], records[-1]
@@ -120,6 +124,7 @@ def _finish(
         base_model=settings.model,
         config=settings.to_dict(),
         data={"corpus_sha256": corpus.sha256},
+        kept={} if settings.from_scratch else kept_parts(settings.model),
         metrics={
             "environment": environment(),
             "steps": after["step"],

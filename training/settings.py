@@ -81,6 +81,7 @@ class CusinesSettings:
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
         token_budget: Padded tokens a forward pass; default: what suits the device.
         select_by: Metric on dev that chooses the best epoch. Paper: R@200.
+        measure_every: Epochs between two measurements on dev; the last epoch is always measured.
         patience: Epochs without a better one after which training stops; default: never.
         final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
@@ -136,6 +137,7 @@ class CusinesSettings:
     gradient_caching: bool = False
     token_budget: int | None = None
     select_by: str = "R@10"
+    measure_every: int = 1
     patience: int | None = None
     final: bool = False
     checkpoint_every: int = 100
@@ -154,6 +156,7 @@ class CusinesSettings:
             "max_passages",
             "k",
             "refresh_every",
+            "measure_every",
             "epochs",
             "batch_size",
             "checkpoint_every",

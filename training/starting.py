@@ -79,12 +79,15 @@ def start_digests(settings: CusinesSettings) -> dict[str, str]:
     return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
 
 
-def kept_parts(settings: CusinesSettings) -> dict[str, Path]:
+def kept_parts(start: str) -> dict[str, Path]:
     """Parts of the starting model's folder that stay valid beside a newly trained bi-encoder.
 
     A ranker reads texts, so it stays; a graph was trained on vectors that are no more.
+
+    Args:
+        start: Name or folder of the starting model.
     """
-    folder = find_model(settings.start)
+    folder = find_model(start)
     if not (folder / MANIFEST_FILE).exists() or "ranker" not in read_manifest(folder).parts:
         return {}
     return {"ranker": folder / "ranker"}

@@ -22,6 +22,7 @@ _NICENESS = 10
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_TO_END = 10.0
+_SECONDS_TO_FOLLOW = 3.0
 
 # What is left after the last step: encoding, measuring, indexing, loading.
 _TRAINING_SHARE = 0.9
@@ -84,6 +85,8 @@ class Learning:
             self._standing = Standing("learnt", 1.0)
             self._say("The page now answers with the model trained on this law")
             self._demo.remove_unused()
+        except OSError as error:
+            self._fail(f"The demo law's model cannot be kept in LEXARBOR_HOME: {error}")
         except Exception as error:  # noqa: BLE001 - whatever failed, the page goes on as it was
             self._fail(f"{type(error).__name__}: {error}")
 
@@ -120,7 +123,8 @@ class Learning:
             self._say("What an earlier start left cannot be gone on with; training starts anew")
             demo.clear()
             code = self._command(lock)
-        if self._ending.is_set():
+        # Ctrl+C in a terminal reaches both: the page is then about to end as well.
+        if self._ending.wait(_SECONDS_TO_FOLLOW if code in _INTERRUPTED else 0):
             return False
         if code in _INTERRUPTED:
             self._fail("The training was interrupted; it goes on when the page is next started")
@@ -147,7 +151,8 @@ class Learning:
             )
         try:
             with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+                own = os.getpriority(os.PRIO_PROCESS, 0)
+                os.setpriority(os.PRIO_PROCESS, process.pid, own + _NICENESS)
             while process.poll() is None and not self._ending.wait(_SECONDS_BETWEEN_LOOKS):
                 self._look()
         finally:
@@ -168,14 +173,13 @@ class Learning:
         tenth, (last_tenth, last_time) = int(share * 10), self._last_line
         if tenth > last_tenth and now - last_time >= _SECONDS_BETWEEN_LINES:
             self._last_line = tenth, now
-            left = self._standing.seconds_left
-            self._say(f"Training: {share:.0%}" + ("" if left is None else f", {left:.0f} s left"))
+            self._say(f"Training: {share:.0%}, {self._standing.time_left} left")
 
     def _fail(self, reason: str) -> None:
         # What is learnt stays learnt, though tidying up may fail.
         if self._standing.state == "learning":
             self._standing = Standing("failed")
-            self._say(f"{reason}. The page goes on with the untrained model.")
+            self._say(f"{reason.rstrip('.')}. The page goes on with the untrained model.")
 
 
 def _share_done(progress: Path) -> float | None:

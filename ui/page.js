@@ -4,9 +4,9 @@
 
 const secondsBetweenLooks = 2;
 
-async function followLearning(box) {
-  const told = box.querySelector(".told");
-  const share = box.querySelector(".share");
+async function followLearning(line) {
+  const told = line.querySelector(".told");
+  const share = line.querySelector(".share");
   // Words that change with the minutes are announced, the share is only seen.
   told.setAttribute("role", "status");
   for (let first = true; ; first = false) {
@@ -20,7 +20,7 @@ async function followLearning(box) {
     const words = now.state === "learnt" && first ? "" : now.told;
     if (told.textContent !== words) told.textContent = words;
     share.textContent = now.share;
-    box.style.setProperty("--share", now.share || "100%");
+    line.style.setProperty("--share", now.share || "0%");
     if (now.state !== "learning") return;
     await new Promise((wake) => setTimeout(wake, secondsBetweenLooks * 1000));
   }
@@ -29,11 +29,12 @@ async function followLearning(box) {
 const drawn = new MutationObserver(() => {
   const status = document.getElementById("status");
   const results = document.getElementById("results");
-  if (!status || !results) return;
+  const learning = document.getElementById("learning");
+  const line = learning && learning.querySelector(".learning");
+  if (!status || !results || (learning && !line)) return;
   drawn.disconnect();
   status.setAttribute("role", "status");
-  const learning = document.querySelector("#learning .learning");
-  if (learning) followLearning(learning);
+  if (line) followLearning(line);
   let last = null;
   new MutationObserver(() => {
     const heading = results.querySelector("h2");

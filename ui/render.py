@@ -89,20 +89,11 @@ def standing(standing: Standing) -> dict[str, str]:
         )
     else:
         told = (
-            "The search is still learning this law, and can be used meanwhile. Its answers should"
-            f" get better in {_time_left(standing.seconds_left)}."
+            "The search is still learning this law. Its answers should get better in"
+            f" {standing.time_left}."
         )
     share = f"{standing.share:.0%}" if standing.state == "learning" else ""
     return {"state": standing.state, "told": told, "share": share}
-
-
-def _time_left(seconds: float | None) -> str:
-    if seconds is None:
-        return "a few minutes"
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return "less than a minute"
-    return "about a minute" if minutes == 1 else f"about {minutes} minutes"
 
 
 def about(collection: Collection, stages: Sequence[str]) -> str:

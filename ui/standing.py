@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-
 # What the first steps take tells little of the others.
 _TELLING_SHARE = 0.05
 
@@ -23,6 +22,16 @@ class Standing:
     state: Literal["learning", "learnt", "failed"]
     share: float = 0.0
     seconds_left: float | None = None
+
+    @property
+    def time_left(self) -> str:
+        """The rest in words, no more precise than is known: "about 2 minutes"."""
+        if self.seconds_left is None:
+            return "a few minutes"
+        minutes = round(self.seconds_left / 60)
+        if minutes < 1:
+            return "less than a minute"
+        return "about a minute" if minutes == 1 else f"about {minutes} minutes"
 
 
 @dataclass(frozen=True, slots=True)

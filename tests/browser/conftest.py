@@ -45,16 +45,19 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def serve_page() -> Iterator[Callable[..., str]]:
-    """Serve `build_page(ask, collection)` on a free port; gives its address."""
+    """Serve `build_page(ask, collection)` on a free port, with a standing to show if one is given;
+    gives its address."""
     from ui.app import build_page
     from ui.listening import address, listen
     from ui.server import build_server, make_server
 
     servers: list[tuple[Any, threading.Thread]] = []
 
-    def start(ask: Any, collection: Any) -> str:
+    def start(ask: Any, collection: Any, standing: Callable[[], Any] | None = None) -> str:
         listening = listen("127.0.0.1", 0)
-        server = make_server(build_server(build_page(ask, collection, ["citation", "bm25"])))
+        stages = ["citation", "bm25"]
+        page = build_page(ask, collection, stages, learning=standing is not None)
+        server = make_server(build_server(page, standing))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         servers.append((server, thread))

@@ -1,10 +1,16 @@
-"""The checks and timings that need a GPU.
+"""The checks, timings and trainings that need a GPU.
 
-    python tests/gpu/run.py --out DIR [--only encode,index]
+    python tests/gpu/run.py --out DIR [--only encode,index,train,ablate]
+        [--data FOLDER --budget-s 480 --resume FILE]
 
-Needs torch, sentence-transformers and NumPy, nothing else, and no network: the model is a random
-base-size BERT, the texts are words drawn by Zipf's law. Writes DIR/metrics.json. Exit code 0 where
-every check holds, 1 where one fails or the machine has no GPU, 2 on wrong use.
+Needs no Haystack and no network: torch, sentence-transformers, accelerate, networkx, and for
+`train` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25, PyStemmer. For speed
+the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate` goes on
+with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget reaches,
+and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the table.
+
+Writes DIR/metrics.json, the tables into DIR/ablate, and encoders made on the way into DIR/models.
+Exit code 0 where every check holds, 1 where one fails or the machine has no GPU, 2 on wrong use.
 """
 
 from __future__ import annotations
@@ -229,17 +235,34 @@ def _check_index(checks: Checks, device: torch.device, size: int, dim: int) -> M
     return {f"{name}_ms": 1e3 * seconds(way, device, 10) for name, way in ways.items()}
 
 
-CHECKS = {"encode": check_encode, "index": check_index}
+def check_training(checks: Checks, device: torch.device) -> Measured:
+    """Gradients, ranking, refresh and steps; see train_checks.py."""
+    from train_checks import check_train
+
+    return check_train(checks, device, seconds, texts, base_model)
+
+
+CHECKS = {"encode": check_encode, "index": check_index, "train": check_training}
+ABLATE = "ablate"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for metrics.json")
-    parser.add_argument("--only", default=",".join(CHECKS), help="some of: %(default)s")
+    everything = [*CHECKS, ABLATE]
+    parser.add_argument("--only", default=",".join(CHECKS), help="default: %(default)s")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="laws to run the grid on")
+    parser.add_argument("--budget-s", type=float, default=480.0, help="default: %(default)s")
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE", help="results so far (default: DIR/ablate.jsonl)"
+    )
     options = parser.parse_args()
+    started = time.monotonic()
     wanted = options.only.split(",")
-    if unknown := [name for name in wanted if name not in CHECKS]:
-        parser.error(f"--only {unknown[0]!r} is none of {', '.join(CHECKS)}")
+    if unknown := [name for name in wanted if name not in everything]:
+        parser.error(f"--only {unknown[0]!r} is none of {', '.join(everything)}")
+    if ABLATE in wanted and options.data is None:
+        parser.error("ablate needs --data FOLDER, with a folder for each law")
     if not torch.cuda.is_available():
         print("This machine has no GPU that PyTorch can use: nothing was checked.")
         return 1
@@ -249,13 +272,21 @@ def main() -> int:
         "device": torch.cuda.get_device_name(device),
         "torch": torch.__version__,
     }
+    options.out.mkdir(parents=True, exist_ok=True)
     for name in wanted:
+        if name == ABLATE:
+            continue
         print(name, flush=True)
         metrics[name] = CHECKS[name](checks, device)
         print(json.dumps(metrics[name], indent=2), flush=True)
     metrics["failed"] = checks.failed
-    options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+    if ABLATE in wanted:
+        left = options.budget_s - (time.monotonic() - started)
+        results = options.resume or options.out / "ablate.jsonl"
+        from grids import go_on
+
+        go_on(options.data, options.out, results, left)
     return 1 if checks.failed else 0
 
 

@@ -226,3 +226,13 @@ def test_only_the_demo_law_under_its_own_model_is_trained(
         assert home.demo_to_train(None, pipeline, "some/model") is None
     assert home.demo_to_train(None, str(with_model), None) is None
     assert home.demo_to_train(None, str(with_store), None) is None
+
+
+def test_a_pipeline_that_is_given_a_model_asks_the_untrained_store(
+    quick_demo: list[str], trained: TrainedDemo, tiny_model: Path
+) -> None:
+    home.ensure_demo_store(trained=False)
+    home.ensure_demo_store()
+    for model, path in ((None, trained.store), (tiny_model, home.lexarbor_home() / "demo.db")):
+        parts = dict(load_pipeline("dense", model=model).walk())
+        assert parts["dense"].document_store.path == str(path)

@@ -26,7 +26,7 @@ def test_a_files_own_store_is_asked_whatever_its_suffix(mine: Path) -> None:
 
 def test_the_demo_store_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     demo = tmp_path / "demo.db"
-    monkeypatch.setattr(home, "ensure_demo_store", lambda say: demo)
+    monkeypatch.setattr(home, "ensure_demo_store", lambda say, trained: demo)
     assert home.store_to_ask(None, "lexical", print) == demo
     assert home.store_to_ask(None, None, print) == demo
 

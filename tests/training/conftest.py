@@ -143,9 +143,21 @@ def small_law(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("law"))
 
 
+# What runs of a test share: 2 epochs of 3 steps.
+SHORT = {
+    "negatives_per_question": 3,
+    "epochs": 2,
+    "batch_size": 8,
+    "learning_rate": 1e-3,
+    "temperature": 0.05,
+    "dtype": "float32",
+    "device": "cpu",
+}
+
+
 @pytest.fixture
 def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., list[str]]:
-    """`flags(field=value, ...)`: a command line of `training.cusines`, 2 epochs of 3 steps."""
+    """`flags(field=value, ...)`: a command line of `training.cusines`; output `tmp_path/model`."""
 
     def of(**fields: Any) -> list[str]:
         values = {
@@ -153,13 +165,7 @@ def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., lis
             "questions": small_law / "questions.jsonl",
             "output": tmp_path / "model",
             "model": tiny_bert,
-            "negatives_per_question": 3,
-            "epochs": 2,
-            "batch_size": 8,
-            "learning_rate": 1e-3,
-            "temperature": 0.05,
-            "dtype": "float32",
-            "device": "cpu",
+            **SHORT,
             **fields,
         }
         return [part for n, v in values.items() if v is not None for part in (f"--{n}", f"{v}")]
@@ -167,23 +173,17 @@ def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., lis
     return of
 
 
-@pytest.fixture
-def settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., CusinesSettings]:
-    """`settings(field=value, ...)`: as `flags`, without the command line."""
+@pytest.fixture(scope="session")
+def settings(small_law: Path, tiny_bert: Path) -> Callable[..., CusinesSettings]:
+    """`settings(field=value, ...)`: as `flags`, without the command line and the output."""
 
     def of(**fields: Any) -> CusinesSettings:
-        values = {
+        values: dict[str, Any] = {
             "corpus": str(small_law / "articles.jsonl"),
             "questions": str(small_law / "questions.jsonl"),
-            "output": str(tmp_path / "model"),
+            "output": "unused",
             "model": str(tiny_bert),
-            "negatives_per_question": 3,
-            "epochs": 2,
-            "batch_size": 8,
-            "learning_rate": 1e-3,
-            "temperature": 0.05,
-            "dtype": "float32",
-            "device": "cpu",
+            **SHORT,
             **fields,
         }
         return CusinesSettings(**values)

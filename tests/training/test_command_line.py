@@ -122,10 +122,11 @@ def test_paths_in_a_file_are_relative_to_it_and_names_stay_names(tmp_path, monke
 
 
 def test_an_output_that_does_not_exist_yet_is_relative_to_the_file_too(tmp_path, monkeypatch):
-    file = config(tmp_path, "corpus: aldermere\noutput: models/x\n")
+    file = config(tmp_path, "corpus: aldermere\nquestions: aldermere\noutput: models/x\n")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert Path(settings("--config", str(file)).output) == tmp_path / "models" / "x"
+    found = settings_from("cusines", "", CusinesSettings, ["--config", str(file)])
+    assert Path(found.output) == tmp_path / "models" / "x"
 
 
 @pytest.mark.parametrize(
@@ -153,13 +154,14 @@ def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
     ("text", "message"),
     [
         ("epochs: [3\n", "is not YAML"),
+        ("fast: perhaps\n", "fast"),
+        ("kind: 1\n", "kind"),
         ("- epochs\n", "must hold 'setting: value' lines"),
         ("", "must hold 'setting: value' lines"),
         ("epocs: 3\n", "there is no setting 'epocs'"),
         ("3: 4\n", "there is no setting 3"),
         ("epochs: three\n", "epochs"),
         ("epochs: 0\n", "epochs is 0"),
-        ("corpus: 12\n", "corpus"),
         ("views: tree\n", "views"),
         ("epochs: !!python/object/apply:os.system ['true']\n", "is not YAML"),
     ],
@@ -167,6 +169,14 @@ def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
 def test_a_wrong_file_says_what_is_wrong_in_it(tmp_path, capsys, text, message):
     file = config(tmp_path, text)
     assert message in refused(capsys, "--config", str(file), *NEEDED)
+
+
+@pytest.mark.parametrize("written", ["0.25", "2.5e-1", "25e-2", "'0.25'"])
+def test_a_number_in_a_file_may_be_written_as_on_the_command_line(tmp_path, written):
+    """YAML itself takes 25e-2 for a string."""
+    file = config(tmp_path, f"share: {written}\nextra: null\n")
+    assert settings("--config", str(file), *NEEDED).share == 0.25
+    assert settings(*NEEDED, "--share", written.strip("'")).share == 0.25
 
 
 def test_a_file_that_is_no_text_or_a_folder_is_refused(tmp_path, capsys):
@@ -230,7 +240,7 @@ def test_a_fault_of_ours_is_not_hidden():
 
 
 def test_the_command_refuses_wrong_use_without_loading_a_model():
-    """Before torch is imported: in a second, whatever the model's size."""
+    """Nor the libraries that take seconds to import."""
     script = (
         "import sys; from training.cusines import main\n"
         "try: main(['--corpus', 'x', '--questions', 'x', '--output', 'x', '--epochs', 'three'])\n"

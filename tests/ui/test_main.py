@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ui.__main__ import main
+from pipelines.indexing import index_corpus
+from ui.__main__ import _learning, _parse, main
 from ui.listening import address, listen
+from ui.serving import Serving
 
 
 def test_a_port_in_use_is_said_at_once_with_exit_code_2(capsys: pytest.CaptureFixture[str]):
@@ -61,3 +63,12 @@ def test_help_waits_for_no_model():
 def test_the_address_is_one_that_a_browser_here_can_open(host: str, shown: str):
     with listen(host, 0) as listening:
         assert address(listening) == f"http://{shown}:{listening.getsockname()[1]}/"
+
+
+def test_a_page_that_asks_no_model_trains_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
+    index_corpus("aldermere", tmp_path / "demo.db", model="none")
+    serving = Serving("lexical", tmp_path / "demo.db")
+    for arguments in ([], ["--pipeline", "lexical"]):
+        assert _learning(_parse(arguments), serving, tmp_path / "demo.db") is None
+    assert list(tmp_path.glob("demo-*")) == []

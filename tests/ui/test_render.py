@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ui import render
 from ui.collection import Collection
+from ui.standing import Pace, Standing
 
 PAYLOADS = (
     (Path(__file__).parent.parent / "browser" / "payloads.txt").read_text("utf-8").splitlines()
@@ -180,3 +181,33 @@ def test_what_is_searched_is_counted_and_named():
     assert "<dt>Dense</dt>" not in about
     assert "<details>" in about
     assert "<details>" not in render.about(Collection.of(entries[:5]), [])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, "in a few minutes."),
+        (1, "in less than a minute."),
+        (45, "in about a minute."),
+        (170, "in about 3 minutes."),
+    ],
+)
+def test_how_far_the_learning_is_stands_in_plain_words(seconds: float | None, words: str):
+    told = render.standing(Standing("learning", 0.404, seconds))
+    assert told["state"] == "learning"
+    assert told["told"].endswith(words)
+    assert told["share"] == "40%"
+
+
+def test_the_end_of_the_learning_is_told_without_a_share():
+    learnt, failed = (render.standing(Standing(state)) for state in ("learnt", "failed"))
+    assert learnt["share"] == failed["share"] == ""
+    assert "has learnt" in learnt["told"]
+    assert "could not learn" in failed["told"]
+
+
+def test_the_time_left_is_that_of_the_pace_once_it_can_be_told():
+    pace = Pace(share=0.1, at=100.0)
+    assert pace.standing(0.1, 130.0).seconds_left is None
+    assert pace.standing(0.14, 130.0).seconds_left is None
+    assert pace.standing(0.4, 130.0) == Standing("learning", 0.4, pytest.approx(60.0))

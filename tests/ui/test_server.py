@@ -17,6 +17,7 @@ from ui.collection import Collection
 from ui.guard import BODY_LIMIT
 from ui.listening import listen
 from ui.server import build_server
+from ui.standing import Standing
 
 ALDERMERE = Collection.of([("housing-12", "Housing Code of Aldermere (invented)", "12")])
 STAGES = ["citation", "bm25"]
@@ -201,6 +202,28 @@ def test_the_queue_is_bounded_and_a_client_too_many_is_told():
         assert len(refused) >= 10
         assert answers[0].status_code == 200
         assert "full" in refused[0].text
+
+
+def test_how_far_the_learning_is_can_be_read_and_nothing_else_done_with_it():
+    standing = [Standing("learning", 0.5, 60.0)]
+    page = build_page(ask, ALDERMERE, STAGES, learning=True)
+    with TestClient(build_server(page, lambda: standing[0])) as client:
+        told = client.get("/learning")
+        assert told.json()["share"] == "50%"
+        assert told.headers["cache-control"] == "no-store"
+        assert "default-src 'none'" in told.headers["content-security-policy"]
+        standing[0] = Standing("learnt", 1.0)
+        assert client.get("/learning").json()["state"] == "learnt"
+        for method in ("POST", "PUT", "DELETE"):
+            assert client.request(method, "/learning").status_code == 404
+    # Nothing can be called through Gradio for it either.
+    assert [each["api_name"] for each in page.config["dependencies"]].count("search") == 1
+    assert len(page.config["dependencies"]) == 1 + len(EXAMPLES)
+
+
+def test_a_page_that_learns_nothing_is_not_asked_how_far_it_is(client: TestClient, page: Any):
+    assert client.get("/learning").status_code == 404
+    assert not any(each["props"].get("elem_id") == "learning" for each in page.config["components"])
 
 
 def test_a_port_in_use_cannot_be_listened_on():

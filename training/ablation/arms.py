@@ -90,7 +90,12 @@ def arm_settings(arm: str, base: CusinesSettings) -> CusinesSettings:
         # the pairs, and they are seen 1 + n times as often: as many articles a step and in all,
         # and, but for short last batches, as many steps.
         times = 1 + base.negatives_per_question
-        changes |= {"batch_size": base.batch_size * times, "epochs": base.epochs * times}
+        # Measured as often as the others, it has no more epochs to choose the best from.
+        changes |= {
+            "batch_size": base.batch_size * times,
+            "epochs": base.epochs * times,
+            "measure_every": base.measure_every * times,
+        }
     return replace(base, **changes)
 
 

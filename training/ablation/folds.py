@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from components.statutes.question import Question
-from training.negatives.gold import _normalised as same_words
+from training.negatives.gold import normalised
 
 
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
@@ -26,7 +26,7 @@ def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[
     """
     groups: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
-        groups.setdefault(same_words(question.text), []).append(place)
+        groups.setdefault(normalised(question.text), []).append(place)
     if len(groups) < n_folds:
         raise ValueError(f"{len(groups)} different questions cannot be put into {n_folds} folds")
     members = list(groups.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -91,18 +91,24 @@ def make_missing(
         results: Where finished runs are found and go.
         perform: Makes one.
         work: Each run has a folder of its own in it, until its line is written.
-        budget_s: Seconds to stop within, if a run takes as long as the trained ones on its dataset
-            and device did on the mean; the first of those is begun in any case.
+        budget_s: Seconds to stop within, if a run takes as long as the grid's others did on the
+            same dataset and device, on the mean; a first one is begun on any budget but 0.
         clock: Seconds.
     """
     end = None if budget_s is None else clock() + budget_s
-    distinct = {run.key: run for run in runs}
+    distinct: dict[str, Run] = {}
+    for run in runs:
+        distinct.setdefault(run.key, run)
     missing = [run for key, run in distinct.items() if key not in results.lines]
+    for key in distinct.keys() & results.lines.keys():
+        # A kill may have come between the line and the folder's end.
+        shutil.rmtree(work / key, ignore_errors=True)
     if found := len(distinct) - len(missing):
         say(f"{found} of {len(distinct)} runs are found in {results.path}")
     failed: list[str] = []
     for number, run in enumerate(missing):
-        if end is not None and clock() + _expected(run, results) > end:
+        done = [results.lines[key] for key in distinct if key in results.lines]
+        if end is not None and clock() + _expected(run, done) >= end:
             return Outcome(len(missing) - number, failed)
         say(f"Run {found + number + 1} of {len(distinct)}: {run}")
         folder = work / run.key
@@ -117,14 +123,14 @@ def make_missing(
     return Outcome(0, failed)
 
 
-def _expected(run: Run, results: Results) -> float:
+def _expected(run: Run, done: Iterable[Mapping[str, Any]]) -> float:
     """Seconds that a run is expected to take; 0 where nothing is known."""
     if not run.trained:
         return 0.0
     device = environment()["device"]
     took = [
         line["seconds"]["total"]
-        for line in results.lines.values()
+        for line in done
         if line["trained"]
         and line["corpus_sha256"] == run.about["corpus_sha256"]
         and line["environment"]["device"] == device

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The same results give the same files.
-_STYLE = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none"}
-
 
 def plot_arms(
     name: str, lines: Mapping[str, Sequence[Line]], compare: Sequence[str], folder: Path
@@ -46,7 +43,8 @@ def plot_arms(
     scores = {metric: {s.arm: s for s in compare_arms(lines, metric)} for metric in compare}
     arms = [arm for arm, of_arm in lines.items() if of_arm]
     written = []
-    with mpl.rc_context(_STYLE):
+    # The same results give the same files.
+    with mpl.rc_context({"svg.hashsalt": "lexarbor", "svg.fonttype": "none"}):
         if len(arms) > 1:
             figure, panels = plt.subplots(
                 1,
@@ -56,6 +54,7 @@ def plot_arms(
                 squeeze=False,
                 layout="constrained",
             )
+            figure.suptitle(name)
             for panel, metric in zip(panels[0], compare, strict=True):
                 _draw_arms(panel, [scores[metric][arm] for arm in arms], metric)
             written += _save(figure, folder / f"{name}-arms")
@@ -64,12 +63,12 @@ def plot_arms(
         by_epoch = next((metric for metric in compare if metric != FUSED), None)
         if len(schedules) > 1 and by_epoch is not None:
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epoch)
+            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epoch, name)
             written += _save(figure, folder / f"{name}-schedules")
         buckets = [arm for arm in BUCKETS if arm in arms]
         if len(buckets) > 1:
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0])
+            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0], name)
             written += _save(figure, folder / f"{name}-buckets")
         plt.close("all")
     return written
@@ -92,25 +91,27 @@ def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
         panel.invert_yaxis()
 
 
-def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str) -> None:
+def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str, name: str) -> None:
     for arm, of_arm in lines.items():
-        last = max(len(line["epochs"]) for line in of_arm)
-        means = [
-            fmean(line["epochs"][n]["dev"][metric] for line in of_arm if len(line["epochs"]) > n)
-            for n in range(last)
-        ]
-        panel.plot(range(last), means, marker="o", label=arm)
-    panel.set(xlabel="epochs trained", ylabel=metric, title="Schedules")
-    panel.xaxis.get_major_locator().set_params(integer=True)
+        measured: dict[int, list[float]] = {}
+        for line in of_arm:
+            for epoch in line["epochs"]:
+                if "dev" in epoch:
+                    measured.setdefault(epoch["epoch"], []).append(epoch["dev"][metric])
+        epochs = sorted(measured)
+        panel.plot(epochs, [fmean(measured[epoch]) for epoch in epochs], marker="o", label=arm)
+    panel.set(xlabel="epochs trained", ylabel=metric, title=f"{name}: schedules")
+    panel.set_xticks(range(max(len(line["epochs"]) for each in lines.values() for line in each)))
     panel.legend()
 
 
-def _draw_buckets(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
+def _draw_buckets(panel: Axes, scores: Sequence[ArmScore], metric: str, name: str) -> None:
     numbers = [int(score.arm.rpartition("_")[2]) for score in scores]
     panel.errorbar(
         numbers, [score.mean for score in scores], yerr=_errors(scores), fmt="o-", capsize=3
     )
-    panel.set(xlabel="buckets", ylabel=metric, title="Number of buckets", xticks=numbers)
+    panel.set(xlabel="buckets", ylabel=metric, xticks=numbers)
+    panel.set_title(f"{name}: number of buckets")
 
 
 def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:

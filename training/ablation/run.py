@@ -172,8 +172,9 @@ def _seconds(state: RunState) -> dict[str, float]:
 def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the results keep of an epoch: dev before it, its loss and its negatives."""
     kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
-    dev = {metric: record["dev"][metric] for metric in DENSE_METRICS}
-    return rounded({**kept, "dev": dev}, _PLACES)  # type: ignore[no-any-return]
+    if "dev" in record:
+        kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
+    return rounded(kept, _PLACES)  # type: ignore[no-any-return]
 
 
 def _surroundings(model: BiEncoder) -> dict[str, Any]:

@@ -38,7 +38,8 @@ class GridSettings:
         folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
             dev split. Default: 5 where there are fewer than 200 such questions, else 1.
         compare: Metrics that get a table with intervals and significance each.
-        budget_s: Seconds after which no further run is begun; nor one that would take longer.
+        budget_s: No run is begun that would end after so many seconds, as long as the grid's others
+            took; 0 makes none, only the tables of those that are there.
 
     Raises:
         SettingsError: A value is out of its range.

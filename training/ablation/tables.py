@@ -7,7 +7,7 @@ from statistics import fmean
 
 from training.ablation.arms import BASELINE
 from training.ablation.comparison import ArmScore, Line, compare_arms, unseen_mean
-from training.ablation.metrics import METRICS
+from training.ablation.metrics import DENSE_METRICS, METRICS
 
 _NONE = "–"
 
@@ -39,16 +39,17 @@ def tables(
 def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
     flat = [line for of_arm in lines.values() for line in of_arm]
     questions = {question for line in flat for question in line["questions"]}
-    seeds = {line["seed"] for line in flat}
+    seeds = ", ".join(map(str, sorted({line["seed"] for line in flat})))
     folds = max(line["folds"] for line in flat)
     split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "the dev split"
     select_by = {line["settings"]["select_by"] for line in flat if line["trained"]}
     chosen = f" by {' or '.join(sorted(select_by))}" if select_by else ""
     machines = sorted({_machine(line) for line in flat})
     return (
-        f"{len(questions)} questions ({split}), {len(seeds)} seeds. Each run's epoch is chosen"
-        f"{chosen} on the questions that it is measured on, in every arm alike. Intervals: "
-        f"bootstrap over questions, 95%. Measured on {'; '.join(machines)}."
+        f"{len(questions)} questions ({split}), seeds {seeds}. Each run's epoch, 0 for none, is "
+        f'chosen{chosen} on the questions that it is measured on, in every arm alike; "last '
+        'epoch" is without that choice. Intervals: bootstrap over questions, 95%. '
+        f"Measured on {'; '.join(machines)}."
     )
 
 
@@ -68,6 +69,7 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str) -> str
                 _arm(arm),
                 f"{len(of_arm)}/{n_runs}",
                 *(_score(scores[each][arm].mean) for each in METRICS),
+                _last_epoch(of_arm, metric),
                 _NONE if unseen is None else f"{_score(unseen)} ({n_unseen})",
                 f"{fmean(line['articles_encoded'] for line in of_arm):,.0f}",
                 f"{fmean(line['passes_saved'] for line in of_arm):.0%}",
@@ -77,10 +79,26 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str) -> str
             ]
         )
     header = [
-        *("arm", "runs", *METRICS, f"{metric}, unseen articles (questions)"),
+        *(
+            "arm",
+            "runs",
+            *METRICS,
+            f"{metric}, last epoch",
+            f"{metric}, unseen articles (questions)",
+        ),
         *("articles encoded", "passes saved", "steps", "epoch", "seconds"),
     ]
     return _markdown(header, rows)
+
+
+def _last_epoch(lines: Sequence[Line], metric: str) -> str:
+    """A dense metric's mean at the end of training, each question counted alike."""
+    ended = [
+        (line["epochs"][-1]["dev"], len(line["questions"])) for line in lines if line["epochs"]
+    ]
+    if not ended or metric not in DENSE_METRICS:
+        return _NONE
+    return _score(sum(dev[metric] * n for dev, n in ended) / sum(n for _, n in ended))
 
 
 def _comparison(lines: Mapping[str, Sequence[Line]], metric: str) -> str:
@@ -146,7 +164,7 @@ def _above_best(negatives: Line) -> float | None:
     if not negatives["audit"]:
         return None
     shares = zip(negatives["audit"]["above_best_positive"], negatives["buckets"], strict=True)
-    return sum(share * n for share, n in shares if n) / sum(negatives["buckets"])
+    return float(sum(share * n for share, n in shares if n) / sum(negatives["buckets"]))
 
 
 def _mean(values: Iterable[float | None]) -> str:

@@ -69,11 +69,11 @@ class Gold:
             _positions(position_of[article_id] for article_id in question.relevant)
             for question in questions
         )
-        article_texts = [_normalised(article.text) for article in articles]
+        article_texts = [normalised(article.text) for article in articles]
         same_article: dict[str, list[int]] = {}
         for position, text in enumerate(article_texts):
             same_article.setdefault(text, []).append(position)
-        question_texts = [_normalised(question.text) for question in questions]
+        question_texts = [normalised(question.text) for question in questions]
         answering: dict[str, set[int]] = {}
         for text, own in zip(question_texts, positives, strict=True):
             for position in own.tolist():
@@ -114,7 +114,8 @@ def flattened(
     return places, np.concatenate([*chosen, np.empty(0, dtype=np.int64)])
 
 
-def _normalised(text: str) -> str:
+def normalised(text: str) -> str:
+    """A text as it is compared with others: twins and questions asked twice are equal in it."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

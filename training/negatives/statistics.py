@@ -34,8 +34,8 @@ def statistics(
         - `drawn`: number of (question, negative) pairs.
         - `buckets`: how many came from each, from easy to difficult.
         - `views`: how many each view ranks harder than the others do; empty without views.
-        - `mean_tree_distance`: to the question's nearest positive, in the true tree; None where
-          nothing was drawn.
+        - `mean_tree_distance`: to the question's nearest positive, in the true tree (also where its
+          leaves are permuted) and by its `cross_law`; None where nothing was drawn.
         - `overlap`: share of the pairs that were drawn in the epoch before too; None in the first.
         - `ties`: for each view, the share of all negatives that it ties with another.
         - `audit`: `above_best_positive` and `above_a_positive`, for each bucket the share of the

@@ -56,7 +56,6 @@ def train_masked(
 
     watch = RunWatch(
         work,
-        seed=settings.seed,
         blocks_a_step=settings.batch_size,
         n_blocks=n_blocks,
         steps=steps,

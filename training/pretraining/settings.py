@@ -113,6 +113,12 @@ class PretrainSettings:
             raise SettingsError(
                 f"width {self.width} cannot be shared by {self.heads} heads. Take a multiple."
             )
+        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
+            # The Trainer would take the first card without a word.
+            raise SettingsError(
+                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
+                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
+            )
         if not self.from_scratch:
             self._leave_alone(_OF_SCRATCH)
 

@@ -69,9 +69,10 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     words = _words(tokenizer, texts)
     # The trainer numbers pieces as a hash map of random order gives them, and equal counts are
-    # decided by number. Given all single characters beforehand, it has no choice left.
-    characters = sorted({word[0] for word in words})
-    inside = [_INSIDE + each for each in sorted({each for word in words for each in word[1:]})]
+    # decided by number. Given all single characters beforehand, it has no choice left. And a letter
+    # that only ever began a word is known inside one too.
+    characters = sorted({each for word in words for each in word})
+    inside = sorted({_INSIDE + each for word in words if len(word) > 1 for each in word})
     known = [*_SPECIAL, *characters, *inside]
     if len(known) > vocabulary:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""What happens beside the Trainer's own steps: chance, progress, checks, checkpoints."""
+"""What happens beside the Trainer's own steps: progress, checks, checkpoints that count."""
 
 # ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 
@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
@@ -24,12 +22,10 @@ from training.records import Progress
 class RunWatch(TrainerCallback):
     """Watches over a run.
 
-    Dropout is seeded anew at every step, so that a run which is taken up again goes as the one left
-    alone. Losses are looked at before each checkpoint, so that no broken weights replace good ones.
+    Losses are looked at before each checkpoint, so that no broken weights replace good ones.
 
     Args:
         work: Folder of the checkpoints.
-        seed: Of dropout.
         blocks_a_step: Blocks that a step reads.
         n_blocks: Blocks of an epoch.
         steps: Of the whole run.
@@ -40,18 +36,16 @@ class RunWatch(TrainerCallback):
         self,
         work: Path,
         *,
-        seed: int,
         blocks_a_step: int,
         n_blocks: int,
         steps: int,
         measured: Callable[[list[dict[str, float]]], object],
     ) -> None:
         self._work = work
-        self._seed = seed
         self._blocks_a_step = blocks_a_step
         self._n_blocks = n_blocks
         self._measured = measured
-        epochs = max(1, math.ceil(steps * blocks_a_step / n_blocks))
+        epochs = max(1, round(steps * blocks_a_step / n_blocks))
         self._progress = Progress(work, steps=steps, epochs=epochs)
         self._bar: tqdm[Any] | None = None
 
@@ -62,13 +56,6 @@ class RunWatch(TrainerCallback):
         self._bar = tqdm(
             desc="Reading", initial=state.global_step, total=state.max_steps, disable=None
         )
-
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Seed dropout."""
-        words = [self._seed, state.global_step]
-        torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any

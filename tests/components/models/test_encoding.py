@@ -9,7 +9,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from components.models import encoding
-from components.models.encoding import encode
+from components.models.encoding import encode, encode_tokenized
 from components.models.head import HierarchicalArticleHead
 from components.models.text_encoder import TextEncoder
 from components.models.token_budget import TokenBudget, embed_passages
@@ -123,6 +123,40 @@ def test_the_report_counts_what_is_cut_off_and_progress_counts_texts(monkeypatch
     assert len(steps) == 2
 
 
+@pytest.mark.parametrize("headed", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_tokenised_already_has_the_same_vectors(
+    monkeypatch, tower, law_texts, headed, dtype
+):
+    monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 7)
+    encoder = TextEncoder(tower, 12 if headed else 30, "", moved_head() if headed else None)
+    texts = law_texts(20, 40)
+    steps: list[int] = []
+    found = encode_tokenized(encoder, encoder.tokenize(texts), dtype=dtype, progress=steps.append)
+    assert torch.equal(found, encode(encoder, texts, dtype=dtype)[0])
+    assert steps == [7, 7, 6]
+    assert not found.requires_grad
+
+
+def test_what_is_tokenised_already_is_encoded_without_dropout(tower):
+    encoder = TextEncoder(tower, 12, "", moved_head())
+    passages = encoder.tokenize(["rent court notice", "judge"])
+    expected = encode_tokenized(encoder, passages)
+    tower.train()
+    encoder.head.train()
+    assert torch.equal(encode_tokenized(encoder, passages), expected)
+    assert tower.training and encoder.head.training
+
+
+def test_tokenised_texts_keep_to_a_token_budget(tower, law_texts):
+    encoder = TextEncoder(SmallMemory(tower.encoder).eval(), 40)
+    passages = encoder.tokenize(law_texts(30, 20))
+    found = encode_tokenized(encoder, passages, token_budget=64)
+    assert encoder.tower.rows == len(passages)
+    expected = encode_tokenized(TextEncoder(tower, 40), passages)
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
 class SmallMemory(CountingTower):
     """A device that holds 64 padded tokens."""
 
@@ -213,6 +247,9 @@ def test_nothing_to_encode_is_no_vectors(tower):
     vectors, report = encode(TextEncoder(tower, 30, "", moved_head()), [])
     assert vectors.shape == (0, 32)
     assert report.n_texts == 0
+    encoder = TextEncoder(tower, 30, "", moved_head())
+    assert encode_tokenized(encoder, encoder.tokenize([])).shape == (0, 32)
+    assert encoder.embed(encoder.tokenize([])).shape == (0, 32)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
 from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
+from components.statutes.metrics import write_trec_run
 from training.negatives import sampling
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
@@ -235,6 +236,43 @@ def test_real_law_static_and_dynamic(real_data: Callable[[str], Path]):
         pairs = zip(drawn.questions.tolist(), drawn.articles.tolist(), strict=True)
         assert not any(article in negatives.gold.excluded[row] for row, article in pairs)
         assert negatives.tie_shares["tree"] > 0.99, "a shallow tree has few distances"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"cross_law": "path"},
+        {"k": 1},
+        {"ties": "permutation"},
+        {"bm25_k1": 0.1},
+        {"bm25_b": 0.0},
+        {"text_rule": "text"},
+        {"seed": 1},
+        {"permute_tree": True},
+    ],
+)
+def test_every_option_reaches_the_ranking(aldermere, option):
+    # No chance in what "fixed" takes: other articles come from another ranking alone.
+    first, other = (
+        CurriculumNegatives(
+            *aldermere, views=STATIC, schedule="fixed", negatives_per_question=40, **options
+        ).draw(0, 0.0)
+        for options in ({}, option)
+    )
+    assert first.articles.tolist() != other.articles.tolist()
+
+
+def test_a_run_file_ranks(aldermere, tmp_path):
+    corpus, questions = aldermere
+    negatives = CurriculumNegatives(corpus, questions, views=("bm25",), schedule="fixed")
+    by_bm25 = negatives.draw(0, 0.0)
+    ids = negatives.gold.article_ids
+    run = {each.id: [ids[p] for p in by_bm25.of(row)] for row, each in enumerate(questions)}
+    write_trec_run(tmp_path / "bm25.run", run, "bm25")
+    again = CurriculumNegatives(
+        corpus, questions, views=("run",), schedule="fixed", run=tmp_path / "bm25.run"
+    )
+    assert again.draw(0, 0.0).articles.tolist() == by_bm25.articles.tolist()
 
 
 def test_in_batch_only_draws_nothing_and_needs_no_vectors(aldermere):

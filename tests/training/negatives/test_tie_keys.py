@@ -49,6 +49,14 @@ def test_another_question_seed_or_purpose_orders_the_articles_anew():
     assert len(set(map(tuple, orders))) == 4
 
 
+def test_long_tie_groups_stay_in_the_order_of_their_keys():
+    scores = torch.arange(60_000).remainder(3)[None]
+    keys = torch.randperm(60_000, generator=torch.Generator().manual_seed(0))[None]
+    order = descending(scores.double(), keys)
+    ranked = scores.gather(1, order) * -60_000 + keys.gather(1, order)
+    assert bool((ranked.diff() > 0).all())
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
 def test_descending_goes_by_score_then_by_key(cells):

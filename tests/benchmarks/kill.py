@@ -1,0 +1,152 @@
+"""Training killed at random moments: `python tests/benchmarks/kill.py [--kills N] [--seed S]`.
+
+`python -m training.cusines` on a tiny random model over the demo law, 12 steps, a checkpoint every
+2. Each run is killed with SIGKILL at a random moment between the first file that it writes and its
+end, and started again: the model must be, bit for bit, that of a run left alone, and so must the
+metrics, seconds aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests" / "training"))
+
+from conftest import bert
+
+from components.models.manifest import read_manifest
+from components.statutes.corpus import StatuteCorpus
+
+POLL_SECONDS = 0.01
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def command(model: Path, output: Path) -> list[str]:
+    values = {
+        "corpus": "aldermere",
+        "questions": "aldermere",
+        "model": model,
+        "output": output,
+        "max_steps": 12,
+        "checkpoint_every": 2,
+        "negatives_per_question": 4,
+        "learning_rate": 1e-3,
+        "temperature": 0.05,
+        "device": "cpu",
+        # "auto" measures which format is faster, and a busy machine may answer either way.
+        "dtype": "float32",
+    }
+    flags = [part for name, value in values.items() for part in (f"--{name}", str(value))]
+    return [sys.executable, "-m", "training.cusines", *flags]
+
+
+def start(model: Path, output: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(model, output),
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def work_of(output: Path) -> Path:
+    return output.with_name(output.name + ".work")
+
+
+def wait_for_work(process: subprocess.Popen[str], output: Path) -> None:
+    while process.poll() is None and not work_of(output).exists():
+        time.sleep(POLL_SECONDS)
+
+
+def whereabouts(output: Path) -> str:
+    """What a killed run left."""
+    if output.exists():
+        return "model made" if work_of(output).exists() else "done"
+    kept = [int(path.name.partition("-")[2]) for path in work_of(output).glob("step-*")]
+    return f"step {max(kept)}" if kept else "nothing"
+
+
+def result(output: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Digests of the model's files, and its metrics without what a clock says."""
+    lines = (output / "metrics.jsonl").read_text().splitlines()
+    steady = [
+        {name: value for name, value in json.loads(line).items() if "seconds" not in name}
+        for line in lines
+    ]
+    return dict(read_manifest(output).files), steady
+
+
+def main() -> None:
+    options = arguments()
+    chance = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        model = bert(place / "bert", [article.text for article in StatuteCorpus.read("aldermere")])
+        process = start(model, place / "alone")
+        wait_for_work(process, place / "alone")
+        began = time.perf_counter()
+        _, said = process.communicate()
+        took = time.perf_counter() - began
+        if process.returncode:
+            sys.exit(f"the run left alone failed:\n{said}")
+        expected = result(place / "alone")
+        print(f"left alone: {took:.1f} s from its first file to its end\n", flush=True)
+        print(f"{'kill':>5}{'after':>9}{'it had':>14}{'exit':>6}{'weights':>9}{'metrics':>9}")
+        held = 0
+        for number in range(options.kills):
+            output = place / f"killed-{number}"
+            # One in each of as many equal parts of the time, so that all of it is met.
+            moment = took * (number + chance.random()) / options.kills
+            process = start(model, output)
+            wait_for_work(process, output)
+            try:
+                process.communicate(timeout=moment)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+            left = whereabouts(output)
+            again = start(model, output)
+            _, said = again.communicate()
+            # Nothing was interrupted where the run was done before.
+            code = 0 if left == "done" else again.returncode
+            weights = metrics = False
+            if code == 0:
+                weights, metrics = (
+                    one == other for one, other in zip(result(output), expected, strict=True)
+                )
+            whole = weights and metrics and not work_of(output).exists()
+            held += whole
+            print(
+                f"{number + 1:>5}{moment:>8.2f}s{left:>14}{code:>6}"
+                f"{'same' if weights else 'OTHER':>9}{'same' if metrics else 'OTHER':>9}",
+                flush=True,
+            )
+            if not whole:
+                print(said[-1_000:])
+    verdict = "holds" if held == options.kills else "FAILS"
+    print(f"\n{held} of {options.kills} end as the run left alone: {verdict}")
+    sys.exit(held < options.kills)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from components.statutes.significance import bootstrap_interval, holm, paired_randomisation
+from training.ablation.comparison import compare_arms, unseen_mean
+
+Values = Callable[..., dict[str, Any]]
+
+BASE = [0.0, 0.2, 0.1, 0.4, 0.3, 0.2, 0.1, 0.0]
+BETTER = [value + 0.3 for value in BASE]
+OTHER = [0.1, 0.1, 0.2, 0.3, 0.4, 0.2, 0.0, 0.1]
+ROWS = list(range(8))
+
+
+def test_arms_are_compared_question_by_question_and_holm_counts_the_arms(values: Values) -> None:
+    lines = {
+        "random": [values(ROWS, OTHER)],
+        "bm25_fixed": [values(ROWS, BASE)],
+        "cusines": [values(ROWS, BETTER)],
+    }
+    random, baseline, cusines = compare_arms(lines, "R@10")
+    assert baseline.against is None
+    assert baseline.p is None
+    assert random.against == paired_randomisation(OTHER, BASE)
+    assert cusines.against == paired_randomisation(BETTER, BASE)
+    assert [random.p, cusines.p] == holm([random.against.p, cusines.against.p])
+    assert cusines.interval == bootstrap_interval(BETTER)
+    assert cusines.mean == pytest.approx(sum(BETTER) / 8)
+
+
+def test_a_question_counts_once_with_its_mean_over_seeds(values: Values) -> None:
+    lines = {
+        "bm25_fixed": [values(ROWS, BASE, seed=seed) for seed in (0, 1)],
+        "cusines": [values(ROWS, BASE, seed=0), values(ROWS, BETTER, seed=1)],
+    }
+    _, cusines = compare_arms(lines, "MAP")
+    assert cusines.n_questions == 8
+    means = [(low + high) / 2 for low, high in zip(BASE, BETTER, strict=True)]
+    assert cusines.interval == pytest.approx(bootstrap_interval(means))
+    assert cusines.against is not None
+    assert cusines.against.difference == pytest.approx(0.15)
+
+
+def test_folds_make_up_the_whole_in_any_order(values: Values) -> None:
+    whole = compare_arms({"bm25_fixed": [values(ROWS, BASE)]}, "R@5")
+    parts = [values(ROWS[4:], BASE[4:]), values(ROWS[:4], BASE[:4])]
+    assert compare_arms({"bm25_fixed": parts}, "R@5") == whole
+
+
+def test_only_what_both_have_is_compared(values: Values) -> None:
+    lines = {
+        "bm25_fixed": [values(ROWS[:5], BASE[:5])],
+        "cusines": [values(ROWS, BETTER), values(ROWS, BASE, seed=1)],
+        "static": [values(ROWS, BASE, seed=1)],
+        "random": [],
+    }
+    _, cusines, static = compare_arms(lines, "R@10")
+    assert cusines.against == paired_randomisation(BETTER[:5], BASE[:5])
+    assert cusines.p == cusines.against.p
+    assert static.against is None
+
+
+def test_unseen_are_the_questions_whose_articles_were_not_trained_on(values: Values) -> None:
+    lines = [
+        values([0, 1, 2], [1.0, 0.5, 0.0], unseen=[1, 2]),
+        values([0, 1, 2], [1.0, 1.0, 1.0], seed=1, unseen=[2]),
+    ]
+    assert unseen_mean(lines, "R@10") == (pytest.approx((0.5 + 0.5) / 2), 2)
+    assert unseen_mean([values([0], [1.0])], "R@10") == (None, 0)

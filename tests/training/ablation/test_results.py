@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.ablation.results import Results
+from training.ablation.run import Run
+from training.command_line import SettingsError
+
+Runs = Callable[..., list[Run]]
+Line = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def two(runs: Runs, line: Line) -> list[dict[str, Any]]:
+    return [line(run) for run in runs()]
+
+
+def written(path: Path, lines: list[dict[str, Any]]) -> bytes:
+    results = Results(path)
+    for each in lines:
+        results.add(each)
+    return path.read_bytes()
+
+
+def test_what_was_added_is_found_again_one_line_a_run(
+    two: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    text = written(path, two)
+    assert [json.loads(raw) for raw in text.splitlines()] == two
+    assert Results(path).lines == {each["key"]: each for each in two}
+
+
+def test_a_file_that_is_not_there_has_no_lines_and_is_not_made(tmp_path: Path) -> None:
+    assert Results(tmp_path / "results.jsonl").lines == {}
+    assert not (tmp_path / "results.jsonl").exists()
+
+
+def test_a_last_line_cut_anywhere_is_removed_with_a_message(
+    two: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    text = written(path, two)
+    first = text.index(b"\n") + 1
+    for size in {*range(first + 1, len(text) - 1, 97), first + 1, len(text) - 2}:
+        path.write_bytes(text[:size])
+        assert list(Results(path).lines) == [two[0]["key"]]
+        assert path.read_bytes() == text[:first]
+        assert f"{path}: line 2 was not written to its end" in capsys.readouterr().err
+        Results(path).add(two[1])
+        assert path.read_bytes() == text
+
+
+def test_a_whole_last_line_without_its_end_of_line_is_kept(
+    two: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    text = written(path, two)
+    path.write_bytes(text[:-1])
+    assert len(Results(path).lines) == 2
+    assert path.read_bytes() == text
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("broken", ['{"key": 1', "[]", '{"key": "x"}', '"x"', "\\"])
+def test_a_broken_line_in_the_middle_is_refused_by_its_number(
+    two: list[dict[str, Any]], tmp_path: Path, broken: str
+) -> None:
+    path = tmp_path / "results.jsonl"
+    text = written(path, two)
+    path.write_bytes(broken.encode() + b"\n" + text)
+    with pytest.raises(SettingsError, match=r"results\.jsonl:1: is no result of a run"):
+        Results(path)
+    assert path.read_bytes().endswith(text)
+
+
+def test_the_first_line_of_a_run_counts(two: list[dict[str, Any]], tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    written(path, [two[0], {**two[0], "steps": 99}])
+    assert Results(path).lines[two[0]["key"]]["steps"] == two[0]["steps"]

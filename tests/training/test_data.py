@@ -1,0 +1,137 @@
+"""What training learns from and is chosen by, checked before any work starts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from components.statutes.problems import CorpusError
+from training.command_line import SettingsError
+from training.data import TrainingData
+
+
+def read(folder, **arguments) -> TrainingData:
+    return TrainingData.read(
+        str(folder / "articles.jsonl"), str(folder / "questions.jsonl"), **arguments
+    )
+
+
+def test_questions_are_taken_by_their_splits_and_pairs_are_their_positives(small_law):
+    data = read(small_law)
+    assert (len(data.corpus), len(data.train), len(data.dev)) == (30, 12, 4)
+    expected = [
+        (row, data.corpus.position(article))
+        for row, question in enumerate(data.train)
+        for article in question.relevant
+    ]
+    assert [tuple(pair) for pair in data.pairs.tolist()] == expected
+    assert len(expected) == 22
+
+
+def test_questions_that_no_article_answers_are_left_out_and_counted(small_law, capsys):
+    data = read(small_law)
+    assert all(question.relevant for question in [*data.train, *data.dev])
+    assert "2 questions that no article answers are left out" in capsys.readouterr().err
+
+
+def test_a_test_question_is_neither_learnt_nor_chosen_by(tmp_path, write_law, article, question):
+    folder = write_law(
+        tmp_path,
+        [article(n) for n in range(9)],
+        [question(1, [1]), question(2, [2], "test"), question(3, [3], "dev")],
+    )
+    data = read(folder, dev_share=0.5)
+    assert [q.id for q in data.train] == ["q1"]
+    assert [q.id for q in data.dev] == ["q3"]
+
+
+def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
+    tmp_path, write_law, article, question
+):
+    train = {**question(1, [1]), "text": "Who pays the ﬁne?"}
+    dev = {**question(2, [2], "dev"), "text": " who PAYS\nthe fine?"}
+    folder = write_law(tmp_path, [article(n) for n in range(9)], [train, dev])
+    with pytest.raises(SettingsError, match=r"1 questions of dev.*'q2' \(as 'q1' in train\)"):
+        read(folder)
+
+
+def test_positives_that_are_not_in_the_corpus_are_refused_with_their_line(
+    tmp_path, write_law, article, question
+):
+    folder = write_law(
+        tmp_path, [article(n) for n in range(9)], [question(1, [1]), question(2, [99])]
+    )
+    with pytest.raises(CorpusError, match=r"questions.jsonl:2: field 'relevant'.*a99"):
+        read(folder)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_without_a_training_question_there_is_nothing_to_learn(
+    tmp_path, write_law, article, question, split
+):
+    folder = write_law(
+        tmp_path, [article(n) for n in range(9)], [question(1, [1], split), question(2, [])]
+    )
+    with pytest.raises(SettingsError, match="split 'train'"):
+        read(folder, dev_share=0.5)
+
+
+def test_train_and_dev_joined_are_all_learnt_from_and_nothing_chosen_by(small_law):
+    data = read(small_law)
+    joined = data.joined()
+    assert [q.id for q in joined.train] == [q.id for q in [*data.train, *data.dev]]
+    assert not joined.dev
+    assert len(joined.pairs) == 22 + 8
+    assert joined.digests() == data.digests()
+
+
+def test_digests_follow_the_content(small_law, tmp_path, write_law, article):
+    same = write_law(tmp_path / "same")
+    other = write_law(tmp_path / "other", [article(n, law="Other") for n in range(30)])
+    assert read(same).digests() == read(small_law).digests()
+    changed = read(other).digests()
+    assert changed["corpus_sha256"] != read(small_law).digests()["corpus_sha256"]
+    assert changed["questions_sha256"] == read(small_law).digests()["questions_sha256"]
+
+
+def test_a_share_is_set_aside_only_where_no_question_is_of_dev(small_law, capsys):
+    assert len(read(small_law, dev_share=0.5).dev) == 4
+    assert "set aside" not in capsys.readouterr().err
+
+
+WORDS = ["Who pays?", "who  PAYS?", "Who evicts?", "Who repairs?", "When?", "Where?", "Why?"]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=14), st.integers(0, 3))
+def test_what_is_set_aside_is_a_share_of_the_texts_and_never_stands_in_train(
+    tmp_path, write_law, article, question, texts, seed
+):
+    asked = [{**question(n, [n % 9]), "text": text} for n, text in enumerate(texts)]
+    folder = write_law(tmp_path, [article(n) for n in range(9)], asked)
+    distinct = {" ".join(text.casefold().split()) for text in texts}
+    data = read(folder, dev_share=0.4, seed=seed)
+    aside = {" ".join(q.text.casefold().split()) for q in data.dev}
+    learnt = {" ".join(q.text.casefold().split()) for q in data.train}
+    assert not aside & learnt
+    assert aside | learnt == distinct
+    assert len(aside) == round(0.4 * len(distinct))
+    again = read(folder, dev_share=0.4, seed=seed)
+    assert [q.id for q in again.dev] == [q.id for q in data.dev]
+
+
+def test_another_seed_sets_others_aside(tmp_path, write_law, article, question):
+    folder = write_law(
+        tmp_path, [article(n) for n in range(30)], [question(n, [n]) for n in range(30)]
+    )
+    chosen = {tuple(q.id for q in read(folder, dev_share=0.3, seed=seed).dev) for seed in range(5)}
+    assert len(chosen) == 5
+
+
+def test_one_question_alone_is_learnt_from(tmp_path, write_law, article, question):
+    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1, 2])])
+    data = read(folder, dev_share=0.1)
+    assert (len(data.train), len(data.dev), len(data.pairs)) == (1, 0, 2)

@@ -1,0 +1,177 @@
+"""Two processes (gloo, on the CPU) are one: the same loss, the same gradient, the same model."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file
+
+from components.models.biencoder import BiEncoder
+from training.cusines import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(__file__).with_name("steps_of_one_run.py")
+
+# What both runs of the command have in common; without dropout, which processes draw apart.
+FLAGS = {
+    "negatives_per_question": 3,
+    "epochs": 2,
+    "batch_size": 8,
+    "learning_rate": 1e-3,
+    "temperature": 0.05,
+    "dtype": "float32",
+    "device": "cpu",
+    "dropout": 0.0,
+    "gradient_caching": True,
+}
+
+
+def flags(folder: Path, output: str) -> list[str]:
+    places = {
+        "corpus": folder / "law" / "articles.jsonl",
+        "questions": folder / "law" / "questions.jsonl",
+        "model": folder / "bert",
+        "output": folder / output,
+    }
+    return [part for n, v in {**FLAGS, **places}.items() for part in (f"--{n}", str(v))]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert: Path) -> Path:
+    """The inputs, and what two processes made of them, as torchrun starts them."""
+    folder = tmp_path_factory.mktemp("two")
+    shutil.copytree(small_law, folder / "law")
+    shutil.copytree(tiny_bert, folder / "bert")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+        "ACCELERATE_USE_CPU": "true",
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPT), str(folder), *flags(folder, "of-two")],
+            cwd=ROOT,
+            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    try:
+        said = [process.communicate(timeout=240)[0] for process in running]
+    finally:
+        for process in running:
+            process.kill()
+    assert [process.returncode for process in running] == [0, 0], "\n\n".join(said)[-6_000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_two(folder: Path):
+    """Each process's facts and tensors."""
+    return [
+        (
+            json.loads((folder / f"rank-{rank}.json").read_text()),
+            load_file(folder / f"rank-{rank}.safetensors"),
+        )
+        for rank in (0, 1)
+    ]
+
+
+@pytest.fixture(scope="module")
+def of_one(folder: Path):
+    """The same steps in this process."""
+    spec = importlib.util.spec_from_file_location("steps_of_one_run", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.steps(Accelerator(cpu=True), folder)
+
+
+def test_there_were_two_processes_with_uneven_shares(of_two):
+    facts = [each for each, _ in of_two]
+    assert [each["processes"] for each in facts] == [2, 2]
+    assert any(each["articles"] % 2 for each in facts[0].values() if isinstance(each, dict))
+    uneven = [each["uneven"]["own_questions"] for each in facts]
+    assert uneven[0] == uneven[1] + 1
+    assert [each["one question"]["own_questions"] for each in facts] == [1, 0]
+
+
+def test_two_processes_have_the_loss_of_one(of_one, of_two):
+    expected, _ = of_one
+    for facts, _ in of_two:
+        for name, step in expected.items():
+            if isinstance(step, dict) and "loss" in step:
+                assert facts[name]["loss"] == pytest.approx(step["loss"], rel=1e-5, abs=1e-6), name
+
+
+def test_two_processes_have_the_summed_gradient_of_one(of_one, of_two):
+    _, expected = of_one
+    for _, tensors in of_two:
+        for name, gradient in expected.items():
+            scale = max(1.0, float(gradient.abs().max()))
+            assert torch.allclose(tensors[name], gradient, atol=2e-5 * scale, rtol=0), name
+
+
+def test_both_processes_end_with_the_very_same_gradient(of_two):
+    (_, first), (_, second) = of_two
+    assert first.keys() == second.keys()
+    for name, gradient in first.items():
+        assert torch.equal(gradient, second[name]), name
+
+
+def test_what_has_no_gradient_in_one_process_has_none_in_two(of_one, of_two):
+    """Or weights that nothing uses, such as a pooler's, would shrink by their decay."""
+    expected, _ = of_one
+    for facts, _ in of_two:
+        for name, step in expected.items():
+            if isinstance(step, dict) and "with_gradient" in step:
+                assert facts[name]["with_gradient"] == step["with_gradient"], name
+
+
+def test_gathered_vectors_stand_in_their_order_and_the_main_process_s_word_counts(of_two):
+    for facts, _ in of_two:
+        assert all(facts[f"gather {n}"] for n in (1, 2, 5, 8))
+        assert facts["from main"] == {"rank": 0}
+
+
+def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, no_plots):
+    assert [facts["exit code"] for facts, _ in of_two] == [0, 0]
+    assert main(flags(folder, "of-one")) == 0
+    records = [
+        [json.loads(line) for line in (folder / name / "metrics.jsonl").read_text().splitlines()]
+        for name in ("of-one", "of-two")
+    ]
+    for one, two in zip(*records, strict=True):
+        assert two["step"] == one["step"]
+        assert two["dev"] == pytest.approx(one["dev"], abs=1e-6)
+        assert two.get("losses", []) == pytest.approx(one.get("losses", []), abs=1e-3)
+        assert two.get("articles_encoded") == one.get("articles_encoded")
+    models = [BiEncoder.load(folder / name, dtype="float32") for name in ("of-one", "of-two")]
+    vectors = [
+        model.encode_articles(["the landlord must give notice", "wages"]) for model in models
+    ]
+    assert torch.allclose(*vectors, atol=1e-3)
+    assert not (folder / "of-two.work").exists()
