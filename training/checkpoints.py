@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ from components.models.manifest import file_digest
 from training.command_line import TrainingError
 
 STATE_FILE = "state.json"
+_SEAL = "sha256"
 _KEPT = 2
 _STEP = re.compile(r"step-(\d+)")
 
@@ -71,9 +73,11 @@ def write_checkpoint(
         kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         save_file(kept, partial / f"{part}.safetensors")
     digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
-    text = json.dumps({**state, "files": digests}, indent=1)
+    whole = {**state, "files": digests}
     sync_tree(partial)
-    (partial / STATE_FILE).write_text(text + "\n", encoding="utf-8")
+    (partial / STATE_FILE).write_text(
+        json.dumps({**whole, _SEAL: _seal(whole)}, indent=1) + "\n", encoding="utf-8"
+    )
     sync(partial / STATE_FILE)
     sync(partial)
     shutil.rmtree(folder, ignore_errors=True)
@@ -87,26 +91,32 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     Raises:
         TrainingError: A file is missing or changed.
     """
+    state = read_state(folder)
     try:
-        state = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
-        digests = dict(state.pop("files"))
-        for name, digest in digests.items():
+        for name, digest in state.pop("files").items():
             if file_digest(folder / name) != digest:
                 raise TrainingError(f"{folder / name}: is not what was written (digest differs)")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TrainingError(
-            f"{folder}: is not complete ({type(error).__name__}: {error})"
-        ) from error
+    except OSError as error:
+        raise TrainingError(f"{folder}: is not complete ({error})") from error
     return Checkpoint(folder, state)
 
 
 def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | None:
-    """The newest complete checkpoint in a folder; a broken one is named and passed over."""
+    """The newest complete checkpoint in a folder; a newer broken one is named and removed.
+
+    A checkpoint whose best weights are broken is broken too: they are what the run would end with.
+    """
     for folder in reversed(_steps(work)):
         try:
-            return read_checkpoint(folder)
+            found = read_checkpoint(folder)
+            if best := found.state.get("best"):
+                read_checkpoint(work / best["folder"])
         except TrainingError as error:
             say(f"{error}; an older checkpoint is looked for")
+            # Or it would count among the newest that are kept, and push out good ones.
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            return found
     return None
 
 
@@ -136,9 +146,19 @@ def read_state(folder: Path) -> dict[str, Any]:
     """
     try:
         state: dict[str, Any] = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{folder}: is not complete ({error})") from error
+        sealed = state.pop(_SEAL) == _seal(state)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TrainingError(
+            f"{folder}: is not complete ({type(error).__name__}: {error})"
+        ) from error
+    if not sealed:
+        raise TrainingError(f"{folder / STATE_FILE}: is not what was written (digest differs)")
     return state
+
+
+def _seal(state: Mapping[str, Any]) -> str:
+    """Digest of a state's content, however its JSON is laid out."""
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
 def _steps(work: Path) -> list[Path]:

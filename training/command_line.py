@@ -19,6 +19,9 @@ EXIT_CODES = "exit status: 0 done, 1 training failed, 2 wrong use, 130 interrupt
 Place = NewType("Place", str)
 """A path, or a name such as "aldermere". A path in a settings file is relative to that file."""
 
+Target = NewType("Target", str)
+"""A path that the command makes; in a settings file always relative to that file."""
+
 S = TypeVar("S")
 
 _MAX_FILE_BYTES = 1_000_000
@@ -155,7 +158,9 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name not in hints:
             raise SettingsError(f"--config {file}: there is no setting {name!r}. See --help.")
-        if Place in (hints[name], *get_args(hints[name])):
+        if hints[name] is Target and isinstance(value, str):
+            values[name] = str(file.parent / Path(value).expanduser())
+        elif Place in (hints[name], *get_args(hints[name])):
             if isinstance(value, str):
                 values[name] = _beside(file, value)
             elif isinstance(value, list):

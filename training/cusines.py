@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from training.negatives import CurriculumNegatives
     from training.resuming import RunState
 
+TRACKERS = "trackers"
+
 _DESCRIPTION = """\
 Trains a bi-encoder on questions with known articles, with negatives whose difficulty comes from the
 tree of the law, its sequence and the model itself, from easy to difficult. Writes a model folder
@@ -50,19 +52,28 @@ def train(settings: CusinesSettings) -> None:
     from components.models.artifacts import check_target
     from components.models.devices import resolve_device
     from training.data import TrainingData
+    from training.processes import from_main
 
     output = Path(settings.output)
+    work = output.with_name(output.name + ".work")
+    _check_trackers(settings.trackers)
+    accelerator = Accelerator(
+        cpu=resolve_device(settings.device).type == "cpu",
+        log_with=list(settings.trackers) or None,
+        project_dir=str(work / TRACKERS),
+    )
+    if from_main(accelerator, _made(settings, work)):
+        # Stopped when nothing was left but to tidy up.
+        if accelerator.is_main_process:
+            _move_in(work, output)
+        accelerator.wait_for_everyone()
+        return
     check_target(output)
     data = TrainingData.read(
         settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
     )
     if settings.final and not data.dev:
         raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
-    accelerator = Accelerator(
-        cpu=resolve_device(settings.device).type == "cpu", log_with=list(settings.trackers) or None
-    )
-    work = output.with_name(output.name + ".work")
-    work.mkdir(parents=True, exist_ok=True)
     accelerator.init_trackers("cusines", init_kwargs={})
     model, state = fit(settings, data, accelerator, work)
     records = state.records
@@ -70,7 +81,6 @@ def train(settings: CusinesSettings) -> None:
         assert state.best is not None
         epoch = state.best["epoch"]
         say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
-        (work / "final").mkdir(exist_ok=True)
         model, final = fit(settings, data.joined(), accelerator, work / "final", stop_after=epoch)
         records = [*records, *({**record, "final": True} for record in final.records)]
     if accelerator.is_main_process:
@@ -100,6 +110,7 @@ def fit(
     negatives = curriculum_negatives(settings, data, str(accelerator.device))
     torch.manual_seed(settings.seed)  # for a fresh head
     model = starting_model(settings, accelerator.device)
+    work.mkdir(parents=True, exist_ok=True)
     loop = CusinesLoop(
         settings,
         data,
@@ -161,6 +172,8 @@ def _finish(
     from training.starting import kept_parts
 
     output = Path(settings.output)
+    write_metrics(work / METRICS_FILE, records)
+    plot_run(records, work, settings.select_by)
     metrics: dict[str, Any] = {"environment": environment()}
     if state.best is not None:
         best = next(record for record in records if record["epoch"] == state.best["epoch"])
@@ -173,10 +186,41 @@ def _finish(
         metrics=metrics,
         kept=kept_parts(settings.start),
     )
-    write_metrics(output / METRICS_FILE, records)
-    plot_run(records, output, settings.select_by)
+    _move_in(work, output)
+
+
+def _made(settings: CusinesSettings, work: Path) -> bool:
+    """Whether this very run has made its model, and its work folder is still there."""
+    from components.models.manifest import MANIFEST_FILE, read_manifest
+
+    output = Path(settings.output)
+    if not (work.is_dir() and (output / MANIFEST_FILE).exists()):
+        return False
+    return read_manifest(output).config == settings.to_dict()
+
+
+def _move_in(work: Path, output: Path) -> None:
+    """Take what a run wrote down into the model's folder, and let the work folder go."""
+    from training.records import METRICS_FILE
+
+    for name in (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS):
+        if (work / name).exists():
+            (work / name).replace(output / name)
     shutil.rmtree(work)
     say(f"The model is in {output}")
+
+
+def _check_trackers(names: Sequence[str]) -> None:
+    """Refuse a tracker that is not installed; Accelerate leaves it out without a word."""
+    from accelerate.tracking import get_available_trackers
+
+    there = [str(each.value) for each in get_available_trackers()]
+    for name in names:
+        if name not in there:
+            raise SettingsError(
+                f"trackers: {name!r} is not installed; here are {', '.join(there) or 'none'}. "
+                "Install its package, or leave it out."
+            )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
 from training.optimizer import Optimizer
 from training.processes import from_main, sum_gradients
-from training.records import METRICS_FILE, Progress, write_metrics
+from training.records import METRICS_FILE, Progress, numbers_of, write_metrics
 from training.resuming import Resuming, RunState
 from training.settings import CusinesSettings
 from training.starting import train_mode
@@ -71,7 +71,7 @@ class CusinesLoop:
         self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
         self._steps = settings.max_steps or settings.epochs * self._epoch_steps
         epochs = -(-self._steps // self._epoch_steps)
-        self._last_epoch = epochs if stop_after is None else stop_after
+        self._last_epoch = epochs if stop_after is None else min(stop_after, epochs)
         self._optimizer = Optimizer(
             model,
             learning_rate=settings.learning_rate,
@@ -112,6 +112,8 @@ class CusinesLoop:
             self._between_epochs()
         if self._state.best is not None:
             self._resuming.load_best(self._state)
+        # Whoever is ahead removes the folder.
+        self._accelerator.wait_for_everyone()
         self._model.eval()
         return self._state
 
@@ -142,14 +144,18 @@ class CusinesLoop:
         }
         if vectors is not None and measured:
             record |= self._measure(vectors)
-        state.finished = state.epoch >= self._last_epoch or self._out_of_patience()
+        # Out of patience only where measured: an epoch in between may have been the best.
+        state.finished = state.epoch >= self._last_epoch or (measured and self._out_of_patience())
         if not state.finished and due:
-            record["negatives"] = self._draw(vectors)
+            self._draw(vectors)
+        if not state.finished:
+            record["negatives"] = state.described.pop(str(state.epoch))
         record["seconds_measuring_and_drawing"] = time.perf_counter() - encoded
         state.records.append(record)
         self._save()
-        write_metrics(self._work / METRICS_FILE, state.records)
-        self._accelerator.log(_flat(record), step=state.step)
+        if self._accelerator.is_main_process:
+            write_metrics(self._work / METRICS_FILE, state.records)
+        self._accelerator.log(numbers_of(record), step=state.step)
 
     def _measure(self, vectors: Vectors) -> dict[str, Any]:
         state, metric = self._state, self._settings.select_by
@@ -176,20 +182,22 @@ class CusinesLoop:
             }
         return {"dev": means, "dev_unseen": validation.unseen_means()}
 
-    def _draw(self, vectors: Vectors | None) -> dict[str, Any]:
-        """Draw for this epoch and those until the next refresh; what was drawn for this one."""
+    def _draw(self, vectors: Vectors | None) -> None:
+        """Draw for this epoch and those until the next refresh, and describe what was drawn."""
         state = self._state
         seen = {}
         if vectors is not None and self._negatives.needs_vectors:
             seen = {"questions": vectors.train, "articles": vectors.articles}
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
-        for epoch in range(state.epoch, until):
-            drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
-            state.drawn[epoch] = from_main(self._accelerator, drawn)
         audited = (
             {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
         )
-        return statistics(state.drawn[state.epoch], state.previous, self._negatives, **audited)
+        previous = state.previous
+        for epoch in range(state.epoch, until):
+            drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
+            drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
+            described = statistics(drawn, previous, self._negatives, **audited)
+            state.described[str(epoch)], previous = described, drawn
 
     def _progress_of(self, epoch: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Share of the run that is done when each question is first asked in an epoch."""
@@ -236,6 +244,7 @@ class CusinesLoop:
             "articles_listed": state.listed,
             "seconds_training": state.seconds,
         }
+        self._accelerator.log({"loss": state.records[-1]["loss"]}, step=state.step)
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings
@@ -248,13 +257,17 @@ class CusinesLoop:
         parameters = list(self._optimizer.parameters.values())
         sum_gradients(self._accelerator, parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
-        if not (math.isfinite(loss) and math.isfinite(norm)):
+        weight = math.nan
+        if math.isfinite(loss) and math.isfinite(norm):
+            self._optimizer.step(step)
+            weight = float(torch.nn.utils.get_total_norm(parameters))
+        if not math.isfinite(weight):
             raise TrainingError(
-                f"step {step}: the loss is {loss} and the gradient's norm {norm}, with the "
-                f"questions {', '.join(question_ids(batch, self._negatives.gold))}. The last good "
+                f"step {step}: the loss is {loss}, the gradient's norm {norm} and the weights' "
+                f"{weight}, with the questions "
+                f"{', '.join(question_ids(batch, self._negatives.gold))}. The last good "
                 f"checkpoint is kept in {self._work}. Take a lower learning rate, or dtype float32."
             )
-        self._optimizer.step(step)
         state.step = step + 1
         state.losses.append(loss)
         state.encoded += len(batch.articles)
@@ -283,14 +296,3 @@ class CusinesLoop:
     def _say(self, stage: Any) -> None:
         if self._accelerator.is_main_process:
             self._progress(stage, step=self._state.step, epoch=self._state.epoch)
-
-
-def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The numbers of a record under one-level names, as trackers want them."""
-    numbers: dict[str, float] = {}
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            numbers |= _flat(value, f"{prefix}{name}/")
-        elif isinstance(value, int | float):
-            numbers[prefix + name] = value
-    return numbers

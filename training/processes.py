@@ -20,7 +20,7 @@ def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
 
 def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
     """The vectors of all n texts `[n, dim]` from every process's `share` of them."""
-    if accelerator.num_processes == 1:
+    if accelerator.num_processes == 1 or n == 0:
         return own
     longest = -(-n // accelerator.num_processes)
     padded = own.new_zeros(longest, own.shape[1])
@@ -40,8 +40,12 @@ def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) 
     if accelerator.num_processes == 1:
         return
     parameters = list(parameters)
-    for parameter in parameters:
-        if parameter.grad is None:
+    device = accelerator.device
+    have = torch.tensor([parameter.grad is not None for parameter in parameters], device=device)
+    # What no process has a gradient of, such as an unused pooler, stays without: it is no zero.
+    in_use = (accelerator.reduce(have.int(), reduction="sum") > 0).tolist()
+    for parameter, used in zip(parameters, in_use, strict=True):
+        if used and parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     flat = torch.cat([gradient.flatten() for gradient in gradients])

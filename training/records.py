@@ -70,6 +70,17 @@ def environment() -> dict[str, Any]:
     return {"python": platform.python_version(), "device": device, **packages}
 
 
+def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The numbers of a record under one-level names, as trackers want them."""
+    numbers: dict[str, float] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            numbers |= numbers_of(value, f"{prefix}{name}/")
+        elif isinstance(value, int | float):
+            numbers[prefix + name] = value
+    return numbers
+
+
 def _replace(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")

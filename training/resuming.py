@@ -12,15 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from training.checkpoints import (
-    Checkpoint,
     newest_checkpoint,
     read_checkpoint,
     remove_old,
     write_checkpoint,
 )
-from training.command_line import SettingsError
 from training.negatives.drawn import DrawnNegatives
 from training.optimizer import Optimizer
+from training.same_run import check_same_run
 
 # Settings that may change between a kill and the next start: no weight depends on them.
 _FREE = ("output", "checkpoint_every", "trackers")
@@ -35,6 +34,7 @@ _PLAIN = (
     "listed",
     "seconds",
     "records",
+    "described",
     "best",
     "finished",
 )
@@ -52,11 +52,12 @@ class RunState:
         listed: Articles that its pairs listed, repeats counted.
         seconds: Spent on its steps.
         records: One for each epoch boundary passed: metrics, negatives, times.
+        described: What was drawn for epochs to come, by epoch; goes into their records.
         best: Of the best weights so far `{"epoch", "value", "folder", "values", "unseen"}`, the
             last two as in `Validation`; None before the first.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and of those drawn with it.
-        previous: The last epoch's.
+        previous: The last epoch's; what a new epoch's are compared with, at once.
     """
 
     epoch: int = 0
@@ -66,6 +67,7 @@ class RunState:
     listed: int = 0
     seconds: float = 0.0
     records: list[dict[str, Any]] = field(default_factory=list)
+    described: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
@@ -110,8 +112,6 @@ class Resuming:
             TrainingError: A weight is not finite.
         """
         drawn = {str(epoch): each for epoch, each in state.drawn.items()}
-        if state.previous is not None:
-            drawn["previous"] = state.previous
         write_checkpoint(
             self._work / f"step-{state.step}",
             {
@@ -154,28 +154,16 @@ class Resuming:
         checkpoint = newest_checkpoint(self._work, say)
         if checkpoint is None:
             return None
-        self._check(checkpoint)
+        check_same_run(self._work, checkpoint.state["fixed"], self._fixed)
         self._put(checkpoint.tensors("model"))
         self._optimizer.restore(checkpoint.tensors("optimizer"))
         kept = checkpoint.state
         drawn = _drawn(checkpoint.tensors(_DRAWN))
         state = RunState(
             **{name: kept[name] for name in _PLAIN},
-            previous=drawn.pop("previous", None),
             drawn={int(epoch): each for epoch, each in drawn.items()},
         )
         return state, int(kept["token_budget"])
-
-    def _check(self, checkpoint: Checkpoint) -> None:
-        before = checkpoint.state["fixed"]
-        for name in sorted(before.keys() | self._fixed.keys()):
-            was, now = before.get(name), self._fixed.get(name)
-            if was != now:
-                raise SettingsError(
-                    f"{self._work} holds a run that is not finished, with {name} {was!r}; now it "
-                    f"is {now!r}. Go on with the same settings, or remove that folder, or give "
-                    "another output."
-                )
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,13 +13,16 @@ from components.models.locate import BUNDLED_MODEL
 from components.statutes.article import TextRule
 from components.statutes.metrics import metric_depth
 from components.statutes.tree import CrossLaw
-from training.command_line import Place, SettingsError
+from training.command_line import Place, SettingsError, Target
 from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.options import Ties
 
 StartPooling = Literal["model", "cls", "mean", "max"]
 StartHead = Literal["none", "identity", "paper"]
 Reduction = Literal["mean", "question_sum"]
+
+DEV_DEPTH = 1_000
+"""How deep the questions of dev are searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +100,7 @@ class CusinesSettings:
 
     corpus: Place
     questions: Place
-    output: Place
+    output: Target
     dev_share: float = 0.1
     model: Place | None = None
     query_model: Place | None = None
@@ -168,7 +172,7 @@ class CusinesSettings:
         for name in ("frozen_layers", "negatives_per_question", "weight_decay", "seed"):
             self._at_least(name, 0)
         for name in ("temperature", "learning_rate", "head_lr", "clip"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout is {self.dropout}; it is a probability below 1.")
@@ -176,13 +180,22 @@ class CusinesSettings:
             raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
         if not 0 <= self.warmup < 1:
             raise SettingsError(f"warmup is {self.warmup}; it is a share of the steps, 0 to 1.")
+        if self.negatives_per_question == 0 and not self.in_batch:
+            raise SettingsError(
+                "negatives_per_question is 0 and in_batch is false: no pair has a negative, and "
+                "nothing can be learnt. Allow one of them."
+            )
         try:
-            metric_depth(self.select_by)
+            depth = metric_depth(self.select_by)
         except ValueError as error:
             raise SettingsError(f"select_by: {error}.") from error
+        if depth > DEV_DEPTH:
+            raise SettingsError(
+                f"select_by is {self.select_by}; dev is searched {DEV_DEPTH:,} articles deep."
+            )
 
     def _at_least(self, name: str, least: int) -> None:
-        if getattr(self, name) < least:
+        if not getattr(self, name) >= least:
             raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
 
     @property

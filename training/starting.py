@@ -146,10 +146,10 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     if settings.query_model is None or settings.passage_model is None:
         return BiEncoder.load(settings.start, device="cpu", dtype=settings.dtype)
     towers: list[Tower] = []
-    for name in (settings.query_model, settings.passage_model):
+    for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
         if (folder / MANIFEST_FILE).exists():
-            folder = folder / read_manifest(folder).towers.get("query", QUERY_PART)
+            folder = folder / read_manifest(folder).towers.get(side, QUERY_PART)
         tower, second = open_towers(folder)
         if second is not None:
             raise ModelError(f"{name}: holds two towers itself. Give it as model.")
@@ -162,9 +162,10 @@ def _set_dropout(tower: Tower, probability: float) -> None:
     for module in tower.modules():
         if isinstance(module, nn.Dropout):
             module.p = probability
-        # Attention that drops weights inside one fused operation keeps its probability as a number.
-        if isinstance(getattr(module, "attention_dropout", None), float):
-            module.attention_dropout = probability  # type: ignore[assignment]
+        # What drops within a function, as some attention does, keeps its probability as a number.
+        for name in ("dropout", "attention_dropout"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, probability)
 
 
 def _set_pooling(tower: Tower, pooling: StartPooling) -> None:

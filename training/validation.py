@@ -12,8 +12,8 @@ from torch import Tensor
 from components.models.dense_index import DenseIndex
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
+from training.settings import DEV_DEPTH
 
-DEPTH = 1_000
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
     "MAP",
@@ -70,14 +70,14 @@ def validate(
         select_by: A metric that is measured beside `METRICS`.
     """
     index = DenseIndex(articles.cpu().numpy(), device=_search_device(articles))
-    _, found = index.search(vectors.cpu().numpy(), DEPTH)
+    _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     run = {
         question.id: [article_ids[position] for position in row]
         for question, row in zip(questions, found.tolist(), strict=True)
     }
     qrels = {question.id: set(question.relevant) for question in questions}
     metrics = dict.fromkeys((*METRICS, select_by))
-    values = evaluate(run, qrels, metrics, depth=DEPTH)
+    values = evaluate(run, qrels, metrics, depth=DEV_DEPTH)
     trained = set(trained_on)
     unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
     return Validation(values, unseen)

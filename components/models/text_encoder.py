@@ -49,7 +49,7 @@ class TextEncoder:
         """
         budget = budget or TokenBudget.for_device(self.tower.device)
         vectors = embed_passages(self.tower, passages, budget)
-        if self.head is not None:
+        if self.head is not None and len(passages):
             vectors = _join(self.head, vectors, passages.per_text)
         return torch.nn.functional.normalize(vectors, dim=-1)
 

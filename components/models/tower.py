@@ -52,6 +52,12 @@ class Tower(nn.Module):
                 f"it reads {', '.join(map(str, reader.modality_config))}, not plain text. Choose a "
                 "text encoder."
             )
+        if len(reader.tokenizer) <= len(set(reader.tokenizer.all_special_ids)):
+            # Without its files a tokenizer opens all the same, and every word is unknown to it.
+            raise ModelError(
+                "its tokenizer knows no words: its files (tokenizer.json, vocab.txt or the like) "
+                "are missing. Copy the model whole."
+            )
         self.encoder = encoder
         self.tokenizer = PassageTokenizer(reader.tokenizer)
         dim = encoder.get_embedding_dimension()

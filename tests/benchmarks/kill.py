@@ -20,15 +20,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests" / "training"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
 
 from conftest import bert
 
 from components.models.manifest import read_manifest
 from components.statutes.corpus import StatuteCorpus
 
+ROOT = Path(__file__).resolve().parents[2]
 POLL_SECONDS = 0.01
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from training.ablate import ablate
 from training.ablation.settings import AblationSettings
-from training.command_line import Place
+from training.command_line import Place, Target
 from training.pretrain import pretrain
 from training.pretraining.settings import PretrainSettings
 
@@ -76,8 +76,8 @@ def go_on(data: Path, out: Path, results: Path, budget_s: float) -> None:
                 **grid.settings,
                 model=model,
                 datasets=(Place(str(data / grid.law)),),
-                output=Place(str(out / "ablate")),
-                results=Place(str(results)),
+                output=Target(str(out / "ablate")),
+                results=Target(str(results)),
                 budget_s=max(0.0, end - time.monotonic()),
             )
         )
@@ -90,7 +90,7 @@ def _encoder(data: Path, out: Path, law: str) -> Path:
         pretrain(
             PretrainSettings(
                 corpus=Place(str(data / law)),
-                output=Place(str(made)),
+                output=Target(str(made)),
                 model=Place("scratch"),
                 heads=PRETRAINING_HEADS,
                 **PRETRAINING,

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import Accelerator
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
+from training.cusines import fit
+from training.data import TrainingData
 from training.settings import CusinesSettings
+from training.starting import starting_model
+from training.texts import RunTexts
+from training.validation import Validation
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 OFFICES = ("landlord", "tenant", "employer", "worker", "parent")
@@ -189,6 +196,73 @@ def settings(small_law: Path, tiny_bert: Path) -> Callable[..., CusinesSettings]
         return CusinesSettings(**values)
 
     return of
+
+
+@pytest.fixture
+def train(settings: Callable[..., CusinesSettings], tmp_path: Path) -> Callable[..., Any]:
+    """`train(name, field=value, ...)`: model and state at the end; checkpoints `tmp_path/name`."""
+
+    def run(name: str = "work", stop_after: int | None = None, **fields: Any) -> Any:
+        chosen = settings(**fields)
+        data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
+        (tmp_path / name).mkdir(exist_ok=True)
+        return fit(chosen, data, Accelerator(cpu=True), tmp_path / name, stop_after=stop_after)
+
+    return run
+
+
+@pytest.fixture
+def start(settings: Callable[..., CusinesSettings]) -> Callable[..., BiEncoder]:
+    """`start(field=value, ...)`: the model that such a run starts from, weight for weight."""
+
+    def model(**fields: Any) -> BiEncoder:
+        chosen = settings(**fields)
+        torch.manual_seed(chosen.seed)
+        return starting_model(chosen, torch.device("cpu"))
+
+    return model
+
+
+@pytest.fixture
+def no_dev(tmp_path: Path) -> dict[str, str]:
+    """Settings of a law whose questions are all to be learnt, so that the last weights count."""
+    questions = [a_question(n, [n, n + 9]) for n in range(10)]
+    folder = write(tmp_path / "no-dev", LAW, questions)
+    return {
+        "corpus": str(folder / "articles.jsonl"),
+        "questions": str(folder / "questions.jsonl"),
+    }
+
+
+@pytest.fixture
+def dev_says(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], None]:
+    """`dev_says(values)`: what the metric that selects is, measurement after measurement."""
+
+    def script(values: list[float]) -> None:
+        ahead = iter(values)
+
+        def measured(questions: Any, *arguments: Any) -> Validation:
+            value = next(ahead)
+            return Validation({arguments[-1]: {q.id: value for q in questions}}, [])
+
+        monkeypatch.setattr("training.loop.validate", measured)
+
+    return script
+
+
+@pytest.fixture
+def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]:
+    """The tower's weights at each boundary between epochs that encodes."""
+    seen: list[dict[str, torch.Tensor]] = []
+    encode = RunTexts.encode
+
+    def remembering(self: RunTexts, *arguments: Any) -> Any:
+        tower = self.articles.encoder.tower
+        seen.append({n: t.detach().clone() for n, t in tower.state_dict().items()})
+        return encode(self, *arguments)
+
+    monkeypatch.setattr(RunTexts, "encode", remembering)
+    return seen
 
 
 @pytest.fixture

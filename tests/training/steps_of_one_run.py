@@ -16,6 +16,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
+from training import loop
 from training.batches import make_batch
 from training.cusines import main
 from training.data import TrainingData
@@ -78,6 +79,12 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
             f"{name}/{n}": p.grad for n, p in model.named_parameters() if p.grad is not None
         }
     vectors = texts.encode(accelerator, lambda _: None)
+    alone = TrainingData(data.corpus, data.train[:1], [], data.questions_sha256)
+    try:
+        few = RunTexts(model, alone, None).encode(accelerator, lambda _: None)
+        facts["one question and no dev"] = [len(few.train), len(few.dev)]
+    except RuntimeError as error:
+        facts["one question and no dev"] = str(error)
     gradients |= {
         f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train", "dev")
     }
@@ -96,7 +103,16 @@ if __name__ == "__main__":
     found, tensors = steps(accelerator, place)
     rank = accelerator.process_index
     found["processes"] = accelerator.num_processes
+    written: list[str] = []
+    write = loop.write_metrics
+
+    def noting(path: Path, records: Any) -> None:
+        written.append(path.name)
+        write(path, records)
+
+    loop.write_metrics = noting
     found["exit code"] = main(sys.argv[2:])
+    found["files written by the loop"] = sorted(set(written))
     save_file({name: each.contiguous() for name, each in tensors.items()},
               place / f"rank-{rank}.safetensors")  # fmt: skip
     (place / f"rank-{rank}.json").write_text(json.dumps(found))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,19 +156,9 @@ def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
     assert not work_of(output).exists()
 
 
-def test_final_trains_anew_on_train_and_dev_up_to_the_best_epoch(flags, output, monkeypatch):
-    from training import loop
-    from training.validation import Validation
-
-    values = iter([0.1, 0.2, 0.9, 0.3])
-
-    def scripted(questions, vectors, articles, ids, trained, metric):
-        value = next(values)
-        return Validation({metric: {question.id: value for question in questions}}, [])
-
-    with monkeypatch.context() as patched:
-        patched.setattr(loop, "validate", scripted)
-        assert main(flags(final="true", epochs=3)) == DONE
+def test_final_trains_anew_on_train_and_dev_up_to_the_best_epoch(flags, output, dev_says):
+    dev_says([0.1, 0.2, 0.9, 0.3])
+    assert main(flags(final="true", epochs=3)) == DONE
     found = records(output)
     last = [record for record in found if record.get("final")]
     assert [record["epoch"] for record in found] == [0, 1, 2, 3, 0, 1, 2]
@@ -179,40 +168,18 @@ def test_final_trains_anew_on_train_and_dev_up_to_the_best_epoch(flags, output, 
 
 
 def test_final_with_the_untrained_model_as_the_best_is_the_untrained_model(
-    flags, output, monkeypatch, tiny_bert
+    flags, output, dev_says, tiny_bert
 ):
-    from training import loop
-    from training.validation import Validation
-
-    def worse(questions, vectors, articles, ids, trained, metric, left=[9, 8, 7]):  # noqa: B006
-        return Validation(
-            {metric: {question.id: left.pop(0) / 10 for question in questions[:1]}}, []
-        )
-
-    with monkeypatch.context() as patched:
-        patched.setattr(loop, "validate", worse)
-        assert main(flags(final="true")) == DONE
-    start, model = (
-        BiEncoder.load(tiny_bert, dtype="float32"),
-        BiEncoder.load(output, dtype="float32"),
-    )
+    dev_says([0.9, 0.8, 0.7])
+    assert main(flags(final="true")) == DONE
+    start, model = (BiEncoder.load(each, dtype="float32") for each in (tiny_bert, output))
     assert torch.equal(model.encode_articles(TEXTS), start.encode_articles(TEXTS))
 
 
-def test_final_within_a_number_of_steps_may_have_fewer_epochs(flags, output, monkeypatch):
+def test_final_within_a_number_of_steps_may_have_fewer_epochs(flags, output, dev_says):
     """7 steps are 3 epochs of train, and 2 of train and dev together."""
-    from training import loop
-    from training.validation import Validation
-
-    values = iter([0.1, 0.2, 0.3, 0.4])
-
-    def better(questions, vectors, articles, ids, trained, metric):
-        value = next(values)
-        return Validation({metric: {question.id: value for question in questions}}, [])
-
-    with monkeypatch.context() as patched:
-        patched.setattr(loop, "validate", better)
-        assert main(flags(final="true", max_steps=7)) == DONE
+    dev_says([0.1, 0.2, 0.3, 0.4])
+    assert main(flags(final="true", max_steps=7)) == DONE
     last = [record for record in records(output) if record.get("final")]
     assert [record["step"] for record in last] == [0, 4, 7]
 
@@ -227,144 +194,6 @@ def test_final_needs_questions_of_dev(
     assert main(wrong) == WRONG_USE
     assert "final" in capsys.readouterr().err
     assert not work_of(output).exists()
-
-
-# Wrong use: a message before any work, and nothing left behind.
-
-
-@pytest.fixture
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens a model fails."""
-
-    def opened(*_: Any, **__: Any) -> None:
-        raise AssertionError("a model was opened before the settings were checked")
-
-    monkeypatch.setattr("components.models.tower.SentenceTransformer", opened)
-    monkeypatch.setattr("components.models.biencoder.open_towers", opened)
-
-
-Wrong = tuple[dict[str, Any], int, str]
-WRONG: dict[str, Wrong] = {
-    "more negatives than articles": (
-        {"negatives_per_question": 40}, WRONG_USE, "negatives_per_question is 40",
-    ),
-    "a bucket that cannot give its share": (
-        {"negatives_per_question": 14}, WRONG_USE, "question 'q",
-    ),
-    "shares of buckets that come to nothing": (
-        {"share_of": "bucket", "max_steps": 1}, WRONG_USE, "share_of 'bucket'",
-    ),
-    "an unknown view": ({"views": '["trie"]'}, WRONG_USE, "no view is called 'trie'"),
-    "a view twice": ({"views": '["tree", "tree"]'}, WRONG_USE, "names one twice"),
-    "too many buckets": ({"buckets": 7}, WRONG_USE, "buckets must be from 1 to 6"),
-    "no views but buckets": ({"views": "[]"}, WRONG_USE, "views is empty"),
-    "a run without its file": ({"views": '["run"]'}, WRONG_USE, "run: give a run file"),
-    "a run file that is not there": (
-        {"views": '["run"]', "run_file": "/none.trec"}, FAILED, "/none.trec",
-    ),
-    "a corpus that is not there": ({"corpus": "/none.jsonl"}, FAILED, "/none.jsonl"),
-    "questions that are not there": ({"questions": "/none.jsonl"}, FAILED, "/none.jsonl"),
-    "another law's questions": ({"questions": "aldermere"}, FAILED, "relevant"),
-    "a device that is not there": ({"device": "cuda:77"}, WRONG_USE, "cuda:77"),
-    "no device": ({"device": "abacus"}, WRONG_USE, "abacus"),
-    "a tracker that is not there": ({"trackers": '["aim"]'}, WRONG_USE, "aim"),
-    "no tracker": ({"trackers": '["abacus"]'}, WRONG_USE, "abacus"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-def test_wrong_use_is_said_before_any_model_is_opened(
-    flags, output, no_model, capsys, monkeypatch, wrong
-):
-    monkeypatch.setattr(accelerate.tracking, "_available_trackers", [])
-    fields, code, message = wrong
-    assert main(flags(**fields)) == code
-    said = capsys.readouterr().err
-    assert "error:" in said and message in said
-    assert not output.exists() and not work_of(output).exists()
-
-
-def test_dev_questions_that_stand_in_train_are_wrong_use(
-    flags, output, tmp_path, write_law, article, question, no_model, capsys
-):
-    folder = write_law(
-        tmp_path / "law",
-        [article(n) for n in range(30)],
-        [question(1, [1]), {**question(2, [2], "dev"), "text": question(1, [1])["text"].upper()}],
-    )
-    assert main(flags(questions=folder / "questions.jsonl")) == WRONG_USE
-    assert "'q2' (as 'q1' in train)" in capsys.readouterr().err
-    assert not work_of(output).exists()
-
-
-def break_model(folder: Path, kind: str) -> None:
-    weights = folder / "model.safetensors"
-    if kind == "empty":
-        shutil.rmtree(folder)
-        folder.mkdir()
-    elif kind == "no weights":
-        weights.unlink()
-    elif kind == "half the weights":
-        weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
-    elif kind == "no tokenizer":
-        for path in folder.glob("tokenizer*"):
-            path.unlink()
-    elif kind == "a broken manifest":
-        (folder / "manifest.json").write_text("{}")
-    elif kind == "a file":
-        shutil.rmtree(folder)
-        folder.write_text("no folder")
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["empty", "no weights", "half the weights", "no tokenizer", "a broken manifest", "a file"],
-)
-def test_a_model_folder_that_is_not_one_is_wrong_use(
-    flags, output, tmp_path, tiny_bert, capsys, kind
-):
-    shutil.copytree(tiny_bert, tmp_path / "start")
-    break_model(tmp_path / "start", kind)
-    assert main(flags(model=tmp_path / "start")) == WRONG_USE
-    assert "start" in capsys.readouterr().err
-    assert not output.exists() and not work_of(output).exists()
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"max_tokens": 99}, "max_tokens is 99"),
-        ({"head": "paper"}, "passage_tokens is 128"),
-        ({"frozen_layers": 3}, "frozen_layers is 3"),
-    ],
-)
-def test_what_the_model_cannot_do_is_wrong_use(flags, output, capsys, fields, message):
-    assert main(flags(**fields)) == WRONG_USE
-    assert message in capsys.readouterr().err
-    assert not work_of(output).exists()
-
-
-def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, capsys):
-    output.mkdir()
-    (output / "thesis.txt").write_text("keep me")
-    assert main(flags()) == WRONG_USE
-    assert "exists and is not empty" in capsys.readouterr().err
-    assert (output / "thesis.txt").read_text() == "keep me"
-
-
-def test_a_work_folder_of_another_run_is_wrong_use(flags, output, monkeypatch, capsys):
-    from training.loop import CusinesLoop
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(CusinesLoop, "_epoch", interrupt)
-        assert main(flags()) == INTERRUPTED
-    capsys.readouterr()
-    assert main(flags(temperature=0.1)) == WRONG_USE
-    assert "temperature 0.05; now it is 0.1" in capsys.readouterr().err
-    assert main(flags()) == DONE
 
 
 def test_a_disk_that_is_full_is_a_message(flags, monkeypatch, capsys):

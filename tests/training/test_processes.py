@@ -157,6 +157,15 @@ def test_gathered_vectors_stand_in_their_order_and_the_main_process_s_word_count
         assert facts["from main"] == {"rank": 0}
 
 
+def test_texts_that_are_fewer_than_the_processes_are_encoded_too(of_two):
+    for facts, _ in of_two:
+        assert facts["one question and no dev"] == [1, 0]
+
+
+def test_the_main_process_alone_writes(of_two):
+    assert [facts["files written by the loop"] for facts, _ in of_two] == [["metrics.jsonl"], []]
+
+
 def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, no_plots):
     assert [facts["exit code"] for facts, _ in of_two] == [0, 0]
     assert main(flags(folder, "of-one")) == 0

@@ -274,7 +274,9 @@ def test_digests_name_the_setting_and_follow_the_weights(settings, tiny_bert, ot
     assert start_digests(pair).keys() == {"query_model_sha256", "passage_model_sha256"}
 
 
-def test_a_ranker_is_kept_beside_the_new_bi_encoder_and_a_graph_is_not(settings, tmp_path):
+def test_a_ranker_is_kept_beside_the_new_bi_encoder_and_a_graph_is_not(
+    settings, tiny_bert, tmp_path
+):
     for part in ("ranker", "graph"):
         (tmp_path / "parts" / part).mkdir(parents=True)
         (tmp_path / "parts" / part / "config.json").write_text(part)

@@ -8,10 +8,10 @@ from typing import Any, cast, get_type_hints
 
 from training.ablation.arms import arms_of
 from training.ablation.metrics import METRICS
-from training.command_line import Place, SettingsError
+from training.command_line import Place, SettingsError, Target
 from training.settings import CusinesSettings
 
-RESULTS = Place("docs/results/ablate.jsonl")
+RESULTS = Target("docs/results/ablate.jsonl")
 
 # What of a training run the grid decides, or has no use for: it keeps no model.
 _NOT_SHARED = {
@@ -46,8 +46,8 @@ class GridSettings:
     """
 
     datasets: tuple[Place, ...]
-    output: Place
-    results: Place = RESULTS
+    output: Target
+    results: Target = RESULTS
     tables: tuple[str, ...] = ()
     arms: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0, 1, 2)

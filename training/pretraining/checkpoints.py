@@ -16,6 +16,7 @@ from typing import Any
 from components.models.artifacts import sync, sync_tree
 from components.models.manifest import digests_of_tree
 from training.command_line import SettingsError
+from training.same_run import check_same_run
 
 COMPLETE_FILE = "complete.json"
 RUN_FILE = "run.json"
@@ -46,13 +47,7 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
         _write(work / RUN_FILE, now)
         return
     before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
-    for name in sorted(before.keys() | now.keys()):
-        if before.get(name) != now.get(name):
-            raise SettingsError(
-                f"{work} holds a run that is not finished, with {name} {before.get(name)!r}; now "
-                f"it is {now.get(name)!r}. Go on with the same settings, or remove that folder, "
-                "or give another output."
-            )
+    check_same_run(work, before, now)
 
 
 def seal(checkpoint: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
 from components.statutes.article import TextRule
-from training.command_line import Place, SettingsError
+from training.command_line import Place, SettingsError, Target
 
 TokenizerKind = Literal["wordpiece", "bpe"]
 
@@ -66,7 +66,7 @@ class PretrainSettings:
     """
 
     corpus: Place
-    output: Place
+    output: Target
     model: Place = _BUNDLED
     tokenizer: TokenizerKind = "wordpiece"
     vocabulary: int = 16_000

@@ -1,0 +1,29 @@
+"""Whether a work folder holds the run that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from training.command_line import SettingsError
+
+
+def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to go on with a run whose settings, data or machine were others.
+
+    Args:
+        work: The folder it lies in.
+        before: What it depends on, by name, as it was kept.
+        now: The same, as it is now and as JSON has it.
+
+    Raises:
+        SettingsError: Names the first thing that differs.
+    """
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            raise SettingsError(
+                f"{work} holds a run that is not finished, with {name} {before.get(name)!r}; now "
+                f"it is {now.get(name)!r}. Go on with the same settings, or remove that folder, "
+                "or give another output."
+            )
