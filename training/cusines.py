@@ -47,6 +47,7 @@ def train(settings: CusinesSettings) -> None:
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
     """
+    import torch
     from accelerate import Accelerator
 
     from components.models.artifacts import check_target
@@ -57,8 +58,11 @@ def train(settings: CusinesSettings) -> None:
     output = Path(settings.output)
     work = output.with_name(output.name + ".work")
     _check_trackers(settings.trackers)
+    device = resolve_device(settings.device)
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)  # the one that Accelerate takes
     accelerator = Accelerator(
-        cpu=resolve_device(settings.device).type == "cpu",
+        cpu=device.type == "cpu",
         log_with=list(settings.trackers) or None,
         project_dir=str(work / TRACKERS),
     )

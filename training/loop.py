@@ -21,7 +21,7 @@ from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
 from training.optimizer import Optimizer
 from training.processes import from_main, sum_gradients
-from training.records import METRICS_FILE, Progress, numbers_of, write_metrics
+from training.records import METRICS_FILE, Progress, numbers_of, refresh_shares, write_metrics
 from training.resuming import Resuming, RunState
 from training.settings import CusinesSettings
 from training.starting import train_mode
@@ -142,6 +142,8 @@ class CusinesLoop:
             "step": state.step,
             "seconds_encoding": encoded - started,
         }
+        if self._model.head is not None:
+            record["head_change"] = self._texts.head_change()
         if vectors is not None and measured:
             record |= self._measure(vectors)
         # Out of patience only where measured: an epoch in between may have been the best.
@@ -237,14 +239,10 @@ class CusinesLoop:
                 if state.step % settings.checkpoint_every == 0 and state.step < stop:
                     self._save()
         self._model.eval()
-        state.records[-1] |= {
-            "loss": math.fsum(state.losses) / len(state.losses),
-            "losses": [round(loss, 5) for loss in state.losses],
-            "articles_encoded": state.encoded,
-            "articles_listed": state.listed,
-            "seconds_training": state.seconds,
-        }
-        self._accelerator.log({"loss": state.records[-1]["loss"]}, step=state.step)
+        record = state.records[-1]
+        record |= state.trained()
+        record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
+        self._accelerator.log({"loss": record["loss"]}, step=state.step)
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings

@@ -44,7 +44,9 @@ def contrastive_loss(
     with torch.autocast(questions.device.type, enabled=False):
         positive = pairs[:, 1:]
         compared = candidates.scatter(1, positive, True)
-        logits = questions.double()[pairs[:, 0]] @ articles.double().T / temperature
+        # Apple's GPUs have no float64.
+        exact = torch.float32 if questions.device.type == "mps" else torch.float64
+        logits = questions.to(exact)[pairs[:, 0]] @ articles.to(exact).T / temperature
         logits = logits.masked_fill(~compared, float("-inf"))
         losses: Tensor = torch.logsumexp(logits, dim=1) - logits.gather(1, positive).squeeze(1)
         n = len(pairs) if reduction == "mean" else torch.unique(pairs[:, 0]).numel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +73,16 @@ class RunState:
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
+
+    def trained(self) -> dict[str, Any]:
+        """What the record of the boundary before says of this epoch, once its steps are done."""
+        return {
+            "loss": math.fsum(self.losses) / len(self.losses),
+            "losses": [round(loss, 5) for loss in self.losses],
+            "articles_encoded": self.encoded,
+            "articles_listed": self.listed,
+            "seconds_training": self.seconds,
+        }
 
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""

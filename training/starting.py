@@ -62,7 +62,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     started.to(device)
     for tower in towers:
         freeze(tower, settings.frozen_layers)
-    return started
+    return started.eval()
 
 
 def start_digests(settings: CusinesSettings) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from accelerate import Accelerator
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from training.processes import gather, share
 # Training keeps activations: on a CPU larger pieces than encoding's pay for the gradients' sums.
 _TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
 _DEFAULT_TRAINING_TOKENS = 8_192
+_ARTICLES_LOOKED_AT = 256
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,12 @@ class RunTexts:
         passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
         vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype, progress=progress)
         return gather(accelerator, vectors, n_texts)
+
+    def head_change(self) -> float:
+        """How far the head moves the first articles from their pooled passages; see its method."""
+        n_articles = len(self.articles.passages.per_text)
+        some = np.arange(min(_ARTICLES_LOOKED_AT, n_articles))
+        return self.articles.encoder.head_change(self.articles.passages.take(some))
 
     @property
     def dtype_name(self) -> str:

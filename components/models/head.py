@@ -112,9 +112,29 @@ class HierarchicalArticleHead(nn.Module):
             states = states + self.positions.weight[: states.shape[1]]
             for layer in self.layers:
                 states = layer(states, src_key_padding_mask=~mask)
-            if self.pooling == "max":
-                return states.masked_fill(~real, float("-inf")).amax(dim=1)
-            return states.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+            return self._pooled(states, real)
+
+    def relative_change(self, passages: Tensor, mask: Tensor) -> Tensor:
+        """How far the head moves articles from their pooled passages, |out - in| / |in|.
+
+        0 for a head that is still the identity it started as: it has learnt nothing.
+
+        Args:
+            passages: As for `forward`.
+            mask: As for `forward`.
+
+        Returns:
+            float32 `[n_articles]`.
+        """
+        pooled = self._pooled(passages.float(), mask.unsqueeze(-1))
+        moved: Tensor = self(passages, mask) - pooled
+        change: Tensor = moved.norm(dim=1) / pooled.norm(dim=1)
+        return change
+
+    def _pooled(self, states: Tensor, real: Tensor) -> Tensor:
+        if self.pooling == "max":
+            return states.masked_fill(~real, float("-inf")).amax(dim=1)
+        return states.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments that make this head again (its weights apart)."""

@@ -50,15 +50,24 @@ class TextEncoder:
         budget = budget or TokenBudget.for_device(self.tower.device)
         vectors = embed_passages(self.tower, passages, budget)
         if self.head is not None and len(passages):
-            vectors = _join(self.head, vectors, passages.per_text)
+            vectors = self.head(*_padded(vectors, passages.per_text))
         return torch.nn.functional.normalize(vectors, dim=-1)
 
+    def head_change(self, passages: Passages) -> float:
+        """Mean of the head's |out - in| / |in| over some texts; 0 where there is no head."""
+        if self.head is None or not len(passages):
+            return 0.0
+        with torch.no_grad():
+            budget = TokenBudget.for_device(self.tower.device)
+            vectors = embed_passages(self.tower, passages, budget)
+            change = self.head.relative_change(*_padded(vectors, passages.per_text))
+        return float(change.mean())
 
-def _join(head: HierarchicalArticleHead, vectors: Tensor, per_text: NDArray[int64]) -> Tensor:
-    """Passage vectors `[n_passages, dim]` to text vectors `[n_texts, dim]`, padded per text."""
+
+def _padded(vectors: Tensor, per_text: NDArray[int64]) -> tuple[Tensor, Tensor]:
+    """Passage vectors `[n_passages, dim]` as `[n_texts, most, dim]`, and which of them are real."""
     counts = torch.from_numpy(per_text).to(vectors.device)
     mask = torch.arange(int(per_text.max(initial=1)), device=vectors.device) < counts[:, None]
     padded = vectors.new_zeros(*mask.shape, vectors.shape[-1])
     padded[mask] = vectors
-    joined: Tensor = head(padded, mask)
-    return joined
+    return padded, mask

@@ -103,7 +103,11 @@ def test_a_head_is_trained_at_its_own_rate(train, start, no_dev, head, caching):
         "head": head, "passage_tokens": 16, "max_passages": 3, "head_lr": 1e-2,
         "learning_rate": 1e-9, "gradient_caching": caching, "token_budget": 100,
     }  # fmt: skip
-    before, after = weights(start(**fields)), weights(train(**no_dev, **fields)[0])
+    model, state = train(**no_dev, **fields)
+    before, after = weights(start(**fields)), weights(model)
+    first, *_, last = [record["head_change"] for record in state.records]
+    assert (first == 0) == (head == "identity")
+    assert last > 0
     for name in changed(before, after):
         moved = float((before[name] - after[name]).abs().max())
         assert (moved > 1e-3) == name.startswith("head."), name

@@ -6,7 +6,14 @@ import json
 
 from training import records
 from training.plots import plot_run
-from training.records import METRICS_FILE, PROGRESS_FILE, Progress, environment, write_metrics
+from training.records import (
+    METRICS_FILE,
+    PROGRESS_FILE,
+    Progress,
+    environment,
+    refresh_shares,
+    write_metrics,
+)
 
 
 def test_metrics_are_one_json_object_a_line_and_replace_the_old_file(tmp_path):
@@ -61,3 +68,9 @@ def test_a_run_is_drawn_with_and_without_dev_questions_and_negatives(tmp_path):
         plot_run(lines, tmp_path / name, "MAP")
         for file in ("metrics.png", "metrics.svg"):
             assert (tmp_path / name / file).stat().st_size > 1_000
+
+
+def test_the_refresh_s_share_stands_beside_the_one_that_arithmetic_gives():
+    record = {"seconds_encoding": 1.0, "seconds_training": 3.0, "negatives": {"drawn": 40}}
+    shares = refresh_shares(record, n_articles=300, n_pairs=10)
+    assert shares == {"refresh_share": 0.25, "predicted_refresh_share": 300 / 450}

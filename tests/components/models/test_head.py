@@ -154,3 +154,16 @@ def test_a_broken_head_is_refused_by_its_folder(tmp_path, spoil):
 def test_a_value_out_of_range_is_refused_by_name(arguments, message):
     with pytest.raises(ModelError, match=message):
         HierarchicalArticleHead(**{"dim": 16, "heads": 4, **arguments})
+
+
+def test_an_identity_moves_nothing_and_a_trained_head_says_how_far_it_moves():
+    torch.manual_seed(0)
+    passages, mask = torch.randn(3, 4, 16), torch.ones(3, 4, dtype=torch.bool)
+    mask[1, 2:] = False
+    head = HierarchicalArticleHead(16, 4, max_passages=4).eval()
+    assert head.relative_change(passages, mask).tolist() == [0, 0, 0]
+    with torch.no_grad():
+        head.positions.weight.add_(1.0)
+    pooled = torch.stack([passages[0].mean(0), passages[1, :2].mean(0), passages[2].mean(0)])
+    expected = 4.0 / pooled.norm(dim=1)  # a vector of sixteen ones is 4 long
+    torch.testing.assert_close(head.relative_change(passages, mask), expected)
