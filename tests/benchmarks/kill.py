@@ -90,7 +90,11 @@ def result(output: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """Digests of the model's files, and its metrics without what a clock says."""
     lines = (output / "metrics.jsonl").read_text().splitlines()
     steady = [
-        {name: value for name, value in json.loads(line).items() if "seconds" not in name}
+        {
+            name: value
+            for name, value in json.loads(line).items()
+            if "seconds" not in name and name != "refresh_share"
+        }
         for line in lines
     ]
     return dict(read_manifest(output).files), steady

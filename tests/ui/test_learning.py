@@ -193,9 +193,11 @@ def test_a_training_that_somebody_ends_is_said(make_demo: Callable[..., Any]):
 
 
 def test_an_interruption_of_both_is_no_failure(make_demo: Callable[..., Any]):
-    demo, page = make_demo("wait_for('go'); finish()"), Page()
+    # A shell has its background jobs ignore SIGINT, and their children inherit that.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    demo, page = make_demo(heed + "progress(1); wait_for('go'); finish()"), Page()
     with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: demo.starts())
+        until(lambda: demo.progress.exists())
         pid = demo.starts()[0][0]
         os.kill(pid, signal.SIGINT)
         until(lambda: not is_running(pid))
