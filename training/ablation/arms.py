@@ -41,6 +41,8 @@ ARMS: Mapping[str, Mapping[str, Any]] = {
     "hardest": {"schedule": "fixed", "buckets": 1},
     "static": {"views": ("tree", "sequence", "bm25")},
     "cusines": {},
+    # Not of the paper: words count as a view of their own beside the model that is trained.
+    "mixed": {"views": ("tree", "sequence", "semantic", "bm25")},
     **{f"buckets_{buckets}": {"buckets": buckets} for buckets in range(1, MAX_BUCKETS + 1)},
 }
 """Arm to the settings in which it differs from CuSINeS with everything."""

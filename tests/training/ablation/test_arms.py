@@ -39,6 +39,7 @@ def changed(arm: str, base: CusinesSettings) -> dict[str, Any]:
         ("constant", {"schedule": "constant"}),
         ("reversed", {"schedule": "reversed"}),
         ("static", {"views": ("tree", "sequence", "bm25")}),
+        ("mixed", {"views": ("tree", "sequence", "semantic", "bm25")}),
         ("buckets_5", {"buckets": 5}),
     ],
 )
