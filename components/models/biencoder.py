@@ -259,7 +259,7 @@ class BiEncoder(nn.Module):
         config: Mapping[str, Any] | None = None,
         data: Mapping[str, str] | None = None,
         metrics: Mapping[str, Any] | None = None,
-        kept: Mapping[str, Path] | None = None,
+        kept: Mapping[str, Path | PartWriter] | None = None,
     ) -> Manifest:
         """Write a complete model folder.
 
@@ -269,8 +269,9 @@ class BiEncoder(nn.Module):
             config: The resolved training configuration.
             data: Digests of what it was trained on.
             metrics: Measured at the end.
-            kept: Folders of parts to take over untouched, by hard links: `{"ranker": path}`, or
-                `{"biencoder/query": path}` of a tower that was not trained.
+            kept: Parts beside or in place of its own: folders to take over untouched, by hard
+                links (`{"ranker": path}`, or `{"biencoder/query": path}` of a tower that was not
+                trained), or what writes one (`{"graph": network.save}`).
 
         Returns:
             The manifest as written.

@@ -3,11 +3,13 @@
 from components.statutes.article import Article, ArticleState, TextRule, indexed_text
 from components.statutes.citation_resolver import (
     CitationResolver,
+    CrossReferences,
     ResolvedCitation,
     cross_references,
 )
 from components.statutes.citations import Citation, find_citations
 from components.statutes.corpus import QuestionSet, StatuteCorpus, iter_articles, read_questions
+from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from components.statutes.problems import CorpusError, Problem
 from components.statutes.question import (
     MAX_QUESTION_CHARS,
@@ -18,12 +20,15 @@ from components.statutes.question import (
 from components.statutes.tree import LegislativeTree
 
 __all__ = [
+    "EDGE_KINDS",
     "MAX_QUESTION_CHARS",
     "Article",
     "ArticleState",
     "Citation",
     "CitationResolver",
     "CorpusError",
+    "CrossReferences",
+    "LegislativeGraph",
     "LegislativeTree",
     "Problem",
     "Question",

@@ -33,6 +33,20 @@ class ResolvedCitation:
     certain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CrossReferences:
+    """Who cites whom in a corpus.
+
+    Attributes:
+        pairs: (position of the citing article, position of the cited one), sorted, each pair once;
+            none cites itself.
+        unresolved: Citations that lead to no article of the corpus.
+    """
+
+    pairs: list[tuple[int, int]]
+    unresolved: int
+
+
 @dataclass(slots=True)
 class _Context:
     """What has been read of a text so far.
@@ -217,29 +231,26 @@ class CitationResolver:
         return span if len(span) <= _LONGEST_RANGE else []
 
 
-def cross_references(articles: Sequence[Article]) -> list[tuple[int, int]]:
+def cross_references(articles: Sequence[Article]) -> CrossReferences:
     """The citations between the articles of a corpus.
+
+    A citation without a law means the citing article's own law.
 
     Args:
         articles: The corpus, in its order.
-
-    Returns:
-        (position of the citing article, position of the cited one), sorted, each pair once. A
-        citation without a law means the citing article's own law. None cites itself.
     """
     resolver = CitationResolver((article.id, article.law, article.number) for article in articles)
     position_of = {article.id: position for position, article in enumerate(articles)}
-    return sorted(
-        {
-            (position, position_of[cited])
-            for position, article in enumerate(articles)
-            for resolved in resolver.resolve(
-                article.text, within=article.id, language=article.language
-            )
-            for cited in resolved.ids
-            if position_of[cited] != position
-        }
-    )
+    pairs: set[tuple[int, int]] = set()
+    unresolved = 0
+    for position, article in enumerate(articles):
+        for resolved in resolver.resolve(
+            article.text, within=article.id, language=article.language
+        ):
+            unresolved += not resolved.ids
+            pairs.update((position, position_of[cited]) for cited in resolved.ids)
+    pairs.difference_update([(position, position) for position in range(len(articles))])
+    return CrossReferences(sorted(pairs), unresolved)
 
 
 def _reaches(citation: Citation, place: str, division: str | None) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
@@ -19,6 +21,8 @@ from transformers import (
     RobertaConfig,
     RobertaModel,
 )
+
+from components.statutes import Article, LegislativeGraph, StatuteCorpus
 
 VOCABULARY = """
 tenant landlord dwelling rent notice repair court worker employer wage contract seller buyer goods
@@ -146,3 +150,35 @@ def tiny_prompted(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def law_texts() -> Callable[[int, int], list[str]]:
     """`law_texts(number, longest)`: distinct texts of 1 to `longest` words."""
     return sentences
+
+
+@pytest.fixture(scope="session")
+def law_graph() -> LegislativeGraph:
+    """Two laws whose articles take turns and cite each other: every kind of edge."""
+    chance = np.random.default_rng(0)
+    laws = ("Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)")
+    articles = []
+    for n in range(14):
+        headings = ("Book I", "Title 1", "Chapter 1")[: chance.integers(0, 4)]
+        one, two = chance.integers(0, 14, 2)
+        text = f"See article {one} of the Housing Code and article {two} of the Work Code."
+        articles.append(Article(f"a{n}", laws[n % 2], str(n), headings, text))
+    return LegislativeGraph.of(StatuteCorpus(articles), neighbours=True, citations=True)
+
+
+@pytest.fixture(scope="session")
+def lawless_graph(law_graph: LegislativeGraph) -> LegislativeGraph:
+    """Edges at random: many between the same two nodes, nodes that none leads to or leaves."""
+    chance = np.random.default_rng(0)
+    n_nodes = 20
+    target = chance.integers(0, n_nodes // 2, 90) * 2
+    source = chance.integers(0, n_nodes // 3, 90) * 3
+    edges = np.unique(np.stack([target, source, chance.integers(0, 7, 90)], axis=1), axis=0)
+    return dataclasses.replace(
+        law_graph,
+        n_nodes=n_nodes,
+        target=edges[:, 0].astype(np.int32),
+        source=edges[:, 1].astype(np.int32),
+        kind=edges[:, 2].astype(np.uint8),
+        degree=np.bincount(edges[:, 0], minlength=n_nodes).astype(np.int32),
+    )

@@ -1,0 +1,255 @@
+"""The legislative graph: which edges there are, and which there never are."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.statutes import (
+    EDGE_KINDS,
+    Article,
+    LegislativeGraph,
+    LegislativeTree,
+    StatuteCorpus,
+    cross_references,
+)
+
+GENERAL = "Chapter 1. General provisions"
+HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> StatuteCorpus:
+    """Few labels, so that headings repeat across laws and levels; laws interleave; all is cited."""
+    headings = st.lists(st.sampled_from(["A", "B"]), max_size=3).map(tuple)
+    laws = st.sampled_from([HOUSING, WORK])
+    text = st.builds(
+        "See article {} of the {}, and article {}.".format,
+        st.integers(0, 9),
+        st.sampled_from(["Housing Code", "Work Code"]),
+        st.integers(0, 9),
+    )
+    places = draw(st.lists(st.tuples(laws, headings, text), min_size=1, max_size=10))
+    return StatuteCorpus(
+        Article(f"a{n}", law, str(n), path, words) for n, (law, path, words) in enumerate(places)
+    )
+
+
+@pytest.fixture(scope="module")
+def two_codes() -> StatuteCorpus:
+    places = [
+        (HOUSING, ("Book I", GENERAL), "This Code is about dwellings."),
+        (WORK, (GENERAL,), "Subject to article 0 of the Housing Code and article 99."),
+        (HOUSING, ("Book I", GENERAL), "See articles 0 and 3."),
+        (WORK, (), "Words."),
+        (HOUSING, ("Book II", GENERAL), "Words."),
+    ]
+    return StatuteCorpus(
+        Article(f"a{n}", law, str(n), path, text) for n, (law, path, text) in enumerate(places)
+    )
+
+
+def everything(corpus: StatuteCorpus) -> LegislativeGraph:
+    return LegislativeGraph.of(corpus, neighbours=True, citations=True)
+
+
+def edges(graph: LegislativeGraph, kind: str) -> set[tuple[int, int]]:
+    """(source, target) of each edge of a kind."""
+    chosen = graph.kind == EDGE_KINDS.index(kind)
+    return set(zip(graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True))
+
+
+def turned(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    return {(b, a) for a, b in pairs}
+
+
+def test_two_divisions_with_equal_headings_stay_two_nodes(two_codes):
+    graph = LegislativeGraph.of(two_codes)
+    general = [node for node, label in enumerate(graph.labels) if label == GENERAL]
+    assert len(general) == 3
+    assert graph.labels == (HOUSING, "Book I", GENERAL, WORK, GENERAL, "Book II", GENERAL)
+    assert [graph.laws[law] for law in graph.law_of[general]] == [HOUSING, WORK, HOUSING]
+    below = [{b for a, b in edges(graph, "down") if a == node} for node in general]
+    assert below == [{7, 9}, {8}, {11}]
+
+
+def test_the_kinds_of_edges_by_hand(two_codes):
+    graph = everything(two_codes)
+    housing_0, work_1, housing_2, work_3, housing_4 = range(7, 12)
+    down = {(0, 1), (1, 2), (0, 5), (5, 6), (3, 4)}
+    down |= {(2, housing_0), (2, housing_2), (6, housing_4), (4, work_1), (3, work_3)}
+    previous = {(housing_0, housing_2), (housing_2, housing_4), (work_1, work_3)}
+    cites = {(housing_0, work_1), (housing_0, housing_2)}
+    assert edges(graph, "self") == {(node, node) for node in range(12)}
+    assert edges(graph, "down") == down
+    assert edges(graph, "up") == turned(down)
+    assert edges(graph, "previous") == previous
+    assert edges(graph, "next") == turned(previous)
+    assert edges(graph, "cites") == cites, "the cited article speaks to the one that cites it"
+    assert edges(graph, "cited") == turned(cites)
+
+
+def test_the_report_counts_nodes_edges_and_what_was_not_found(two_codes):
+    assert everything(two_codes).report() == {
+        "nodes": {"law": 2, "division": 5, "article": 5},
+        "edges": {
+            "self": 12,
+            "down": 10,
+            "up": 10,
+            "previous": 3,
+            "next": 3,
+            "cites": 2,
+            "cited": 2,
+        },
+        "mean_degree": 30 / 12,
+        "largest_degree": 4,  # article 0: its chapter, the article behind it, two that cite it
+        "unresolved_citations": 2,  # article 99, and article 3 of the Housing Code
+    }
+
+
+def test_neighbours_and_citations_are_switches(two_codes):
+    plain = LegislativeGraph.of(two_codes)
+    assert plain.edge_kinds == ("self", "down", "up")
+    assert (plain.unresolved, len(plain.kind)) == (0, 32)
+    neighbours = LegislativeGraph.of(two_codes, neighbours=True)
+    assert neighbours.edge_kinds == ("self", "down", "up", "previous", "next")
+    cited = LegislativeGraph.of(two_codes, citations=True)
+    assert cited.edge_kinds == ("self", "down", "up", "cites", "cited")
+    assert cited.unresolved == 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_the_tree_is_the_legislative_tree_without_its_root(corpus):
+    graph, tree = everything(corpus), LegislativeTree(corpus)
+    assert graph.n_nodes == tree.n_nodes - 1
+    assert graph.n_articles == len(corpus)
+    assert (graph.article_nodes == tree.article_node - 1).all()
+    assert list(graph.labels) == tree.label[1 : graph.n_inner + 1]
+    expected = {(int(p) - 1, n) for n, p in enumerate(tree.parent[1:]) if p > 0}
+    assert edges(graph, "down") == expected
+    assert edges(graph, "up") == turned(expected)
+    for node in range(graph.n_nodes):
+        assert graph.laws[graph.law_of[node]] == tree.label[tree.ancestors[node + 1, 1]]
+    forest = networkx.Graph()
+    forest.add_nodes_from(range(graph.n_nodes))
+    forest.add_edges_from(edges(graph, "down"))
+    assert networkx.is_forest(forest)
+    assert networkx.number_connected_components(forest) == len(corpus.laws)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_only_citations_leave_a_law(corpus):
+    graph = everything(corpus)
+    leaving = graph.law_of[graph.source] != graph.law_of[graph.target]
+    assert {EDGE_KINDS[kind] for kind in graph.kind[leaving]} <= {"cites", "cited"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_neighbours_follow_each_other_in_their_law(corpus):
+    graph, tree = everything(corpus), LegislativeTree(corpus)
+    before = [(tree.previous(position), position) for position in range(len(corpus))]
+    expected = {(graph.article_node(a), graph.article_node(b)) for a, b in before if a is not None}
+    assert edges(graph, "previous") == expected
+    assert edges(graph, "next") == turned(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_citations_are_the_corpuss_cross_references(corpus):
+    graph, references = everything(corpus), cross_references(corpus)
+    expected = {(graph.article_node(b), graph.article_node(a)) for a, b in references.pairs}
+    assert edges(graph, "cites") == expected
+    assert edges(graph, "cited") == turned(expected)
+    assert graph.unresolved == references.unresolved
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_edges_are_sorted_by_target_and_none_is_there_twice(corpus):
+    graph = everything(corpus)
+    rows = list(zip(graph.target, graph.source, graph.kind, strict=True))
+    assert rows == sorted(set(rows))
+    assert (graph.source.dtype, graph.target.dtype, graph.kind.dtype) == (
+        np.int32,
+        np.int32,
+        np.uint8,
+    )
+    assert graph.degree.tolist() == np.bincount(graph.target, minlength=graph.n_nodes).tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.integers(0, 3), st.data())
+def test_a_neighbourhood_is_what_a_search_against_the_edges_finds(corpus, hops, data):
+    graph = everything(corpus)
+    nodes = data.draw(st.lists(st.integers(0, graph.n_nodes - 1), min_size=1, max_size=3))
+    search = networkx.DiGraph(zip(graph.target.tolist(), graph.source.tolist(), strict=True))
+    expected = set(nodes)
+    for node in nodes:
+        expected |= set(networkx.single_source_shortest_path_length(search, node, cutoff=hops))
+    assert graph.neighbourhood(nodes, hops).tolist() == sorted(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.data())
+def test_a_part_has_the_edges_among_its_nodes(corpus, data):
+    graph = everything(corpus)
+    nodes = sorted(data.draw(st.sets(st.integers(0, graph.n_nodes - 1))))
+    part = graph.part(nodes)
+    for kind in EDGE_KINDS:
+        inside = {(a, b) for a, b in edges(graph, kind) if a in nodes and b in nodes}
+        assert {(nodes[a], nodes[b]) for a, b in edges(part, kind)} == inside
+    assert part.n_nodes == len(nodes)
+    assert part.labels == tuple(graph.labels[node] for node in nodes if node < graph.n_inner)
+    assert part.law_of.tolist() == graph.law_of[nodes].tolist()
+    assert part.degree.tolist() == graph.degree[nodes].tolist(), "the whole's"
+
+
+def test_the_nodes_of_laws_are_their_divisions_and_articles(two_codes):
+    graph = LegislativeGraph.of(two_codes)
+    assert graph.nodes_of([WORK]).tolist() == [3, 4, 8, 10]
+    assert graph.nodes_of([WORK, HOUSING]).tolist() == list(range(12))
+    with pytest.raises(KeyError, match="no node of the graph stands in the law 'Tax Code'"):
+        graph.nodes_of(["Tax Code"])
+
+
+def test_a_node_or_article_that_is_not_there_is_refused(two_codes):
+    graph = LegislativeGraph.of(two_codes)
+    assert graph.article_node(4) == 11
+    with pytest.raises(IndexError, match="position 5 is not in a graph of 5 articles"):
+        graph.article_node(5)
+    with pytest.raises(IndexError, match="position -1"):
+        graph.article_node(-1)
+    with pytest.raises(IndexError, match="node 12 is not in a graph of 12 nodes"):
+        graph.part([12])
+    with pytest.raises(IndexError, match="node -1"):
+        graph.neighbourhood([-1], 1)
+
+
+def test_a_corpus_without_articles_has_no_node():
+    graph = everything(StatuteCorpus([]))
+    assert (graph.n_nodes, len(graph.kind), graph.laws, graph.edge_kinds) == (0, 0, (), ())
+    assert graph.report()["mean_degree"] == 0.0
+
+
+def test_the_demo_law_cites_itself_and_loses_nothing(aldermere_articles):
+    graph = everything(StatuteCorpus.read(aldermere_articles))
+    report = graph.report()
+    assert report["unresolved_citations"] == 0
+    assert report["edges"]["cites"] == report["edges"]["cited"] > 20
+
+
+@pytest.mark.parametrize("name", ["obliqa_en", "stard_zh"])
+def test_only_citations_leave_a_law_of_real_law(real_data, name):
+    graph = everything(StatuteCorpus.read(real_data(name)))
+    leaving = graph.law_of[graph.source] != graph.law_of[graph.target]
+    assert {EDGE_KINDS[kind] for kind in graph.kind[leaving]} <= {"cites", "cited"}
+    report = graph.report()["edges"]
+    assert report["self"] == graph.n_nodes
+    assert report["down"] == report["up"] == graph.n_nodes - len(graph.laws)
+    assert report["previous"] == report["next"] == graph.n_articles - len(graph.laws)
