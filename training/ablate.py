@@ -86,12 +86,13 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
         of_arm = found.setdefault(each.arm, [])
         if each.key in results.lines:
             of_arm.append(results.lines[each.key])
+    baseline = settings.system.arms.baseline
     output = Path(settings.output)
-    text = tables(name, found, len(runs) // len(found), settings.compare)
+    text = tables(name, found, len(runs) // len(found), settings.compare, baseline)
     (output / f"{name}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
     try:
-        files = plot_arms(name, found, settings.compare, output)
+        files = plot_arms(name, found, settings.compare, output, baseline)
     except ModuleNotFoundError as error:
         # A machine that is lent for its accelerator may have no more than training needs.
         say(f"No plots ({error}); the same command draws them where that is installed")

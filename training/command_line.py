@@ -44,8 +44,9 @@ class TrainingError(RuntimeError):
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal."""
-    print(message, file=sys.stderr, flush=True)  # noqa: T201
+    """A line for the person at the terminal; of several processes, torchrun's first one speaks."""
+    if os.environ.get("RANK", "0") == "0":
+        _complain(message)
 
 
 def settings_from(
@@ -91,6 +92,11 @@ def settings_from(
         raise AssertionError from error  # error() leaves the process
 
 
+def _complain(message: str) -> None:
+    # Whichever process something went wrong in.
+    print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
 def run(work: Callable[[], None]) -> int:
     """Do a command's work in a quiet environment; its errors become one message and a code."""
     from components.models.errors import ModelError
@@ -105,18 +111,18 @@ def run(work: Callable[[], None]) -> int:
     try:
         work()
     except CorpusError as error:
-        say("error:")
+        _complain("error:")
         for problem in error.problems:
-            say(f"  {problem}")
+            _complain(f"  {problem}")
         return FAILED
     except (ModelError, SettingsError) as error:
-        say(f"error: {error}")
+        _complain(f"error: {error}")
         return WRONG_USE
     except (TrainingError, OSError) as error:
-        say(f"error: {error}")
+        _complain(f"error: {error}")
         return FAILED
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on from the last checkpoint")
+        _complain("interrupted; the same command goes on from the last checkpoint")
         return INTERRUPTED
     return DONE
 

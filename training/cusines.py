@@ -7,24 +7,19 @@ The same command goes on where it was interrupted.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from training.command_line import SettingsError, run, say, settings_from
+from training.command_line import run, settings_from
+from training.running import train
 from training.settings import CusinesSettings
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from components.models.biencoder import BiEncoder
+    from training.biencoder_learner import BiEncoderLearner
     from training.data import TrainingData
-    from training.negatives import CurriculumNegatives
-    from training.resuming import RunState
-
-TRACKERS = "trackers"
 
 _DESCRIPTION = """\
 Trains a bi-encoder on questions with known articles, with negatives whose difficulty comes from the
@@ -35,196 +30,22 @@ that every pipeline takes."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("cusines", _DESCRIPTION, CusinesSettings, arguments)
-    return run(lambda: train(settings))
+    return run(lambda: train("cusines", settings, start))
 
 
-def train(settings: CusinesSettings) -> None:
-    """Train from the settings' files to the settings' model folder.
-
-    Raises:
-        SettingsError: A setting does not fit the data.
-        CorpusError: A file cannot be read.
-        ModelError: A model cannot be opened, or the output folder is not empty.
-        TrainingError: A loss or weight is not finite.
-    """
-    import torch
-    from accelerate import Accelerator
-
-    from components.models.artifacts import check_target
-    from components.models.devices import resolve_device
-    from training.data import TrainingData
-    from training.processes import from_main
-
-    output = Path(settings.output)
-    work = output.with_name(output.name + ".work")
-    _check_trackers(settings.trackers)
-    device = resolve_device(settings.device)
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)  # the one that Accelerate takes
-    accelerator = Accelerator(
-        cpu=device.type == "cpu",
-        log_with=list(settings.trackers) or None,
-        project_dir=str(work / TRACKERS),
-    )
-    if from_main(accelerator, _made(settings, work)):
-        # Stopped when nothing was left but to tidy up.
-        if accelerator.is_main_process:
-            _move_in(work, output)
-        accelerator.wait_for_everyone()
-        return
-    check_target(output)
-    data = TrainingData.read(
-        settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
-    )
-    if settings.final and not data.dev:
-        raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
-    accelerator.init_trackers("cusines", init_kwargs={})
-    model, state = fit(settings, data, accelerator, work)
-    records = state.records
-    if settings.final:
-        assert state.best is not None
-        epoch = state.best["epoch"]
-        say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
-        model, final = fit(settings, data.joined(), accelerator, work / "final", stop_after=epoch)
-        records = [*records, *({**record, "final": True} for record in final.records)]
-    if accelerator.is_main_process:
-        _finish(settings, data, model, state, records, work)
-    accelerator.wait_for_everyone()
-    accelerator.end_training()
-
-
-def fit(
-    settings: CusinesSettings,
-    data: TrainingData,
-    accelerator: Accelerator,
-    work: Path,
-    *,
-    stop_after: int | None = None,
-) -> tuple[BiEncoder, RunState]:
-    """Train one model; what is wrong with settings and data is said before any model is opened.
-
-    Returns:
-        The model with its best weights, and the state at the end.
-    """
-    import torch
-
-    from training.loop import CusinesLoop
-    from training.starting import start_digests, starting_model
-
-    negatives = curriculum_negatives(settings, data, str(accelerator.device))
-    torch.manual_seed(settings.seed)  # for a fresh head
-    model = starting_model(settings, accelerator.device)
-    work.mkdir(parents=True, exist_ok=True)
-    loop = CusinesLoop(
-        settings,
-        data,
-        negatives,
-        model,
-        accelerator,
-        work,
-        start=start_digests(settings),
-        stop_after=stop_after,
-    )
-    return model, loop.run()
-
-
-def curriculum_negatives(
-    settings: CusinesSettings, data: TrainingData, device: str
-) -> CurriculumNegatives:
-    """The negatives that the settings describe, for the training questions.
+def start(
+    settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
+) -> BiEncoderLearner:
+    """The bi-encoder that training starts from.
 
     Raises:
-        SettingsError: The data cannot give them.
+        ModelError: A model cannot be opened, or the parts do not fit together.
+        SettingsError: More layers are to be frozen than a tower has.
     """
-    from training.negatives import CurriculumNegatives
+    # Imported here, so that --help answers without waiting for torch.
+    from training.biencoder_learner import BiEncoderLearner
 
-    try:
-        return CurriculumNegatives(
-            data.corpus,
-            data.train,
-            views=settings.views,
-            negatives_per_question=settings.negatives_per_question,
-            buckets=settings.buckets,
-            schedule=settings.schedule,
-            share_of=settings.share_of,
-            ties=settings.ties,
-            k=settings.k,
-            cross_law=settings.cross_law,
-            bm25_k1=settings.bm25_k1,
-            bm25_b=settings.bm25_b,
-            run=settings.run_file,
-            permute_tree=settings.permute_tree,
-            text_rule=settings.text_rule,
-            seed=settings.seed,
-            device=device,
-        )
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-
-
-def _finish(
-    settings: CusinesSettings,
-    data: TrainingData,
-    model: BiEncoder,
-    state: RunState,
-    records: list[dict[str, Any]],
-    work: Path,
-) -> None:
-    """Make the model folder, and let the work folder go."""
-    from training.plots import plot_run
-    from training.records import METRICS_FILE, environment, write_metrics
-    from training.starting import kept_parts
-
-    output = Path(settings.output)
-    write_metrics(work / METRICS_FILE, records)
-    plot_run(records, work, settings.select_by)
-    metrics: dict[str, Any] = {"environment": environment()}
-    if state.best is not None:
-        best = next(record for record in records if record["epoch"] == state.best["epoch"])
-        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
-    model.save(
-        output,
-        base_model=settings.start,
-        config=settings.to_dict(),
-        data=data.digests(),
-        metrics=metrics,
-        kept=kept_parts(settings.start),
-    )
-    _move_in(work, output)
-
-
-def _made(settings: CusinesSettings, work: Path) -> bool:
-    """Whether this very run has made its model, and its work folder is still there."""
-    from components.models.manifest import MANIFEST_FILE, read_manifest
-
-    output = Path(settings.output)
-    if not (work.is_dir() and (output / MANIFEST_FILE).exists()):
-        return False
-    return read_manifest(output).config == settings.to_dict()
-
-
-def _move_in(work: Path, output: Path) -> None:
-    """Take what a run wrote down into the model's folder, and let the work folder go."""
-    from training.records import METRICS_FILE
-
-    for name in (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS):
-        if (work / name).exists():
-            (work / name).replace(output / name)
-    shutil.rmtree(work)
-    say(f"The model is in {output}")
-
-
-def _check_trackers(names: Sequence[str]) -> None:
-    """Refuse a tracker that is not installed; Accelerate leaves it out without a word."""
-    from accelerate.tracking import get_available_trackers
-
-    there = [str(each.value) for each in get_available_trackers()]
-    for name in names:
-        if name not in there:
-            raise SettingsError(
-                f"trackers: {name!r} is not installed; here are {', '.join(there) or 'none'}. "
-                "Install its package, or leave it out."
-            )
+    return BiEncoderLearner(settings, data, accelerator)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""The training loop of the bi-encoder."""
+"""The training loop: of a bi-encoder, of a graph network."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,21 @@ import torch
 from accelerate import Accelerator
 from tqdm import tqdm
 
-from components.models.biencoder import BiEncoder
 from training.batches import epoch_order, first_steps, make_batch, question_ids, steps_in_epoch
 from training.command_line import TrainingError, say
 from training.data import TrainingData
+from training.learner import Learner, Vectors
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
-from training.optimizer import Optimizer
 from training.processes import from_main, sum_gradients
 from training.records import METRICS_FILE, Progress, numbers_of, refresh_shares, write_metrics
 from training.resuming import Resuming, RunState
-from training.settings import CusinesSettings
-from training.starting import train_mode
-from training.step import loss_and_gradient
-from training.texts import RunTexts, Vectors
+from training.run_settings import RunSettings
 from training.validation import validate
 
 
-class CusinesLoop:
-    """Trains a bi-encoder on (question, positive) pairs with negatives that grow harder.
+class TrainingLoop:
+    """Trains a model on (question, positive) pairs with negatives that grow harder.
 
     Between two epochs: encode the law under the weights of this moment; measure them on dev; draw
     the next epoch's negatives; write a checkpoint. The one encoding serves the dynamic view and
@@ -41,50 +36,39 @@ class CusinesLoop:
         settings: Of the run.
         data: What to learn from and to choose by.
         negatives: Draws for `data.train`.
-        model: What to start from; it is trained in place.
+        learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
-        start: What beside the settings must be the same when the run is taken up again.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
             go as if it did not.
     """
 
     def __init__(
         self,
-        settings: CusinesSettings,
+        settings: RunSettings,
         data: TrainingData,
         negatives: CurriculumNegatives,
-        model: BiEncoder,
+        learner: Learner,
         accelerator: Accelerator,
         work: Path,
         *,
-        start: Mapping[str, str],
         stop_after: int | None = None,
     ) -> None:
         self._settings = settings
         self._data = data
         self._negatives = negatives
-        self._model = model
+        self._learner = learner
         self._accelerator = accelerator
         self._work = work
-        self._texts = RunTexts(model, data, settings.token_budget)
         self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
-        self._steps = settings.max_steps or settings.epochs * self._epoch_steps
+        self._steps = settings.total_steps(self._epoch_steps)
         epochs = -(-self._steps // self._epoch_steps)
         self._last_epoch = epochs if stop_after is None else min(stop_after, epochs)
-        self._optimizer = Optimizer(
-            model,
-            learning_rate=settings.learning_rate,
-            head_lr=settings.head_lr,
-            weight_decay=settings.weight_decay,
-            total_steps=self._steps,
-            warmup=settings.warmup,
-        )
+        self._optimizer = learner.optimizer(self._steps)
         fixed = {
             **settings.to_dict(),
-            **start,
+            **learner.fixed,
             **data.digests(),
-            "dtype": self._texts.dtype_name,
             "threads": torch.get_num_threads(),
             "processes": accelerator.num_processes,
         }
@@ -114,14 +98,15 @@ class CusinesLoop:
             self._resuming.load_best(self._state)
         # Whoever is ahead removes the folder.
         self._accelerator.wait_for_everyone()
-        self._model.eval()
+        self._learner.eval_mode()
         return self._state
 
     def _take_up(self) -> None:
         found = self._resuming.newest(say)
         if found is None:
             return
-        self._state, self._texts.budget.tokens = found
+        self._state, learner = found
+        self._learner.restore(learner)
         if self._state.step:
             say(f"Going on from step {self._state.step:,} of {self._steps:,}")
 
@@ -135,15 +120,14 @@ class CusinesLoop:
         )
         vectors = None
         if measured or (due and self._negatives.needs_vectors):
-            vectors = self._texts.encode(self._accelerator, lambda _: self._say("encoding"))
+            vectors = self._learner.encode(lambda _: self._say("encoding"))
         encoded = time.perf_counter()
         record: dict[str, Any] = {
             "epoch": state.epoch,
             "step": state.step,
             "seconds_encoding": encoded - started,
+            **self._learner.changes(),
         }
-        if self._model.head is not None:
-            record["head_change"] = self._texts.head_change()
         if vectors is not None and measured:
             record |= self._measure(vectors)
         # Out of patience only where measured: an epoch in between may have been the best.
@@ -227,7 +211,7 @@ class CusinesLoop:
             unit="step",
             disable=not self._accelerator.is_main_process or None,
         )
-        train_mode(self._model)
+        self._learner.train_mode()
         with bar:
             for step in range(state.step, stop):
                 start = (step - first) * settings.batch_size
@@ -238,7 +222,7 @@ class CusinesLoop:
                 self._say("training")
                 if state.step % settings.checkpoint_every == 0 and state.step < stop:
                     self._save()
-        self._model.eval()
+        self._learner.eval_mode()
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
@@ -251,7 +235,7 @@ class CusinesLoop:
             pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
         )
         self._seed(step)
-        loss = loss_and_gradient(batch, self._texts, settings, self._accelerator)
+        loss = self._learner.loss_and_gradient(batch)
         parameters = list(self._optimizer.parameters.values())
         sum_gradients(self._accelerator, parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
@@ -288,7 +272,7 @@ class CusinesLoop:
     def _save(self) -> None:
         self._say("saving")
         if self._accelerator.is_main_process:
-            self._resuming.save(self._state, self._texts.budget.tokens)
+            self._resuming.save(self._state, self._learner.state())
         self._accelerator.wait_for_everyone()
 
     def _say(self, stage: Any) -> None:

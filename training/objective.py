@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from training.settings import Reduction
+    from training.run_settings import Reduction
 
 
 def contrastive_loss(

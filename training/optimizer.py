@@ -2,48 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
 
-from components.models.biencoder import BiEncoder
-
 BETAS = (0.9, 0.999)
 EPSILON = 1e-7
 
+Rates = Callable[[int], float]
+"""Share of the highest learning rate at a step, from 0."""
+
+
+def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
+    """Rising over the first steps, then falling to zero, both in a straight line.
+
+    Args:
+        total_steps: Steps of the whole run.
+        warmup: Share of them in which the rate rises.
+    """
+    warm = max(1, round(warmup * total_steps))
+
+    def rate(step: int) -> float:
+        if step < warm:
+            return (step + 1) / warm
+        return max(0.0, (total_steps - step) / max(1, total_steps - warm))
+
+    return rate
+
+
+def constant(_: int) -> float:
+    """The highest rate at every step."""
+    return 1.0
+
 
 class Optimizer:
-    """AdamW over what is trainable, with linear warm-up and decay.
+    """AdamW over what is trainable, its learning rate a function of the step.
 
     Biases and the weights of norms are not decayed. A head has a learning rate of its own.
 
     Args:
         model: Its parameters that require a gradient are trained.
-        learning_rate: Highest rate of the towers.
-        head_lr: Highest rate of the head.
+        learning_rate: The highest.
         weight_decay: AdamW's.
-        total_steps: Steps of the whole run.
-        warmup: Share of them in which the rate rises.
+        rates: Share of the highest rate at each step.
+        head_lr: The highest rate of what goes by the name "head", where it has its own.
     """
 
     def __init__(
         self,
-        model: BiEncoder,
+        model: nn.Module,
         *,
         learning_rate: float,
-        head_lr: float,
         weight_decay: float,
-        total_steps: int,
-        warmup: float,
+        rates: Rates,
+        head_lr: float | None = None,
     ) -> None:
         # A siamese model's tower goes by one name only.
         self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._total = total_steps
-        self._warm = max(1, round(warmup * total_steps))
+        self._rates = rates
         groups: dict[tuple[float, float], list[nn.Parameter]] = {}
         for name, parameter in self.parameters.items():
-            rate = head_lr if name.startswith("head.") else learning_rate
+            rate = learning_rate
+            if head_lr is not None and name.startswith("head."):
+                rate = head_lr
             decay = weight_decay if parameter.ndim > 1 else 0.0
             groups.setdefault((rate, decay), []).append(parameter)
         self._adamw = torch.optim.AdamW(
@@ -55,16 +77,10 @@ class Optimizer:
             eps=EPSILON,
         )
 
-    def rate(self, step: int) -> float:
-        """Share of the highest learning rate at a step, from 0."""
-        if step < self._warm:
-            return (step + 1) / self._warm
-        return max(0.0, (self._total - step) / max(1, self._total - self._warm))
-
     def step(self, step: int) -> None:
         """Go one step down the gradients, and forget them."""
         for group in self._adamw.param_groups:
-            group["lr"] = group["highest"] * self.rate(step)
+            group["lr"] = group["highest"] * self._rates(step)
         self._adamw.step()
         self._adamw.zero_grad(set_to_none=True)
 

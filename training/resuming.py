@@ -116,8 +116,8 @@ class Resuming:
         self._parameters = parameters
         self._optimizer = optimizer
 
-    def save(self, state: RunState, token_budget: int) -> None:
-        """Write a checkpoint of this moment; older ones go.
+    def save(self, state: RunState, learner: Mapping[str, Any]) -> None:
+        """Write a checkpoint of this moment, the learner's own state in it; older ones go.
 
         Raises:
             TrainingError: A weight is not finite.
@@ -136,7 +136,7 @@ class Resuming:
             },
             {
                 "fixed": self._fixed,
-                "token_budget": token_budget,
+                "learner": learner,
                 **{name: getattr(state, name) for name in _PLAIN},
             },
         )
@@ -156,8 +156,8 @@ class Resuming:
         best = read_checkpoint(self._work / state.best["folder"])
         self._put(best.tensors(_BEST))
 
-    def newest(self, say: Callable[[str], object]) -> tuple[RunState, int] | None:
-        """Take up the newest complete checkpoint: its state, and the token budget it had.
+    def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
+        """Take up the newest complete checkpoint: its state, and that of the learner.
 
         Raises:
             SettingsError: It is of another run.
@@ -174,7 +174,7 @@ class Resuming:
             **{name: kept[name] for name in _PLAIN},
             drawn={int(epoch): each for epoch, each in drawn.items()},
         )
-        return state, int(kept["token_budget"])
+        return state, kept["learner"]
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from components.models.devices import DtypeName
 from components.models.head import Pooling
 from components.models.locate import BUNDLED_MODEL
-from components.statutes.article import TextRule
-from components.statutes.metrics import metric_depth
-from components.statutes.tree import CrossLaw
-from training.command_line import Place, SettingsError, Target
-from training.negatives.curriculum import Schedule, ShareOf
-from training.negatives.options import Ties
+from training.command_line import Place, SettingsError
+from training.run_settings import RunSettings
 
 StartPooling = Literal["model", "cls", "mean", "max"]
 StartHead = Literal["none", "identity", "paper"]
-Reduction = Literal["mean", "question_sum"]
-
-DEV_DEPTH = 1_000
-"""How deep the questions of dev are searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CusinesSettings:
+class CusinesSettings(RunSettings):
     """A bi-encoder trained with CuSINeS (Santosh, Kaiser, Grabmair, LREC-COLING 2024).
 
     Args:
-        corpus: The law: a native file or folder, "aldermere", or a name that
-            StatuteCorpus.read knows.
-        questions: Questions with their articles and splits; "train" trains, "dev" chooses.
-        dev_share: Share of the training questions that is set aside to choose by, where none is of
-            the split "dev".
-        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
         model: What training starts from, for questions and articles alike (siamese): name or folder
             of a Hugging Face, sentence-transformers or Lexarbor model. Paper: LegalCamemBERT.
         query_model: The questions' tower, where it is another one than the articles'.
@@ -52,56 +36,17 @@ class CusinesSettings:
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
             all. Paper: 0.
-        text_rule: What of an article is encoded.
-        views: Where a negative's difficulty comes from. Paper: tree, sequence, semantic (static:
-            bm25 in place of semantic; baseline: bm25 alone).
-        negatives_per_question: Negatives drawn for each question and epoch. Paper: not given.
-        buckets: Parts of the ranking of negatives, from easy to difficult. Paper: 3.
-        schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
-            (the hardest ones from the start). Paper: curriculum.
-        share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
-            literally per cent of the articles in each bucket.
-        ties: How equally difficult articles rank in a view. Paper: permutation.
-        k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
-        cross_law: Distance in the tree between articles of two laws.
-        permute_tree: A control: every article stands at another one's place in the tree and the
-            sequence.
-        bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
-        bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
-        run_file: TREC run of the training questions that the view "run" ranks by.
-        refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
-        epochs: Times that each (question, positive) pair is seen. Paper: 15.
-        max_steps: Steps in place of epochs; data of a few questions wants at least 500.
-        batch_size: Pairs a step, over all processes together. Paper: 24.
-        in_batch: Whether the batch's other articles are negatives too. Paper: true.
-        temperature: Of the loss, eq. (1). Paper: 0.01.
-        reduction: The loss as a mean over pairs, or over questions of the sum of their pairs.
-        learning_rate: Highest learning rate. Paper: 2e-5.
         head_lr: The same for a fresh head. Paper: 2e-5.
-        weight_decay: AdamW's. Paper: 0.01.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
-        clip: Highest norm of the gradient. G-DSR: 1.0.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
         token_budget: Padded tokens a forward pass; default: what suits the device.
-        select_by: Metric on dev that chooses the best epoch. Paper: R@200.
-        measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        patience: Epochs without a better one after which training stops; default: never.
-        final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
-        checkpoint_every: Steps between two checkpoints inside an epoch.
         dtype: Number format of the towers: auto is bfloat16 where that is faster.
-        device: cpu, cuda, ...; default: the best there is.
-        trackers: Trackers of Accelerate that get the metrics too, such as tensorboard.
-        seed: Of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
     """
 
-    corpus: Place
-    questions: Place
-    output: Target
-    dev_share: float = 0.1
     model: Place | None = None
     query_model: Place | None = None
     passage_model: Place | None = None
@@ -113,96 +58,27 @@ class CusinesSettings:
     head_pooling: Pooling = "mean"
     dropout: float | None = None
     frozen_layers: int = 0
-    text_rule: TextRule = "headings_text"
-    views: tuple[str, ...] = ("tree", "sequence", "semantic")
-    negatives_per_question: int = 8
-    buckets: int = 3
-    schedule: Schedule = "curriculum"
-    share_of: ShareOf = "negatives"
-    ties: Ties = "mid_rank"
-    k: int = 60
-    cross_law: CrossLaw = "farther"
-    permute_tree: bool = False
-    bm25_k1: float = 1.5
-    bm25_b: float = 0.75
-    run_file: Place | None = None
-    refresh_every: int = 1
-    epochs: int = 3
-    max_steps: int | None = None
-    batch_size: int = 24
-    in_batch: bool = True
-    temperature: float = 0.01
-    reduction: Reduction = "mean"
-    learning_rate: float = 2e-5
     head_lr: float = 1e-3
-    weight_decay: float = 0.01
     warmup: float = 0.05
-    clip: float = 1.0
     gradient_caching: bool = False
     token_budget: int | None = None
-    select_by: str = "R@10"
-    measure_every: int = 1
-    patience: int | None = None
-    final: bool = False
-    checkpoint_every: int = 100
     dtype: DtypeName = "auto"
-    device: str | None = None
-    trackers: tuple[str, ...] = ()
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if (self.query_model is None) != (self.passage_model is None):
             raise SettingsError("query_model and passage_model go together: give both, or model.")
         if self.model is not None and self.query_model is not None:
             raise SettingsError("model is for one tower, query_model and passage_model for two.")
-        for name in (
-            "passage_tokens",
-            "max_passages",
-            "k",
-            "refresh_every",
-            "measure_every",
-            "epochs",
-            "batch_size",
-            "checkpoint_every",
-        ):
-            self._at_least(name, 1)
-        for name in ("max_tokens", "max_steps", "token_budget", "patience"):
-            if getattr(self, name) is not None:
-                self._at_least(name, 1)
-        for name in ("frozen_layers", "negatives_per_question", "weight_decay", "seed"):
-            self._at_least(name, 0)
-        for name in ("temperature", "learning_rate", "head_lr", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
+        super().__post_init__()
+        self._at_least(1, "passage_tokens", "max_passages", "max_tokens", "token_budget")
+        self._at_least(0, "frozen_layers")
+        self._above_zero("head_lr")
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout is {self.dropout}; it is a probability below 1.")
-        if not 0 <= self.dev_share < 1:
-            raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
         if not 0 <= self.warmup < 1:
             raise SettingsError(f"warmup is {self.warmup}; it is a share of the steps, 0 to 1.")
-        if self.negatives_per_question == 0 and not self.in_batch:
-            raise SettingsError(
-                "negatives_per_question is 0 and in_batch is false: no pair has a negative, and "
-                "nothing can be learnt. Allow one of them."
-            )
-        try:
-            depth = metric_depth(self.select_by)
-        except ValueError as error:
-            raise SettingsError(f"select_by: {error}.") from error
-        if depth > DEV_DEPTH:
-            raise SettingsError(
-                f"select_by is {self.select_by}; dev is searched {DEV_DEPTH:,} articles deep."
-            )
-
-    def _at_least(self, name: str, least: int) -> None:
-        if not getattr(self, name) >= least:
-            raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
 
     @property
     def start(self) -> str:
         """Name of the model that training starts from; the articles' where there are two."""
         return str(self.passage_model or self.model or BUNDLED_MODEL)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as they are kept in a model's manifest."""
-        return {**dataclasses.asdict(self), "views": list(self.views), "trackers": [*self.trackers]}

@@ -101,7 +101,7 @@ def freeze(tower: Tower, n_layers: int) -> None:
     """
     if n_layers == 0:
         return
-    embeddings, layers = _stack(tower)
+    embeddings, layers = stack_of(tower)
     if n_layers > len(layers):
         raise SettingsError(
             f"frozen_layers is {n_layers}, and the model has {len(layers)} layers. Freeze fewer."
@@ -126,8 +126,12 @@ def _frozen(module: nn.Module) -> Iterator[nn.Module]:
             yield from _frozen(child)
 
 
-def _stack(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
-    """The embeddings of a Transformer, and its layers from the first to the last."""
+def stack_of(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
+    """The embeddings of a Transformer, and its layers from the first to the last.
+
+    Raises:
+        SettingsError: They are where they cannot be found.
+    """
     model = cast(PreTrainedModel, tower.encoder.transformers_model)
     n_layers = getattr(model.config, "num_hidden_layers", None)
     embeddings = next((m for n, m in model.named_modules() if n.endswith("embeddings")), None)

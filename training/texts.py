@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
 
 import numpy as np
 from accelerate import Accelerator
@@ -18,22 +18,15 @@ from components.models.token_budget import TokenBudget
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData
+from training.frozen_states import FrozenStates
 from training.gradients import Side
+from training.learner import Vectors
 from training.processes import gather, share
 
 # Training keeps activations: on a CPU larger pieces than encoding's pay for the gradients' sums.
 _TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
 _DEFAULT_TRAINING_TOKENS = 8_192
 _ARTICLES_LOOKED_AT = 256
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
-
-    articles: Tensor
-    train: Tensor
-    dev: Tensor
 
 
 class RunTexts:
@@ -43,13 +36,20 @@ class RunTexts:
         model: Its tokenizers cut the texts.
         data: The texts.
         token_budget: Padded tokens a forward pass of training; None: what suits the device.
+        frozen_layers: Layers of each tower that are never trained: `encode` runs them once.
 
     Attributes:
         articles: The articles, to be trained on.
         questions: The training questions, to be trained on.
     """
 
-    def __init__(self, model: BiEncoder, data: TrainingData, token_budget: int | None) -> None:
+    def __init__(
+        self,
+        model: BiEncoder,
+        data: TrainingData,
+        token_budget: int | None,
+        frozen_layers: int = 0,
+    ) -> None:
         self.dtype = resolve_dtype(model.dtype, model.device)
         default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
         self.budget = TokenBudget(token_budget or default)
@@ -57,18 +57,25 @@ class RunTexts:
         self.articles = self._side(model.article_encoder, by_rule)
         self.questions = self._side(model.query_encoder, _texts(data.train))
         self._dev = self._side(model.query_encoder, _texts(data.dev))
+        towers = {id(tower): tower for tower in (model.query, model.passage)}
+        self._frozen = [
+            FrozenStates(tower, frozen_layers) for tower in towers.values() if frozen_layers
+        ]
 
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
     def encode(self, accelerator: Accelerator, progress: Callable[[int], None]) -> Vectors:
         """Vectors of everything under the weights of this moment; processes share the work."""
-        return Vectors(
-            *(
-                self._encode(accelerator, side, progress)
-                for side in (self.articles, self.questions, self._dev)
+        with ExitStack() as stack:
+            for states in self._frozen:
+                stack.enter_context(states.replaying())
+            return Vectors(
+                *(
+                    self._encode(accelerator, side, progress)
+                    for side in (self.articles, self.questions, self._dev)
+                )
             )
-        )
 
     def _encode(
         self, accelerator: Accelerator, side: Side, progress: Callable[[int], None]

@@ -12,7 +12,7 @@ from torch import Tensor
 from components.models.dense_index import DenseIndex
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
-from training.settings import DEV_DEPTH
+from training.run_settings import DEV_DEPTH
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),

@@ -1,13 +1,14 @@
 """The checks, timings and trainings that need a GPU.
 
-    python tests/gpu/run.py --out DIR [--only encode,index,train,ablate]
+    python tests/gpu/run.py --out DIR [--only encode,index,train,graph,ablate]
         [--data FOLDER --budget-s 480 --resume FILE]
 
 Needs no Haystack and no network: torch, sentence-transformers, accelerate, networkx, and for
-`train` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25, PyStemmer. For speed
-the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate` goes on
-with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget reaches,
-and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the table.
+`train`, `graph` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25, PyStemmer.
+For speed the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate`
+goes on with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget
+reaches, and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the
+table.
 
 Writes DIR/metrics.json, the tables into DIR/ablate, and encoders made on the way into DIR/models.
 Exit code 0 where every check holds, 1 where one fails or the machine has no GPU, 2 on wrong use.
@@ -242,7 +243,19 @@ def check_training(checks: Checks, device: torch.device) -> Measured:
     return check_train(checks, device, seconds, texts, base_model)
 
 
-CHECKS = {"encode": check_encode, "index": check_index, "train": check_training}
+def check_the_graph(checks: Checks, device: torch.device) -> Measured:
+    """The graph network; see graph_checks.py."""
+    from graph_checks import check_graph
+
+    return check_graph(checks, device, seconds, texts)
+
+
+CHECKS = {
+    "encode": check_encode,
+    "index": check_index,
+    "train": check_training,
+    "graph": check_the_graph,
+}
 ABLATE = "ablate"
 
 

@@ -44,3 +44,17 @@ def test_its_encoding_checks_hold_on_the_cpu_but_for_speed():
     measured = run.check_encode(checks, torch.device("cpu"), number=48, hidden=64, layers=1)
     assert [name for name in checks.failed if "times" not in name and "rate" not in name] == []
     assert measured["articles"] == 48
+
+
+def test_its_graph_checks_hold_on_the_cpu():
+    run = script()
+    sys.path.insert(0, str(SCRIPT.parent))
+    try:
+        from graph_checks import check_graph
+    finally:
+        sys.path.remove(str(SCRIPT.parent))
+    checks = run.Checks()
+    small = {"number": 300, "n_questions": 20, "dim": 32, "epochs": 6}
+    measured = check_graph(checks, torch.device("cpu"), run.seconds, run.texts, **small)
+    assert checks.failed == []
+    assert measured["steps"] == 6

@@ -15,8 +15,9 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
-from training.cusines import fit
+from training.biencoder_learner import BiEncoderLearner
 from training.data import TrainingData
+from training.running import fit
 from training.settings import CusinesSettings
 from training.starting import starting_model
 from training.texts import RunTexts
@@ -206,7 +207,11 @@ def train(settings: Callable[..., CusinesSettings], tmp_path: Path) -> Callable[
         chosen = settings(**fields)
         data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
         (tmp_path / name).mkdir(exist_ok=True)
-        return fit(chosen, data, Accelerator(cpu=True), tmp_path / name, stop_after=stop_after)
+        learner, state = fit(
+            *(chosen, data, Accelerator(cpu=True), tmp_path / name, BiEncoderLearner),
+            stop_after=stop_after,
+        )
+        return learner.model, state
 
     return run
 

@@ -11,7 +11,7 @@ import pytest
 from training import ablate
 from training.ablation.metrics import DENSE_METRICS, METRICS
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
-from training.loop import CusinesLoop
+from training.loop import TrainingLoop
 
 # What two runs of the same settings may differ in.
 NOT_THE_RUN = ("seconds", "environment")
@@ -102,19 +102,19 @@ def test_a_grid_taken_up_again_ends_as_one_left_alone(
 ) -> None:
     apart = {"results": tmp_path / "apart.jsonl", "output": tmp_path / "apart"}
     assert ablate.main(grid(**apart)) == DONE
-    step = CusinesLoop._step
+    step = TrainingLoop._step
     steps: list[int] = []
 
-    def interrupted(self: CusinesLoop, number: int, pairs: Any) -> None:
+    def interrupted(self: TrainingLoop, number: int, pairs: Any) -> None:
         if len(steps) == 6:  # the third of the second run
             raise KeyboardInterrupt
         steps.append(number)
         step(self, number, pairs)
 
-    monkeypatch.setattr(CusinesLoop, "_step", interrupted)
+    monkeypatch.setattr(TrainingLoop, "_step", interrupted)
     assert ablate.main(grid()) == INTERRUPTED
     assert [line["arm"] for line in lines_in(tmp_path / "results.jsonl")] == ["bm25_fixed"]
-    monkeypatch.setattr(CusinesLoop, "_step", step)
+    monkeypatch.setattr(TrainingLoop, "_step", step)
     capsys.readouterr()
     assert ablate.main(grid()) == DONE
     said = capsys.readouterr().err

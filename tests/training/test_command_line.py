@@ -26,6 +26,8 @@ from training.command_line import (
     run,
     settings_from,
 )
+from training.graph_training.settings import GraphSettings
+from training.run_settings import RunSettings
 from training.settings import CusinesSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,17 +193,21 @@ def test_what_is_required_is_asked_for(capsys):
     assert "output" in refused(capsys, "--corpus", "aldermere")
 
 
-def test_help_explains_every_field_with_the_paper_s_value(capsys):
+@pytest.mark.parametrize(
+    ("kind", "epochs"), [(CusinesSettings, "Paper: 15"), (GraphSettings, "CuSINeS: 25")]
+)
+def test_help_explains_every_field_with_the_paper_s_value(capsys, kind, epochs):
     with pytest.raises(SystemExit) as left:
-        settings_from("cusines", "Trains.", CusinesSettings, ["--help"])
+        settings_from("cusines", "Trains.", kind, ["--help"])
     assert left.value.code == DONE
     said = capsys.readouterr().out
-    for field in dataclasses.fields(CusinesSettings):
+    for field in dataclasses.fields(kind):
         assert f"--{field.name} " in said
     # Every field has its line in the docstring, or its help would be its type alone.
-    for field in dataclasses.fields(CusinesSettings):
-        assert f"\n        {field.name}: " in str(CusinesSettings.__doc__)
-    assert "Paper: 15" in said and "130 interrupted" in said
+    documented = f"{RunSettings.__doc__}{kind.__doc__}"
+    for field in dataclasses.fields(kind):
+        assert f"\n        {field.name}: " in documented
+    assert epochs in said and "130 interrupted" in said
 
 
 @pytest.mark.parametrize(

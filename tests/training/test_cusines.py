@@ -135,12 +135,12 @@ def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
     flags, output, monkeypatch, moment
 ):
     """The model may be there already, its metrics and plots not yet."""
-    from training import cusines
+    from training import running
 
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    finish = cusines._finish
+    finish = running._finish
 
     def interrupted(*arguments: Any) -> None:
         with monkeypatch.context() as patched:
@@ -148,7 +148,7 @@ def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
             finish(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(cusines, "_finish", interrupted)
+        patched.setattr(running, "_finish", interrupted)
         assert main(flags()) == INTERRUPTED
     assert main(flags()) == DONE
     assert len(records(output)) == 3

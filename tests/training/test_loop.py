@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from training import biencoder_learner
 from training import loop as loop_module
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
@@ -45,13 +46,13 @@ def test_the_caller_s_random_numbers_do_not_matter(train):
 
 def test_dropout_is_on_in_training_and_drawn_anew_in_each_step(train, monkeypatch):
     seeds: list[int] = []
-    step = loop_module.loss_and_gradient
+    step = biencoder_learner.loss_and_gradient
 
     def watching(*arguments: Any) -> float:
         seeds.append(torch.initial_seed())
         return step(*arguments)
 
-    monkeypatch.setattr(loop_module, "loss_and_gradient", watching)
+    monkeypatch.setattr(biencoder_learner, "loss_and_gradient", watching)
     _, dropping = train("one", dropout=0.3)
     assert len(set(seeds)) == 6
     _, again = train("two", dropout=0.3)
@@ -186,7 +187,7 @@ def test_max_steps_ends_within_an_epoch_and_the_curriculum_still_reaches_its_end
     step = Optimizer.step
 
     def watching(self: Optimizer, number: int) -> None:
-        rates.append(self.rate(number))
+        rates.append(self._rates(number))
         step(self, number)
 
     monkeypatch.setattr(Optimizer, "step", watching)

@@ -25,18 +25,18 @@ def changed(one: Weights, other: Weights) -> set[str]:
 
 def poison(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """A weight turns into NaN before step `at`, as memory or a bad instruction may have it."""
-    seed = loop_module.CusinesLoop._seed
+    seed = loop_module.TrainingLoop._seed
 
     def poisoned(self: Any, step: int) -> None:
         if step == at:
-            weight = dict(self._model.named_parameters())[
+            weight = dict(self._learner.model.named_parameters())[
                 "query.encoder.0.model.encoder.layer.1.output.dense.weight"
             ]
             with torch.no_grad():
                 weight[0, 0] = float("nan")
         seed(self, step)
 
-    monkeypatch.setattr(loop_module.CusinesLoop, "_seed", poisoned)
+    monkeypatch.setattr(loop_module.TrainingLoop, "_seed", poisoned)
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_names_the_questions(

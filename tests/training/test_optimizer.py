@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.optimizer import Optimizer
+from training.optimizer import Optimizer, constant, warm_up_and_decay
 from training.starting import freeze, starting_model
 
 CPU = torch.device("cpu")
@@ -18,8 +18,7 @@ def optimizer(model, **arguments) -> Optimizer:
         "learning_rate": 1e-2,
         "head_lr": 1e-1,
         "weight_decay": 0.5,
-        "total_steps": 10,
-        "warmup": 0.0,
+        "rates": warm_up_and_decay(10, 0.0),
     }
     return Optimizer(model, **{**defaults, **arguments})
 
@@ -30,9 +29,9 @@ def give_gradients(of: Optimizer, seed: int) -> None:
         parameter.grad = torch.randn(parameter.shape, generator=chance)
 
 
-def test_the_rate_rises_over_the_first_twentieth_of_the_steps_and_falls_to_zero(settings):
-    of = optimizer(starting_model(settings(), CPU), total_steps=200, warmup=0.05)
-    rates = [of.rate(step) for step in range(201)]
+def test_the_rate_rises_over_the_first_twentieth_of_the_steps_and_falls_to_zero():
+    rate = warm_up_and_decay(200, 0.05)
+    rates = [rate(step) for step in range(201)]
     assert rates[:10] == pytest.approx([(n + 1) / 10 for n in range(10)])
     assert rates[10:] == pytest.approx([(200 - n) / 190 for n in range(10, 201)])
     assert rates[200] == 0
@@ -40,8 +39,8 @@ def test_the_rate_rises_over_the_first_twentieth_of_the_steps_and_falls_to_zero(
 
 @given(st.integers(1, 500), st.floats(0, 0.99))
 def test_no_rate_of_a_run_is_above_the_highest_or_not_above_zero(total, warmup):
-    of = optimizer(torch.nn.Linear(2, 2), total_steps=total, warmup=warmup)
-    rates = [of.rate(step) for step in range(total)]
+    rate = warm_up_and_decay(total, warmup)
+    rates = [rate(step) for step in range(total)]
     assert all(0 < rate <= 1 for rate in rates)
     top = rates.index(max(rates))
     assert rates[: top + 1] == sorted(rates[: top + 1])
@@ -51,7 +50,7 @@ def test_no_rate_of_a_run_is_above_the_highest_or_not_above_zero(total, warmup):
 
 def test_a_step_uses_the_rate_of_its_number(settings):
     model = starting_model(settings(), CPU)
-    of = optimizer(model, total_steps=8, warmup=0.5, weight_decay=0.0)
+    of = optimizer(model, rates=warm_up_and_decay(8, 0.5), weight_decay=0.0)
     before = {n: p.detach().clone() for n, p in of.parameters.items()}
     give_gradients(of, 0)
     of.step(1)
@@ -60,6 +59,17 @@ def test_a_step_uses_the_rate_of_its_number(settings):
         moved = (parameter.detach() - before[name]).abs()
         assert moved.median() == pytest.approx(1e-2 * 2 / 4, rel=1e-3)
         assert parameter.grad is None
+
+
+def test_without_decay_every_step_has_the_highest_rate_and_a_head_no_rate_of_its_own(settings):
+    model = starting_model(settings(head="paper", passage_tokens=16), CPU)
+    of = optimizer(model, rates=constant, weight_decay=0.0, head_lr=None)
+    before = {n: p.detach().clone() for n, p in of.parameters.items()}
+    give_gradients(of, 0)
+    of.step(7)
+    for name, parameter in of.parameters.items():
+        moved = (parameter.detach() - before[name]).abs()
+        assert moved.median() == pytest.approx(1e-2, rel=1e-3), name
 
 
 def test_biases_and_norms_are_not_decayed_and_a_head_has_its_own_rate(settings):

@@ -16,11 +16,12 @@ from accelerate import Accelerator
 from components.models.biencoder import BiEncoder
 from training import checkpoints
 from training.command_line import SettingsError, TrainingError
-from training.cusines import fit
+from training.cusines import start
 from training.data import TrainingData
-from training.loop import CusinesLoop
-from training.optimizer import Optimizer
+from training.loop import TrainingLoop
+from training.optimizer import Optimizer, constant
 from training.resuming import Resuming, RunState
+from training.running import fit
 from training.settings import CusinesSettings
 
 Fit = Callable[..., tuple[BiEncoder, RunState]]
@@ -33,7 +34,8 @@ class Killed(BaseException):
 def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
     data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
     work.mkdir(exist_ok=True)
-    return fit(chosen, data, Accelerator(cpu=True), work)
+    learner, state = fit(chosen, data, Accelerator(cpu=True), work, start)
+    return learner.model, state
 
 
 @pytest.fixture
@@ -134,8 +136,8 @@ def test_interrupted_while_it_writes_a_run_ends_as_if_it_had_not_been(train, alo
     [
         (Resuming, "save_best", 1),
         (Resuming, "save", 3),
-        (CusinesLoop, "_draw", 2),
-        (CusinesLoop, "_measure", 3),
+        (TrainingLoop, "_draw", 2),
+        (TrainingLoop, "_measure", 3),
         (checkpoints.shutil, "rmtree", 5),
     ],
 )
@@ -271,13 +273,13 @@ def test_how_often_checkpoints_are_written_may_change(train, alone):
 def test_the_epoch_s_negatives_are_kept_not_drawn_again(train, monkeypatch):
     interrupted(train)
     drawn: list[int] = []
-    draw = CusinesLoop._draw
+    draw = TrainingLoop._draw
 
-    def watching(self: CusinesLoop, *arguments: Any) -> Any:
+    def watching(self: TrainingLoop, *arguments: Any) -> Any:
         drawn.append(self._state.epoch)
         return draw(self, *arguments)
 
-    monkeypatch.setattr(CusinesLoop, "_draw", watching)
+    monkeypatch.setattr(TrainingLoop, "_draw", watching)
     train("work", checkpoint_every=5)
     assert drawn == []
 
@@ -285,13 +287,11 @@ def test_the_epoch_s_negatives_are_kept_not_drawn_again(train, monkeypatch):
 def test_weights_that_are_no_numbers_do_not_replace_a_good_checkpoint(train, tmp_path):
     interrupted(train)
     model, state = train("work", checkpoint_every=5)
-    optimizer = Optimizer(
-        model, learning_rate=1.0, head_lr=1.0, weight_decay=0.0, total_steps=6, warmup=0.0
-    )
+    optimizer = Optimizer(model, learning_rate=1.0, weight_decay=0.0, rates=constant)
     resuming = Resuming(tmp_path / "work", {}, optimizer.parameters, optimizer)
     with torch.no_grad():
         next(iter(optimizer.parameters.values()))[0, 0] = float("nan")
     before = sorted(path.name for path in (tmp_path / "work").iterdir())
     with pytest.raises(TrainingError, match="NaN or infinity"):
-        resuming.save(state, 1)
+        resuming.save(state, {})
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == before

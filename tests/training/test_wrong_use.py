@@ -145,13 +145,13 @@ def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, ca
 
 
 def test_a_work_folder_of_another_run_is_wrong_use(flags, output, monkeypatch, capsys):
-    from training.loop import CusinesLoop
+    from training.loop import TrainingLoop
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(CusinesLoop, "_epoch", interrupt)
+        patched.setattr(TrainingLoop, "_epoch", interrupt)
         assert main(flags()) == INTERRUPTED
     capsys.readouterr()
     assert main(flags(temperature=0.1)) == WRONG_USE

@@ -1,35 +1,87 @@
-"""The arms of the comparison: one training run each, one switch apart."""
+"""What grids compare: arms, one training run each, one switch apart."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from training.command_line import SettingsError
-from training.settings import CusinesSettings
+from training.run_settings import RunSettings
 
-BASELINE = "bm25_fixed"
+S = TypeVar("S", bound=RunSettings)
+
 UNTRAINED = "untrained"
 IN_BATCH = "in_batch"
-
-# What the arms differ in; an arm that does not name one of these has CuSINeS's own value.
-_FULL: Mapping[str, Any] = {
-    "views": ("tree", "sequence", "semantic"),
-    "schedule": "curriculum",
-    "permute_tree": False,
-}
 MAX_BUCKETS = 6
 
-ARMS: Mapping[str, Mapping[str, Any]] = {
+
+@dataclass(frozen=True)
+class Arms:
+    """What grids of one system compare.
+
+    Attributes:
+        baseline: The arm that the others are compared with.
+        full: What the arms differ in; an arm that does not name one of these has this value.
+        arms: Arm to the settings in which it differs from `full`.
+        tables: Names of tables to their arms.
+    """
+
+    baseline: str
+    full: Mapping[str, Any]
+    arms: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Sequence[str]]
+
+    def chosen(self, tables: Sequence[str], arms: Sequence[str]) -> tuple[str, ...]:
+        """The arms of some tables and those named beside them, each once, in their order.
+
+        With neither, those of the first table.
+
+        Raises:
+            SettingsError: There is no such table or arm.
+        """
+        for field, names, known in (("tables", tables, self.tables), ("arms", arms, self.arms)):
+            for name in names:
+                if name not in known:
+                    raise SettingsError(
+                        f"{field}: none is called {name!r}; there are {', '.join(known)}."
+                    )
+        if not tables and not arms:
+            tables = tuple(self.tables)[:1]
+        wanted = {*arms, *(arm for table in tables for arm in self.tables[table])}
+        return tuple(arm for arm in self.arms if arm in wanted)
+
+    def settings_of(self, arm: str, base: S) -> S:
+        """The settings of an arm's run.
+
+        Args:
+            arm: A name of `arms`.
+            base: What all arms have in common.
+        """
+        changes = {**self.full, **self.arms[arm]}
+        if arm == IN_BATCH:
+            # The other arms encode a pair's positive and n negatives. Here a batch has 1 + n times
+            # the pairs, and they are seen 1 + n times as often: as many articles a step and in
+            # all, and, but for short last batches, as many steps.
+            times = 1 + base.negatives_per_question
+            # Measured as often as the others, it has no more epochs to choose the best from.
+            changes |= {
+                "batch_size": base.batch_size * times,
+                "epochs": base.epochs * times,
+                "measure_every": base.measure_every * times,
+            }
+        return replace(base, **changes)
+
+
+_CUSINES: Mapping[str, Mapping[str, Any]] = {
     # The model as training starts from it.
     UNTRAINED: {},
-    # No negatives of its own; `arm_settings` makes the batches larger instead.
+    # No negatives of its own; `settings_of` makes the batches larger instead.
     IN_BATCH: {"negatives_per_question": 0, "views": (), "buckets": 1},
     # Uniform over the corpus, drawn anew in each epoch.
     "random": {"views": (), "buckets": 1},
     # The papers' baseline: the best of BM25's ranking, the same in each epoch.
-    BASELINE: {"views": ("bm25",), "schedule": "fixed", "buckets": 1},
+    "bm25_fixed": {"views": ("bm25",), "schedule": "fixed", "buckets": 1},
     "tree": {"views": ("tree",)},
     "sequence": {"views": ("sequence",)},
     "semantic": {"views": ("semantic",)},
@@ -45,61 +97,66 @@ ARMS: Mapping[str, Mapping[str, Any]] = {
     "mixed": {"views": ("tree", "sequence", "semantic", "bm25")},
     **{f"buckets_{buckets}": {"buckets": buckets} for buckets in range(1, MAX_BUCKETS + 1)},
 }
-"""Arm to the settings in which it differs from CuSINeS with everything."""
 
-_BUCKETS = tuple(name for name in ARMS if name.startswith("buckets_"))
+BUCKETS = tuple(name for name in _CUSINES if name.startswith("buckets_"))
+SCHEDULES = ("hardest", "constant", "reversed", "cusines")
 
-TABLES: Mapping[str, Sequence[str]] = {
+# The paper's tables and figure, and `main`, which has an arm for each part of the method.
+_CUSINES_TABLES: Mapping[str, Sequence[str]] = {
     "main": (
-        *(UNTRAINED, IN_BATCH, "random", BASELINE, "structural"),
+        *(UNTRAINED, IN_BATCH, "random", "bm25_fixed", "structural"),
         *("permuted", "constant", "static", "cusines"),
     ),
-    "table2": (UNTRAINED, IN_BATCH, "random", BASELINE, "semantic", "cusines"),
-    "table3": (BASELINE, "tree", "sequence", "semantic", "structural", "permuted", "cusines"),
-    "table4": (BASELINE, "static", "cusines"),
-    "figure1": (BASELINE, "hardest", "constant", "reversed", "cusines", *_BUCKETS),
+    "table2": (UNTRAINED, IN_BATCH, "random", "bm25_fixed", "semantic", "cusines"),
+    "table3": ("bm25_fixed", "tree", "sequence", "semantic", "structural", "permuted", "cusines"),
+    "table4": ("bm25_fixed", "static", "cusines"),
+    "figure1": ("bm25_fixed", "hardest", "constant", "reversed", "cusines", *BUCKETS),
 }
-"""The paper's tables and figure, and `main`, which has an arm for each part of the method."""
 
-SCHEDULES = ("hardest", "constant", "reversed", "cusines")
-BUCKETS = _BUCKETS
+CUSINES_ARMS = Arms(
+    "bm25_fixed",
+    {
+        "views": ("tree", "sequence", "semantic"),
+        "schedule": "curriculum",
+        "permute_tree": False,
+    },
+    _CUSINES,
+    _CUSINES_TABLES,
+)
+"""Negatives of a bi-encoder: where they come from, in what order."""
 
+_DYNAMIC = {"views": ("tree", "sequence", "semantic"), "schedule": "curriculum", "buckets": 3}
 
-def arms_of(tables: Sequence[str], arms: Sequence[str]) -> tuple[str, ...]:
-    """The arms of some tables and those named beside them, each once, in the order of `ARMS`.
-
-    Raises:
-        SettingsError: There is no such table or arm.
-    """
-    for field, names, known in (("tables", tables, TABLES), ("arms", arms, ARMS)):
-        for name in names:
-            if name not in known:
-                raise SettingsError(f"{field}: none is called {name!r}; there are {_list(known)}.")
-    wanted = {*arms, *(arm for table in tables for arm in TABLES[table])}
-    return tuple(arm for arm in ARMS if arm in wanted)
-
-
-def arm_settings(arm: str, base: CusinesSettings) -> CusinesSettings:
-    """The settings of an arm's run.
-
-    Args:
-        arm: A name of `ARMS`.
-        base: What all arms have in common.
-    """
-    changes = {**_FULL, **ARMS[arm]}
-    if arm == IN_BATCH:
-        # The other arms encode a pair's positive and n negatives. Here a batch has 1 + n times
-        # the pairs, and they are seen 1 + n times as often: as many articles a step and in all,
-        # and, but for short last batches, as many steps.
-        times = 1 + base.negatives_per_question
-        # Measured as often as the others, it has no more epochs to choose the best from.
-        changes |= {
-            "batch_size": base.batch_size * times,
-            "epochs": base.epochs * times,
-            "measure_every": base.measure_every * times,
-        }
-    return replace(base, **changes)
-
-
-def _list(names: Mapping[str, Any]) -> str:
-    return ", ".join(names)
+GRAPH_ARMS = Arms(
+    UNTRAINED,
+    {
+        "network": "gatv2",
+        "views": ("bm25",),
+        "schedule": "fixed",
+        "buckets": 1,
+        "permute_tree": False,
+        "neighbours": False,
+        "citations": False,
+    },
+    {
+        # The bi-encoder alone.
+        UNTRAINED: {"init": "identity"},
+        # A control of the same size, in which no node sees another.
+        "mlp": {"network": "mlp"},
+        # A control: every article hangs at another one's place.
+        "permuted": {"permute_tree": True},
+        # With BM25's negatives, as published.
+        "gdsr": {},
+        "gdsr_cusines": _DYNAMIC,
+        "neighbours": {**_DYNAMIC, "neighbours": True},
+        "citations": {**_DYNAMIC, "neighbours": True, "citations": True},
+        **{network: {"network": network} for network in ("gat", "gcn", "sage", "kgnn")},
+    },
+    {
+        "main": (
+            *(UNTRAINED, "mlp", "permuted", "gdsr", "gdsr_cusines", "neighbours", "citations"),
+        ),
+        "networks": (UNTRAINED, "mlp", "gat", "gcn", "sage", "kgnn", "gdsr"),
+    },
+)
+"""Networks over the tree on a frozen bi-encoder, G-DSR's Table 4 among them."""

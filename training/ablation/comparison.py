@@ -13,7 +13,6 @@ from components.statutes.significance import (
     holm,
     paired_randomisation,
 )
-from training.ablation.arms import BASELINE
 
 Line = Mapping[str, Any]
 # Seed and question to a value.
@@ -42,7 +41,7 @@ class ArmScore:
     p: float | None = None
 
 
-def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str) -> list[ArmScore]:
+def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> list[ArmScore]:
     """Score every arm, and compare it with the baseline question by question.
 
     A question's value is its mean over seeds, so that a test sees each question once.
@@ -50,18 +49,18 @@ def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str) -> list[ArmSc
     Args:
         lines: Arm to the lines of its runs on one dataset; arms without any are left out.
         metric: A key of the lines' values.
+        baseline: The arm that the others are compared with.
     """
     values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
-    baseline = values.get(BASELINE, {})
+    base = values.get(baseline, {})
     scores = []
     for arm, of_arm in values.items():
         by_question = _by_question(of_arm)
         score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
-        shared = of_arm.keys() & baseline.keys()
-        if arm != BASELINE and shared:
+        shared = of_arm.keys() & base.keys()
+        if arm != baseline and shared:
             own, other = (
-                _by_question({place: each[place] for place in shared})
-                for each in (of_arm, baseline)
+                _by_question({place: each[place] for place in shared}) for each in (of_arm, base)
             )
             score = replace(score, against=paired_randomisation(own, other))
         scores.append(score)

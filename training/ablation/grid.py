@@ -10,14 +10,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from training.ablation.arms import UNTRAINED, arm_settings
+from training.ablation.arms import UNTRAINED
 from training.ablation.dataset import Dataset
 from training.ablation.results import Results
 from training.ablation.run import Run
 from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError, say
 from training.records import environment
-from training.starting import start_digests
 
 Perform = Callable[[Run, Path], dict[str, Any]]
 """Makes a run in a work folder, and gives its line."""
@@ -44,14 +43,16 @@ def runs_of(settings: GridSettings, datasets: Iterable[Dataset]) -> list[Run]:
 def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
     base = settings.base(dataset.place)
     folds = dataset.n_folds(settings.folds)
-    start = start_digests(base)
+    system = settings.system
+    start = system.digests(base)
     for seed in settings.seeds:
         for fold in range(folds):
             for arm in settings.chosen_arms:
                 yield Run(
+                    system,
                     arm,
                     dataset,
-                    replace(arm_settings(arm, base), seed=seed),
+                    replace(system.arms.settings_of(arm, base), seed=seed),
                     trained=arm != UNTRAINED,
                     start=start,
                     fold=fold,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
-from components.statutes.article import indexed_text
 from components.statutes.metrics import evaluate
 from training.ablation.dataset import Ranking
 from training.ablation.metrics import DENSE_METRICS, FUSED
 from training.data import TrainingData
+from training.learner import Vectors
 
 DEPTH = 1_000
 # As pipelines/hybrid.yaml has them.
@@ -33,20 +32,16 @@ class Measured:
     unseen: list[int]
 
 
-def measure(model: BiEncoder, data: TrainingData, lexical: Sequence[Ranking]) -> Measured:
+def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Measured:
     """Search every dev question's vector among the articles', exactly, and measure what is found.
 
     Args:
-        model: Its `text_rule` says what of an article it reads.
+        vectors: Of the articles and of the dev questions.
         data: The law and the questions.
         lexical: BM25's ranking for each dev question.
     """
-    articles = model.encode_articles(
-        [indexed_text(each.headings, each.text, model.text_rule) for each in data.corpus]
-    )
-    questions = model.encode_queries([question.text for question in data.dev])
-    index = DenseIndex(articles.numpy(), device=str(model.device.type))
-    _, found = index.search(questions.numpy(), DEPTH)
+    index = DenseIndex(vectors.articles.cpu().numpy(), device=vectors.articles.device.type)
+    _, found = index.search(vectors.dev.cpu().numpy(), DEPTH)
     dense = [row.tolist() for row in found]
     fused = [
         fuse_ranks([words.tolist(), meaning[:_FUSED_FROM]])[:_FUSED_DEPTH]

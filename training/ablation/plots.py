@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from training.ablation.arms import BASELINE, BUCKETS, SCHEDULES
+from training.ablation.arms import BUCKETS, SCHEDULES
 from training.ablation.comparison import ArmScore, Line, compare_arms
 from training.ablation.metrics import FUSED
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def plot_arms(
-    name: str, lines: Mapping[str, Sequence[Line]], compare: Sequence[str], folder: Path
+    name: str,
+    lines: Mapping[str, Sequence[Line]],
+    compare: Sequence[str],
+    folder: Path,
+    baseline: str,
 ) -> list[Path]:
     """Draw what the arms reach: all of them, the schedules, and the numbers of buckets.
 
@@ -30,6 +34,7 @@ def plot_arms(
         lines: Arm to the lines of its runs.
         compare: Metrics.
         folder: Where PNG and SVG files go.
+        baseline: The arm that the others are compared with.
 
     Returns:
         The files.
@@ -40,7 +45,9 @@ def plot_arms(
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    scores = {metric: {s.arm: s for s in compare_arms(lines, metric)} for metric in compare}
+    scores = {
+        metric: {s.arm: s for s in compare_arms(lines, metric, baseline)} for metric in compare
+    }
     arms = [arm for arm, of_arm in lines.items() if of_arm]
     written = []
     # The same results give the same files.
@@ -56,7 +63,7 @@ def plot_arms(
             )
             figure.suptitle(name)
             for panel, metric in zip(panels[0], compare, strict=True):
-                _draw_arms(panel, [scores[metric][arm] for arm in arms], metric)
+                _draw_arms(panel, [scores[metric][arm] for arm in arms], metric, baseline)
             written += _save(figure, folder / f"{name}-arms")
         schedules = [arm for arm in SCHEDULES if arm in arms]
         # BM25's help is measured at the end of a run only.
@@ -74,7 +81,7 @@ def plot_arms(
     return written
 
 
-def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
+def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str, baseline: str) -> None:
     places = range(len(scores))
     panel.errorbar(
         [score.mean for score in scores],
@@ -84,7 +91,7 @@ def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str) -> None:
         capsize=3,
     )
     for score in scores:
-        if score.arm == BASELINE:
+        if score.arm == baseline:
             panel.axvline(score.mean, color="grey", linewidth=0.8, linestyle="--")
     panel.set(xlabel=metric, yticks=list(places), yticklabels=[score.arm for score in scores])
     if not panel.yaxis_inverted():

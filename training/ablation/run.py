@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from components.models.devices import resolve_dtype
 from training.ablation.dataset import Dataset, Split
 from training.ablation.identity import key_of, keyed_settings
 from training.ablation.measuring import Measured, measure
 from training.ablation.metrics import DENSE_METRICS
-from training.cusines import fit
+from training.ablation.systems import System
 from training.records import environment
 from training.resuming import RunState
-from training.settings import CusinesSettings
-from training.starting import starting_model
+from training.run_settings import RunSettings
+from training.running import fit
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from components.models.biencoder import BiEncoder
+    from training.learner import Learner
 
 _PLACES = 4
 
@@ -35,6 +34,7 @@ class Run:
     """An arm on a fold of a dataset, with a seed.
 
     Attributes:
+        system: What is trained.
         arm: Its name.
         dataset: The law and all its questions.
         settings: Of the training.
@@ -44,9 +44,10 @@ class Run:
         folds: How many parts there are; 1 for the given dev split.
     """
 
+    system: System
     arm: str
     dataset: Dataset
-    settings: CusinesSettings
+    settings: RunSettings
     trained: bool
     start: Mapping[str, str]
     fold: int
@@ -61,6 +62,7 @@ class Run:
     def about(self) -> dict[str, Any]:
         """What its line says before it is made: names, data, settings."""
         return {
+            "system": self.system.name,
             "dataset": self.dataset.name,
             "arm": self.arm,
             "seed": self.settings.seed,
@@ -70,7 +72,7 @@ class Run:
             **self.dataset.given.digests(),
             "split_sha256": self.split.sha256,
             "start": dict(self.start),
-            "settings": keyed_settings(self.settings, trained=self.trained),
+            "settings": keyed_settings(self.system, self.settings, trained=self.trained),
         }
 
     @cached_property
@@ -94,15 +96,15 @@ def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
     data, settings = run.split.data, run.settings
     if run.trained:
         work.mkdir(parents=True, exist_ok=True)
-        model, state = fit(settings, data, accelerator, work)
+        learner, state = fit(settings, data, accelerator, work, run.system.start)
     else:
-        torch.manual_seed(settings.seed)  # for a fresh head
-        model, state = starting_model(settings, accelerator.device).eval(), RunState()
+        learner, state = run.system.start(settings, data, accelerator), RunState()
     measuring = time.perf_counter()
     rankings = run.dataset.lexical(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
     )
-    measured = measure(model, data, [rankings[row] for row in run.split.rows])
+    vectors = learner.encode(lambda _: None)
+    measured = measure(vectors, data, [rankings[row] for row in run.split.rows])
     measuring = time.perf_counter() - measuring
     seconds = {**_seconds(state), "measuring": measuring}
     # A run that was taken up again took longer than this process saw of it.
@@ -110,7 +112,7 @@ def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
     return {
         "key": run.key,
         **run.about,
-        "environment": _surroundings(model),
+        "environment": _surroundings(learner, accelerator.device.type),
         "n_train": len(data.train),
         "n_pairs": len(data.pairs),
         "steps": state.step,
@@ -177,10 +179,10 @@ def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
     return rounded(kept, _PLACES)  # type: ignore[no-any-return]
 
 
-def _surroundings(model: BiEncoder) -> dict[str, Any]:
+def _surroundings(learner: Learner, device: str) -> dict[str, Any]:
     return {
         **environment(),
-        "runs_on": model.device.type,
-        "dtype": str(resolve_dtype(model.dtype, model.device)).removeprefix("torch."),
+        "runs_on": device,
+        "dtype": learner.fixed["dtype"],
         "threads": torch.get_num_threads(),
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, cast, get_type_hints
+from typing import Any, ClassVar, cast, get_type_hints
 
-from training.ablation.arms import arms_of
 from training.ablation.metrics import METRICS
+from training.ablation.systems import CUSINES, GRAPH, System
 from training.command_line import Place, SettingsError, Target
-from training.settings import CusinesSettings
+from training.run_settings import RunSettings
 
 RESULTS = Target("docs/results/ablate.jsonl")
 
@@ -18,21 +18,19 @@ _NOT_SHARED = {
     *("corpus", "questions", "output", "dev_share", "run_file", "seed"),
     *("views", "schedule", "permute_tree", "final", "trackers"),
 }
-_SHARED = tuple(
-    field for field in dataclasses.fields(CusinesSettings) if field.name not in _NOT_SHARED
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GridSettings:
-    """What CuSINeS's parts are worth: datasets x arms x seeds, and folds where data is small.
+    """What a system's parts are worth: datasets x arms x seeds, and folds where data is small.
 
     Args:
         datasets: Laws with their questions: folders, or names that StatuteCorpus.read knows.
         output: Folder of the tables and plots, and meanwhile of unfinished runs.
         results: File that each finished run adds a line to; runs found there are not made again.
         tables: Arms by the paper's tables: main (one arm a part), table2 (sources of negatives),
-            table3 (views), table4 (static or dynamic), figure1 (schedules, buckets).
+            table3 (views), table4 (static or dynamic), figure1 (schedules, buckets); of graphs:
+            main, networks (G-DSR's Table 4).
         arms: Further arms by name; with neither, those of main.
         seeds: One run of each arm (and fold) a seed.
         folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
@@ -44,6 +42,8 @@ class GridSettings:
     Raises:
         SettingsError: A value is out of its range.
     """
+
+    system: ClassVar[System] = CUSINES
 
     datasets: tuple[Place, ...]
     output: Target
@@ -66,42 +66,58 @@ class GridSettings:
             raise SettingsError(
                 f"compare: {wrong[0]!r} is not measured; there are {', '.join(METRICS)}."
             )
-        arms_of(self.tables, self.arms)
+        self.system.arms.chosen(self.tables, self.arms)
 
     @property
     def chosen_arms(self) -> tuple[str, ...]:
         """The arms of this grid."""
-        tables = self.tables if self.tables or self.arms else ("main",)
-        return arms_of(tables, self.arms)
+        return self.system.arms.chosen(self.tables, self.arms)
 
-    def base(self, dataset: str) -> CusinesSettings:
+    def base(self, dataset: str) -> RunSettings:
         """What all training runs on a dataset have in common.
 
         Raises:
             SettingsError: A value is out of its range, or two do not fit together.
         """
-        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in _SHARED}
+        values: dict[str, Any] = {
+            field.name: getattr(self, field.name) for field in _shared(self.system)
+        }
         values |= {"corpus": dataset, "questions": dataset, "output": self.output}
-        return CusinesSettings(**values)
+        return self.system.settings(**values)
 
 
-def _with_shared_settings() -> type[GridSettings]:
+def _shared(system: System) -> list[dataclasses.Field[Any]]:
+    return [
+        field
+        for field in dataclasses.fields(system.settings)
+        if field.name not in _NOT_SHARED | system.decided
+    ]
+
+
+def _with_shared_settings(system: System) -> type[GridSettings]:
     """`GridSettings` with a field for each setting that all runs share, and its help."""
-    types = get_type_hints(CusinesSettings)
+    types = get_type_hints(system.settings)
     shared = [
         (field.name, types[field.name], dataclasses.field(default=field.default))
-        for field in _SHARED
+        for field in _shared(system)
     ]
     own, _, raises = (GridSettings.__doc__ or "").partition("\n\n    Raises:")
-    help_ = _arguments(CusinesSettings.__doc__ or "")
-    kept = "".join(help_[field.name] for field in _SHARED if field.name in help_)
+    help_ = {
+        **_arguments(RunSettings.__doc__ or ""),
+        **_arguments(system.settings.__doc__ or ""),
+    }
+    kept = "".join(help_[field.name] for field in _shared(system) if field.name in help_)
     made = dataclasses.make_dataclass(
         "AblationSettings",
         shared,
         bases=(GridSettings,),
         frozen=True,
         kw_only=True,
-        namespace={"__doc__": f"{own}\n{kept}\n\n    Raises:{raises}", "__module__": __name__},
+        namespace={
+            "__doc__": f"{own}\n{kept}\n\n    Raises:{raises}",
+            "__module__": __name__,
+            "system": system,
+        },
     )
     return cast("type[GridSettings]", made)
 
@@ -118,5 +134,8 @@ def _arguments(docstring: str) -> dict[str, str]:
     return found
 
 
-AblationSettings = _with_shared_settings()
+AblationSettings = _with_shared_settings(CUSINES)
 """`GridSettings`, and beside them every setting of `training.cusines` that arms have in common."""
+
+GraphAblationSettings = _with_shared_settings(GRAPH)
+"""The same of `training.graph`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from training.ablation.arms import BASELINE
 from training.ablation.comparison import ArmScore, Line, compare_arms, unseen_mean
 from training.ablation.metrics import DENSE_METRICS, METRICS
 
@@ -13,7 +12,11 @@ _NONE = "–"
 
 
 def tables(
-    name: str, lines: Mapping[str, Sequence[Line]], n_runs: int, compare: Sequence[str]
+    name: str,
+    lines: Mapping[str, Sequence[Line]],
+    n_runs: int,
+    compare: Sequence[str],
+    baseline: str,
 ) -> str:
     """All tables of a dataset.
 
@@ -22,16 +25,17 @@ def tables(
         lines: Arm to the lines of its runs, in the order of the table.
         n_runs: How many runs the grid has for each arm.
         compare: Metrics that get a table with intervals and significance each.
+        baseline: The arm that the others are compared with.
     """
     measured = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
     if not measured:
         return f"## {name}\n\nNothing is measured yet.\n"
     parts = [
         f"## {name}\n\n{_caption(measured)}",
-        _means(measured, n_runs, compare[0]),
-        *(_comparison(measured, metric) for metric in compare),
+        _means(measured, n_runs, compare[0], baseline),
+        *(_comparison(measured, metric, baseline) for metric in compare),
         'What was drawn, means over the runs; "first" and "last" are epochs:\n\n'
-        + _negatives(measured),
+        + _negatives(measured, baseline),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -58,15 +62,15 @@ def _machine(line: Line) -> str:
     return f"{of['device']} ({of['dtype']}, torch {of['torch']})"
 
 
-def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str) -> str:
+def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseline: str) -> str:
     """Every metric's mean, and what the runs cost."""
-    scores = {each: {s.arm: s for s in compare_arms(lines, each)} for each in METRICS}
+    scores = {each: {s.arm: s for s in compare_arms(lines, each, baseline)} for each in METRICS}
     rows = []
     for arm, of_arm in lines.items():
         unseen, n_unseen = unseen_mean(of_arm, metric)
         rows.append(
             [
-                _arm(arm),
+                _arm(arm, baseline),
                 f"{len(of_arm)}/{n_runs}",
                 *(_score(scores[each][arm].mean) for each in METRICS),
                 _last_epoch(of_arm, metric),
@@ -101,18 +105,18 @@ def _last_epoch(lines: Sequence[Line], metric: str) -> str:
     return _score(sum(dev[metric] * n for dev, n in ended) / sum(n for _, n in ended))
 
 
-def _comparison(lines: Mapping[str, Sequence[Line]], metric: str) -> str:
+def _comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
     """One metric with its interval, and beside the baseline."""
     rows = [
         [
-            _arm(score.arm),
+            _arm(score.arm, baseline),
             f"{_score(score.mean)} [{_score(score.interval[0])}, {_score(score.interval[1])}]",
             *_against(score),
         ]
-        for score in compare_arms(lines, metric)
+        for score in compare_arms(lines, metric, baseline)
     ]
     header = [
-        *("arm", metric, f"difference to {BASELINE}", "p (Holm)"),
+        *("arm", metric, f"difference to {baseline}", "p (Holm)"),
         "smallest detectable difference",
     ]
     return _markdown(header, rows)
@@ -130,7 +134,7 @@ def _against(score: ArmScore) -> list[str]:
     ]
 
 
-def _negatives(lines: Mapping[str, Sequence[Line]]) -> str:
+def _negatives(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
     """Where an arm's negatives came from, how far they stand, how hard they were."""
     rows = []
     for arm, of_arm in lines.items():
@@ -144,7 +148,7 @@ def _negatives(lines: Mapping[str, Sequence[Line]]) -> str:
         every = [epoch for epochs in drawn for epoch in epochs]
         rows.append(
             [
-                _arm(arm),
+                _arm(arm, baseline),
                 _mean(epochs[0]["mean_tree_distance"] for epochs in drawn),
                 _mean(epochs[-1]["mean_tree_distance"] for epochs in drawn),
                 _mean(epoch["overlap"] for epoch in every),
@@ -172,8 +176,8 @@ def _mean(values: Iterable[float | None]) -> str:
     return f"{fmean(there):.2f}" if there else _NONE
 
 
-def _arm(name: str) -> str:
-    return f"**{name}**" if name == BASELINE else name
+def _arm(name: str, baseline: str) -> str:
+    return f"**{name}**" if name == baseline else name
 
 
 def _score(value: float) -> str:

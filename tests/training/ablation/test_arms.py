@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from training.ablation.arms import (
-    ARMS,
-    BASELINE,
-    BUCKETS,
-    SCHEDULES,
-    TABLES,
-    arm_settings,
-    arms_of,
-)
+from training.ablation.arms import BUCKETS, CUSINES_ARMS, GRAPH_ARMS, SCHEDULES, Arms
 from training.command_line import SettingsError
 from training.settings import CusinesSettings
 
@@ -23,8 +15,8 @@ Settings = Callable[..., CusinesSettings]
 
 def changed(arm: str, base: CusinesSettings) -> dict[str, Any]:
     """In what an arm differs from CuSINeS with everything."""
-    own = dataclasses.asdict(arm_settings(arm, base))
-    full = dataclasses.asdict(arm_settings("cusines", base))
+    own = dataclasses.asdict(CUSINES_ARMS.settings_of(arm, base))
+    full = dataclasses.asdict(CUSINES_ARMS.settings_of("cusines", base))
     return {name: value for name, value in own.items() if value != full[name]}
 
 
@@ -51,33 +43,45 @@ def test_an_arm_is_a_switch_away_from_cusines(
 
 def test_an_arm_is_the_same_whatever_the_base_says_of_its_switches(settings: Settings) -> None:
     base = settings(views=("run",), schedule="reversed", permute_tree=True)
-    assert arm_settings("cusines", base) == arm_settings("cusines", settings())
+    assert CUSINES_ARMS.settings_of("cusines", base) == CUSINES_ARMS.settings_of(
+        "cusines", settings()
+    )
 
 
 def test_in_batch_encodes_as_many_articles_a_step_and_in_all(settings: Settings) -> None:
     base = settings(negatives_per_question=4, batch_size=6, epochs=3)
-    arm, other = arm_settings("in_batch", base), arm_settings("random", base)
+    arm, other = (
+        CUSINES_ARMS.settings_of("in_batch", base),
+        CUSINES_ARMS.settings_of("random", base),
+    )
     assert arm.batch_size == other.batch_size * (1 + other.negatives_per_question)
     assert arm.epochs == other.epochs * (1 + other.negatives_per_question)
     assert arm.negatives_per_question == 0
 
 
 def test_three_buckets_are_cusines_itself(settings: Settings) -> None:
-    assert arm_settings("buckets_3", settings()) == arm_settings("cusines", settings())
+    assert CUSINES_ARMS.settings_of("buckets_3", settings()) == CUSINES_ARMS.settings_of(
+        "cusines", settings()
+    )
 
 
-def test_tables_name_arms_and_have_the_baseline_to_compare_with() -> None:
-    for table, arms in TABLES.items():
-        assert set(arms) <= set(ARMS), table
-        assert BASELINE in arms, table
-    assert {*SCHEDULES, *BUCKETS} <= set(TABLES["figure1"])
+@pytest.mark.parametrize("arms", [CUSINES_ARMS, GRAPH_ARMS])
+def test_tables_name_arms_and_have_the_baseline_to_compare_with(arms: Arms) -> None:
+    for table, names in arms.tables.items():
+        assert set(names) <= set(arms.arms), table
+        assert arms.baseline in names, table
+
+
+def test_the_figure_has_its_arms() -> None:
+    assert {*SCHEDULES, *BUCKETS} <= set(CUSINES_ARMS.tables["figure1"])
     assert len(BUCKETS) == 6
 
 
 def test_arms_of_tables_and_named_ones_are_each_there_once_in_one_order() -> None:
-    arms = arms_of(("table4", "main"), ("buckets_2", "cusines"))
-    assert sorted(arms) == sorted({*TABLES["main"], *TABLES["table4"], "buckets_2"})
-    assert list(arms) == [arm for arm in ARMS if arm in arms]
+    tables = CUSINES_ARMS.tables
+    arms = CUSINES_ARMS.chosen(("table4", "main"), ("buckets_2", "cusines"))
+    assert sorted(arms) == sorted({*tables["main"], *tables["table4"], "buckets_2"})
+    assert list(arms) == [arm for arm in CUSINES_ARMS.arms if arm in arms]
 
 
 @pytest.mark.parametrize(("tables", "arms"), [(("table9",), ()), ((), ("bm52",))])
@@ -85,4 +89,4 @@ def test_what_is_none_is_refused_with_what_there_is(
     tables: tuple[str, ...], arms: tuple[str, ...]
 ) -> None:
     with pytest.raises(SettingsError, match=r"(table9|bm52).*there are .*(main|bm25_fixed)"):
-        arms_of(tables, arms)
+        CUSINES_ARMS.chosen(tables, arms)

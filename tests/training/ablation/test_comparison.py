@@ -10,6 +10,7 @@ from training.ablation.comparison import compare_arms, unseen_mean
 
 Values = Callable[..., dict[str, Any]]
 
+BASELINE = "bm25_fixed"
 BASE = [0.0, 0.2, 0.1, 0.4, 0.3, 0.2, 0.1, 0.0]
 BETTER = [value + 0.3 for value in BASE]
 OTHER = [0.1, 0.1, 0.2, 0.3, 0.4, 0.2, 0.0, 0.1]
@@ -22,7 +23,7 @@ def test_arms_are_compared_question_by_question_and_holm_counts_the_arms(values:
         "bm25_fixed": [values(ROWS, BASE)],
         "cusines": [values(ROWS, BETTER)],
     }
-    random, baseline, cusines = compare_arms(lines, "R@10")
+    random, baseline, cusines = compare_arms(lines, "R@10", BASELINE)
     assert baseline.against is None
     assert baseline.p is None
     assert random.against == paired_randomisation(OTHER, BASE)
@@ -37,7 +38,7 @@ def test_a_question_counts_once_with_its_mean_over_seeds(values: Values) -> None
         "bm25_fixed": [values(ROWS, BASE, seed=seed) for seed in (0, 1)],
         "cusines": [values(ROWS, BASE, seed=0), values(ROWS, BETTER, seed=1)],
     }
-    _, cusines = compare_arms(lines, "MAP")
+    _, cusines = compare_arms(lines, "MAP", BASELINE)
     assert cusines.n_questions == 8
     means = [(low + high) / 2 for low, high in zip(BASE, BETTER, strict=True)]
     assert cusines.interval == pytest.approx(bootstrap_interval(means))
@@ -46,9 +47,9 @@ def test_a_question_counts_once_with_its_mean_over_seeds(values: Values) -> None
 
 
 def test_folds_make_up_the_whole_in_any_order(values: Values) -> None:
-    whole = compare_arms({"bm25_fixed": [values(ROWS, BASE)]}, "R@5")
+    whole = compare_arms({"bm25_fixed": [values(ROWS, BASE)]}, "R@5", BASELINE)
     parts = [values(ROWS[4:], BASE[4:]), values(ROWS[:4], BASE[:4])]
-    assert compare_arms({"bm25_fixed": parts}, "R@5") == whole
+    assert compare_arms({"bm25_fixed": parts}, "R@5", BASELINE) == whole
 
 
 def test_only_what_both_have_is_compared(values: Values) -> None:
@@ -58,7 +59,7 @@ def test_only_what_both_have_is_compared(values: Values) -> None:
         "static": [values(ROWS, BASE, seed=1)],
         "random": [],
     }
-    _, cusines, static = compare_arms(lines, "R@10")
+    _, cusines, static = compare_arms(lines, "R@10", BASELINE)
     assert cusines.against == paired_randomisation(BETTER[:5], BASE[:5])
     assert cusines.p == cusines.against.p
     assert static.against is None

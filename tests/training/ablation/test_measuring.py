@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from accelerate import Accelerator
 from haystack import Document
 from hypothesis import given
@@ -15,9 +14,9 @@ from components.joiners.rank_fusion import StatuteRankFuser
 from training.ablation.dataset import Dataset
 from training.ablation.measuring import fuse_ranks, measure
 from training.ablation.metrics import DENSE_METRICS, FUSED, METRICS
-from training.cusines import fit
+from training.cusines import start
+from training.running import fit
 from training.settings import CusinesSettings
-from training.starting import starting_model
 
 ranking = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
@@ -40,8 +39,8 @@ def test_measured_after_training_is_what_the_loop_measured(
     split = dataset.split(1, 0, seed=0)
     work = tmp_path / "work"
     work.mkdir()
-    model, state = fit(settings(max_steps=3), split.data, Accelerator(cpu=True), work)
-    measured = measure(model, split.data, [np.arange(0)] * 4)
+    learner, state = fit(settings(max_steps=3), split.data, Accelerator(cpu=True), work, start)
+    measured = measure(learner.encode(lambda _: None), split.data, [np.arange(0)] * 4)
     assert state.best is not None
     for metric in DENSE_METRICS:
         assert measured.values[metric] == [
@@ -57,7 +56,7 @@ def test_what_bm25_finds_first_helps_the_fused_ranking(
     settings: Callable[..., CusinesSettings], small_law: Path
 ) -> None:
     data = Dataset.read(str(small_law)).given
-    model = starting_model(settings(), torch.device("cpu")).eval()
+    vectors = start(settings(), data, Accelerator(cpu=True)).encode(lambda _: None)
     gold = [np.array([data.corpus.position(each) for each in q.relevant]) for q in data.dev]
-    measured = measure(model, data, gold)
+    measured = measure(vectors, data, gold)
     assert measured.values[FUSED] == [pytest.approx(1.0)] * len(data.dev)

@@ -20,7 +20,7 @@ def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(
 ) -> None:
     arms = ("bm25_fixed", "constant", "cusines", "buckets_2", "buckets_4")
     lines = lines_of(runs(arms=arms), line)
-    files = plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path)
+    files = plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
     stems = ("law-arms", "law-schedules", "law-buckets")
     assert [file.name for file in files] == [
         f"{stem}.{x}" for stem in stems for x in ("png", "svg")
@@ -31,10 +31,10 @@ def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(
     # What is measured by epoch is the first metric that has epochs.
     assert "MAP" in (tmp_path / "law-schedules.svg").read_text(encoding="utf-8")
     before = [file.read_bytes() for file in files if file.suffix == ".svg"]
-    plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path)
+    plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
     assert [file.read_bytes() for file in files if file.suffix == ".svg"] == before
 
 
 def test_one_arm_alone_is_no_comparison(runs: Runs, line: Line, tmp_path: Path) -> None:
     lines = {**lines_of(runs(arms=("cusines", "untrained")), line), "untrained": []}
-    assert plot_arms("law", lines, ("MAP",), tmp_path) == []
+    assert plot_arms("law", lines, ("MAP",), tmp_path, "bm25_fixed") == []

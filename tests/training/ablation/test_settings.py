@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from training.ablation.arms import TABLES
+from training.ablation.arms import CUSINES_ARMS
 from training.ablation.settings import AblationSettings, GridSettings
 from training.command_line import SettingsError, settings_from
 from training.settings import CusinesSettings
@@ -65,7 +65,7 @@ def test_help_explains_the_grid_and_every_shared_setting(
 
 
 def test_without_arms_the_main_ones_are_compared(grid_settings: Settings) -> None:
-    assert grid_settings(arms=()).chosen_arms == TABLES["main"]
+    assert grid_settings(arms=()).chosen_arms == CUSINES_ARMS.tables["main"]
     assert grid_settings(tables=("table4",), arms=("tree",)).chosen_arms == (
         "bm25_fixed",
         "tree",

@@ -32,7 +32,7 @@ def lines_of(runs: list[Run], line: Line, values: dict[str, float]) -> dict[str,
 def test_means_costs_and_a_table_a_metric(runs: Runs, line: Line) -> None:
     made = runs(arms=("untrained", "bm25_fixed", "cusines"), seeds=(0, 1))
     reached = {"untrained": 0.25, "bm25_fixed": 0.5, "cusines": 0.75}
-    text = tables("law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"))
+    text = tables("law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"), "bm25_fixed")
     assert text.startswith("## law\n\n4 questions (the dev split), seeds 0, 1.")
     header, *rows = cells(text, "arm")
     assert tuple(header[2 : 2 + len(METRICS)]) == METRICS
@@ -53,7 +53,9 @@ def test_means_costs_and_a_table_a_metric(runs: Runs, line: Line) -> None:
 
 def test_where_negatives_came_from(runs: Runs, line: Line) -> None:
     made = runs(arms=("untrained", "bm25_fixed"))
-    text = tables("law", lines_of(made, line, {"untrained": 0, "bm25_fixed": 0}), 1, ("MAP",))
+    text = tables(
+        "law", lines_of(made, line, {"untrained": 0, "bm25_fixed": 0}), 1, ("MAP",), "bm25_fixed"
+    )
     header, *rows = cells(text, "arm", 2)
     assert [row[0] for row in rows] == ["**bm25_fixed**"]
     assert rows[0][header.index("tree distance, last")] == "4.00"
@@ -63,16 +65,21 @@ def test_where_negatives_came_from(runs: Runs, line: Line) -> None:
 
 def test_a_grid_cut_short_says_how_far_it_is(runs: Runs, line: Line) -> None:
     made = runs(seeds=(0, 1))
-    text = tables("law", {"bm25_fixed": [line(made[0])], "cusines": []}, 2, ("MAP",))
+    text = tables("law", {"bm25_fixed": [line(made[0])], "cusines": []}, 2, ("MAP",), "bm25_fixed")
     header, *rows = cells(text, "arm")
     assert [row[header.index("runs")] for row in rows] == ["1/2"]
 
 
 def test_folds_are_named(runs: Runs, line: Line) -> None:
     made = runs(folds=2)
-    text = tables("law", lines_of(made, line, {"bm25_fixed": 0.5, "cusines": 1}), 2, ("MAP",))
+    text = tables(
+        "law", lines_of(made, line, {"bm25_fixed": 0.5, "cusines": 1}), 2, ("MAP",), "bm25_fixed"
+    )
     assert "16 questions (2-fold cross-validation over train and dev), seeds 0." in text
 
 
 def test_nothing_measured_is_said() -> None:
-    assert tables("law", {"cusines": []}, 3, ("MAP",)) == "## law\n\nNothing is measured yet.\n"
+    assert (
+        tables("law", {"cusines": []}, 3, ("MAP",), "bm25_fixed")
+        == "## law\n\nNothing is measured yet.\n"
+    )

@@ -1,0 +1,238 @@
+"""python -m training.graph: a network over the tree, trained by the loop that trains everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from torch.nn import functional
+
+from components.models.biencoder import BiEncoder
+from components.models.graph import GraphTensors, LegislativeGraphEncoder
+from components.models.manifest import read_manifest
+from components.statutes.graph import LegislativeGraph
+from training.batches import make_batch
+from training.command_line import SettingsError
+from training.data import TrainingData
+from training.graph import main
+from training.graph_training.learner import GraphLearner
+from training.graph_training.settings import GraphSettings
+from training.objective import contrastive_loss
+from training.running import curriculum_negatives, fit
+
+Settings = Callable[..., GraphSettings]
+
+
+@pytest.fixture
+def settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings:
+    """`settings(field=value, ...)`: 6 steps on the small law's vectors under a tiny model."""
+
+    def of(**fields: Any) -> GraphSettings:
+        values: dict[str, Any] = {
+            "corpus": str(small_law / "articles.jsonl"),
+            "questions": str(small_law / "questions.jsonl"),
+            "output": str(tmp_path / "model"),
+            "model": str(tiny_bert),
+            "max_steps": 6,
+            "batch_size": 8,
+            "negatives_per_question": 3,
+            "learning_rate": 1e-2,
+            "temperature": 0.05,
+            "device": "cpu",
+            **fields,
+        }
+        return GraphSettings(**values)
+
+    return of
+
+
+def data_of(chosen: GraphSettings) -> TrainingData:
+    return TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
+
+
+def learner_of(chosen: GraphSettings) -> GraphLearner:
+    return GraphLearner(chosen, data_of(chosen), Accelerator(cpu=True))
+
+
+def move(network: torch.nn.Module, seed: int = 0) -> None:
+    """Away from the identity, or nothing could differ."""
+    chance = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 0.2 * torch.randn(parameter.shape, generator=chance)
+
+
+def flags(chosen: GraphSettings) -> list[str]:
+    default = GraphSettings(corpus=chosen.corpus, questions=chosen.questions, output=chosen.output)
+    return [
+        part
+        for name, value in chosen.to_dict().items()
+        if value != default.to_dict()[name] or name in ("corpus", "questions", "output")
+        for part in (f"--{name}", json.dumps(value) if isinstance(value, bool) else str(value))
+    ]
+
+
+def test_an_untrained_network_ranks_as_the_bi_encoder_alone(settings: Settings) -> None:
+    chosen = settings()
+    data, learner = data_of(chosen), learner_of(chosen)
+    vectors = learner.encode(lambda _: None)
+    plain = BiEncoder.load(str(chosen.model), device="cpu")
+    texts = [" ".join([*each.headings, each.text]) for each in data.corpus]
+    torch.testing.assert_close(vectors.articles, plain.encode_articles(texts))
+    torch.testing.assert_close(vectors.dev, plain.encode_queries([q.text for q in data.dev]))
+    assert learner.changes() == {"graph_change": 0.0}
+
+
+def test_the_loss_is_that_of_the_whole_graph_s_vectors(settings: Settings) -> None:
+    chosen = settings()
+    data, learner = data_of(chosen), learner_of(chosen)
+    move(learner.network)
+    negatives = curriculum_negatives(chosen, data, "cpu")
+    vectors = learner.encode(lambda _: None)
+    drawn = negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
+    batch = make_batch(data.pairs[:8], drawn, negatives.gold, in_batch=True)
+    loss = learner.loss_and_gradient(batch)
+    graph = LegislativeGraph.of(data.corpus)
+    whole = learner.network(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
+    articles = functional.normalize(whole[graph.n_inner :], dim=1)
+    expected = contrastive_loss(
+        vectors.train[torch.from_numpy(batch.questions)],
+        articles[torch.from_numpy(batch.articles)],
+        torch.from_numpy(batch.pairs),
+        torch.from_numpy(batch.candidates),
+        temperature=0.05,
+    )
+    assert loss == pytest.approx(expected.item(), abs=1e-5)
+    found = {name: p.grad.clone() for name, p in learner.network.named_parameters()}
+    learner.network.zero_grad()
+    torch.autograd.backward(expected)
+    for name, parameter in learner.network.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, atol=1e-4, rtol=1e-4)
+
+
+def test_permuted_leaves_see_another_place_and_stay_themselves(settings: Settings) -> None:
+    plain, permuted = learner_of(settings()), learner_of(settings(permute_tree=True))
+    untrained = permuted.encode(lambda _: None).articles
+    assert torch.equal(untrained, plain.encode(lambda _: None).articles)
+    for learner in (plain, permuted):
+        move(learner.network)
+    one, other = (each.encode(lambda _: None).articles for each in (plain, permuted))
+    assert not torch.allclose(one, other, atol=1e-3)
+
+
+@pytest.mark.parametrize("network", ["gatv2", "mlp", "gcn"])
+def test_it_learns(settings: Settings, network: Any, tmp_path: Path) -> None:
+    # The same negatives all along, or the loss would rise with their difficulty.
+    fixed = {"views": ("bm25",), "schedule": "fixed", "buckets": 1}
+    chosen = settings(network=network, max_steps=150, learning_rate=3e-3, **fixed)
+    _, state = fit(chosen, data_of(chosen), Accelerator(cpu=True), tmp_path / "work", GraphLearner)
+    losses = [loss for record in state.records for loss in record.get("losses", ())]
+    assert np.mean(losses[-6:]) < 0.9 * np.mean(losses[:6])
+    assert state.records[-1]["graph_change"] > 0.05
+    assert state.records[0]["graph_change"] == 0
+
+
+def test_a_run_has_its_least_number_of_steps(settings: Settings) -> None:
+    short = settings(max_steps=None, epochs=2, min_steps=500)
+    assert short.total_steps(3) == 500
+    assert settings(max_steps=None, epochs=2, min_steps=5).total_steps(3) == 6
+    assert settings(max_steps=7).total_steps(3) == 7
+
+
+def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
+    settings: Settings, tmp_path: Path
+) -> None:
+    chosen = settings()
+    assert main(flags(chosen)) == 0
+    folder = Path(chosen.output)
+    manifest = read_manifest(folder)
+    assert manifest.kind == ("biencoder", "graph")
+    assert manifest.parts == ("biencoder/query", "graph")
+    assert manifest.config == chosen.to_dict()
+    assert not folder.with_name("model.work").exists()
+    network = LegislativeGraphEncoder.load(folder / "graph")
+    assert network.edge_kinds == ("self", "down", "up")
+    before = BiEncoder.load(str(chosen.model), device="cpu")
+    after = BiEncoder.load(folder, device="cpu")
+    asked = ["Who pays for repairs?"]
+    assert torch.equal(before.encode_queries(asked), after.encode_queries(asked))
+    # A second graph on the same bi-encoder takes its files over, and not the first graph.
+    second = settings(model=str(folder), output=str(tmp_path / "second"), neighbours=True)
+    assert main(flags(second)) == 0
+    assert BiEncoder.load(tmp_path / "second", device="cpu").digest == after.digest
+    network = LegislativeGraphEncoder.load(tmp_path / "second" / "graph")
+    assert network.edge_kinds == ("self", "down", "up", "previous", "next")
+
+
+def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
+    settings: Settings, other_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "vectors"
+    first = learner_of(settings(vectors=str(kept)))
+    assert len(list(kept.iterdir())) == 1
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("encoded again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BiEncoder, "load", refuse)
+        again = learner_of(settings(vectors=str(kept)))
+    assert torch.equal(first._inputs, again._inputs)
+    other = learner_of(settings(vectors=str(kept), model=str(other_bert)))
+    assert len(list(kept.iterdir())) == 2
+    assert not torch.allclose(first._inputs, other._inputs, atol=1e-2)
+
+
+def test_an_interrupted_run_ends_with_the_weights_of_one_left_alone(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight = settings(output=str(tmp_path / "straight"), checkpoint_every=2)
+    assert main(flags(straight)) == 0
+    broken = settings(output=str(tmp_path / "broken"), checkpoint_every=2)
+    step, calls = GraphLearner.loss_and_gradient, [0]
+
+    def interrupting(self: GraphLearner, batch: Any) -> float:
+        calls[0] += 1
+        if calls[0] == 4:
+            raise KeyboardInterrupt
+        return step(self, batch)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GraphLearner, "loss_and_gradient", interrupting)
+        assert main(flags(broken)) == 130
+    assert main(flags(broken)) == 0
+    weights = [
+        LegislativeGraphEncoder.load(tmp_path / name / "graph").state_dict()
+        for name in ("straight", "broken")
+    ]
+    for name, tensor in weights[0].items():
+        assert torch.equal(tensor, weights[1][name]), name
+
+
+def test_another_rule_of_what_is_read_than_the_model_s_is_refused(settings: Settings) -> None:
+    with pytest.raises(
+        SettingsError, match=r"text_rule is text, and .* trained with headings_text"
+    ):
+        learner_of(settings(text_rule="text"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"layers": 0}, "layers is 0"),
+        ({"heads": 0}, "heads is 0"),
+        ({"min_steps": -1}, "min_steps is -1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(
+    settings: Settings, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        settings(**fields)

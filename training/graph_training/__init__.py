@@ -1,0 +1,1 @@
+"""What `python -m training.graph` is made of."""
