@@ -11,6 +11,7 @@ Lexarbor finds the articles of law that answer a question. Commands (each has --
   python -m pipelines.index     read a law into a store
   python -m pipelines.ask       ask a question
   python -m pipelines.evaluate  measure a pipeline on questions
+  python -m pipelines.tree      draw an article in its law, measure neighbours
   python -m ui                  the same in a browser
 
 Pipelines: {", ".join(pipeline_names())}""")

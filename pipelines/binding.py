@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from haystack import Pipeline
 
-from components.models.digest import model_digest
+from components.models.digest import graph_model_digest, model_digest
 from components.models.locate import find_model
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
@@ -20,7 +21,8 @@ from pipelines.home import demo_store_path
 _STORE = "components.stores.sqlite.StatuteDocumentStore"
 _DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
 _TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
-_DOCUMENT_EMBEDDER = "components.embedders.document.StatuteDocumentEmbedder"
+_GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
+_DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
 _WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 
 
@@ -57,11 +59,11 @@ def bind(
     recorded = None
     if not writes:
         for path in paths:
-            _check_is_there(path)
+            check_is_there(path)
         recorded = _recorded_model(where, components)
     for name, fields in components.items():
         parameters = fields.setdefault("init_parameters", {})
-        if fields["type"] not in (_TEXT_EMBEDDER, _DOCUMENT_EMBEDDER):
+        if fields["type"] not in (_TEXT_EMBEDDER, *_DOCUMENT_EMBEDDERS):
             continue
         if model is not None:
             parameters["model"] = str(model)
@@ -95,8 +97,8 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
     opened = [components[name].document_store for name in users]
     stores = [store for store in opened if isinstance(store, StatuteDocumentStore)]
     for name, type_ in types.items():
-        if type_ == _DOCUMENT_EMBEDDER and stores:
-            record = _record_of(components[name])
+        if type_ in _DOCUMENT_EMBEDDERS and stores:
+            record = _record_of(components[name], through_graph=type_ == _GRAPH_EMBEDDER)
             for store in stores:
                 store.publisher.record_model(record)
         elif type_ == _TEXT_EMBEDDER and stores:
@@ -104,21 +106,26 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
             # The files' digest is enough: the model itself is loaded when it is first needed.
             digest = model_digest(find_model(place))
             for store in stores:
-                if store.model is not None and store.model.digest != digest:
+                # A graph network changes the articles' vectors; questions are encoded as without.
+                if store.model is not None and store.model.biencoder_digest != digest:
                     raise LoadingError(
                         f"{where}: {name}.model {place} (digest {digest[:12]}) is not the model "
                         f"that {store.path} was indexed with, {store.model.path} (digest "
-                        f"{store.model.digest[:12]}). Ask with that one, or index again with this "
-                        "one into a new store."
+                        f"{store.model.biencoder_digest[:12]}). Ask with that one, or index again "
+                        "with this one into a new store."
                     )
 
 
-def _record_of(embedder: Any) -> StoreModel:
+def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
     from components.models.registry import shared_model
 
     device = embedder.device.to_torch_str() if embedder.device else None
     encoder = shared_model(embedder.model, device, embedder.dtype)
-    return StoreModel(str(embedder.model), encoder.digest, encoder.dim, encoder.text_rule)
+    record = StoreModel(str(embedder.model), encoder.digest, encoder.dim, encoder.text_rule)
+    if not through_graph:
+        return record
+    digest = graph_model_digest(find_model(embedder.model))
+    return replace(record, digest=digest, biencoder=encoder.digest)
 
 
 def _stores(components: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -128,7 +135,12 @@ def _stores(components: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[s
                 yield name, value.setdefault("init_parameters", {})
 
 
-def _check_is_there(path: Path) -> None:
+def check_is_there(path: Path) -> None:
+    """Refuse a store that is not there, since opening it would make an empty one.
+
+    Raises:
+        LoadingError: there is no such file; says how to make it.
+    """
     if path.exists():
         return
     if path == demo_store_path():
@@ -185,7 +197,7 @@ def default_pipeline(store: str | Path) -> str:
         StoreError: the store's file cannot be read.
     """
     path = Path(store).expanduser()
-    _check_is_there(path)
+    check_is_there(path)
     opened = StatuteDocumentStore(str(path))
     try:
         return "hybrid" if opened.has_vectors() else "lexical"
@@ -201,7 +213,7 @@ def article_ids(store: str | Path) -> set[str]:
         StoreError: the store's file cannot be read.
     """
     path = Path(store).expanduser()
-    _check_is_there(path)
+    check_is_there(path)
     opened = StatuteDocumentStore(str(path))
     try:
         return {id_ for id_, _, _ in opened.entries()}

@@ -73,7 +73,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
-        check_target(Path(options.plot))
+        check_target(Path(options.plot), "--plot")
     store = store_to_ask(options.store, options.pipeline, say, options.model)
     everything = read_questions(
         options.questions, corpus_ids=article_ids(store), skip_bad=options.skip_bad

@@ -143,24 +143,28 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
                 "folder that can be written, or give a store."
             ) from error
         if not _is_current(path, model):
-            _build(path, None if model is None else str(model.folder), say)
+            _build(path, model, say)
     return path
 
 
-def _build(path: Path, model: str | None, say: Say) -> None:
+def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
     from components.stores.database import StoreError
     from pipelines.indexing import index_corpus
 
+    def build() -> None:
+        folder = None if model is None else str(model.folder)
+        index_corpus("aldermere", path, model=folder, graph=model is not None, say=say)
+
     try:
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
-        index_corpus("aldermere", path, model=model, say=say)
+        build()
     except StoreError as error:
         if not path.is_file():
             raise
         say(f"{error} It is built anew.")
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
-        index_corpus("aldermere", path, model=model, say=say)
+        build()
 
 
 def _is_current(path: Path, model: TrainedModel | None) -> bool:

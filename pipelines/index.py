@@ -39,6 +39,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "pip install 'lexarbor[demo]' brings",
     )
     parser.add_argument(
+        "--graph",
+        action="store_true",
+        help="put the articles' vectors through the model's graph network, which python -m "
+        "training.graph trains; a store that was indexed so goes on so",
+    )
+    parser.add_argument(
         "--skip-bad", action="store_true", help="leave out lines that cannot be read; names each"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -57,6 +63,7 @@ def _index(options: argparse.Namespace) -> int:
         options.corpus,
         options.store,
         model=options.model,
+        graph=options.graph,
         skip_bad=options.skip_bad,
         say=say,
     )

@@ -1,4 +1,4 @@
-"""Which model encodes a corpus: the one asked for, the store's own, or the bundled one."""
+"""Which model encodes a corpus, and whether its graph network is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.models.digest import model_digest
+from components.models.digest import graph_model_digest, model_digest
+from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.statutes.corpus import StatuteCorpus
 from components.stores.database import StoreError
@@ -16,6 +17,8 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import bundled_model, place_now
 
 if TYPE_CHECKING:
+    from components.models.graph import LegislativeGraphEncoder
+
     from components.models.biencoder import BiEncoder
 
 TEXT_ALONE = "none"
@@ -40,13 +43,28 @@ class ChosenModel:
         return self.loaded
 
 
+@dataclass(frozen=True)
+class ChosenGraph:
+    """A graph network over the chosen bi-encoder.
+
+    Attributes:
+        record: both, as the store records them.
+        network: the graph network.
+        converts: whether the store holds the bi-encoder's own vectors until now.
+    """
+
+    record: StoreModel
+    network: LegislativeGraphEncoder
+    converts: bool
+
+
 def choose_model(
     asked_for: str | None,
     corpus: StatuteCorpus,
     store: StatuteDocumentStore,
     say: Callable[[str], object],
 ) -> ChosenModel | None:
-    """The model that encodes the corpus, or None for text alone; the choice is said.
+    """The bi-encoder that encodes the corpus, or None for text alone; the choice is said.
 
     Args:
         asked_for: folder or name of a model, "none" for text alone, or None to choose.
@@ -92,10 +110,50 @@ def choose_model(
             return None
         place = bundled
         say(f"Encoding with all-MiniLM-L6-v2 for English ({place}), since no --model is given.")
-    if recorded is not None and recorded.digest == model_digest(find_model(place)):
-        return ChosenModel(replace(recorded, path=place), None)
+    if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
+        digest = recorded.biencoder_digest
+        return ChosenModel(replace(recorded, path=place, digest=digest, biencoder=None), None)
     encoder = _load(place)
     return ChosenModel(StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule), encoder)
+
+
+def choose_graph(
+    asked_for: bool,
+    chosen: ChosenModel | None,
+    store: StatuteDocumentStore,
+    say: Callable[[str], object],
+) -> ChosenGraph | None:
+    """The graph network over the chosen bi-encoder, or None for the bi-encoder's own vectors.
+
+    Args:
+        asked_for: whether the user asks for it; a store that has such vectors goes on with them.
+        chosen: what `choose_model` chose.
+        store: where the vectors will be kept.
+        say: takes a line for the user.
+
+    Raises:
+        ModelError: the model has no graph network, or no model is chosen.
+    """
+    recorded = store.model if store.has_vectors() else None
+    if not asked_for and (recorded is None or not recorded.through_graph):
+        return None
+    if chosen is None:
+        raise ModelError(
+            "--graph enriches the vectors of a model, and none encodes this corpus. Name the "
+            "folder that python -m training.graph wrote, as --model DIR."
+        )
+    plain = chosen.record
+    if not asked_for:
+        say("Going on with the graph network, as the store's vectors went through it.")
+    digest = graph_model_digest(find_model(plain.path))
+    record = replace(plain, digest=digest, biencoder=plain.digest)
+    converts = recorded is not None and recorded.digest == plain.digest
+    if converts:
+        say(
+            "The store's vectors are the bi-encoder's own. They are kept as what the graph network "
+            "builds on, and all laws get its vectors in one step at the end."
+        )
+    return ChosenGraph(record, _load_graph(plain.path), converts)
 
 
 def _load(place: str) -> BiEncoder:
@@ -103,6 +161,12 @@ def _load(place: str) -> BiEncoder:
     from components.models.registry import shared_model
 
     return shared_model(place)
+
+
+def _load_graph(place: str) -> LegislativeGraphEncoder:
+    from components.models.registry import shared_graph
+
+    return shared_graph(place)
 
 
 def _is_folder(model: str) -> bool:

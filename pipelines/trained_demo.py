@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from components.models.digest import manifest_digest, model_digest
+from components.models.digest import graph_model_digest, model_digest
 from components.models.errors import ModelError
 from components.models.manifest import file_digest, read_manifest
 from components.statutes.sources import aldermere
 from pipelines.bundled import bundled_model
 
-_COMMAND = "training.cusines"
-_SETTINGS = "configs/demo.yaml"
+# Module, settings, folder, and share of the time that all take: each goes on from the one before.
+_STAGES = (
+    ("training.cusines", "demo.yaml", "biencoder", 0.85),
+    ("training.graph", "demo_graph.yaml", "model", 0.15),
+)
 
 _NAME = re.compile(r"demo-[0-9a-f]{12}")
 _UNUSED_SECONDS = 30 * 24 * 3600
@@ -39,16 +42,50 @@ class TrainedModel:
 
 
 @dataclass(frozen=True)
-class TrainedDemo:
-    """Where everything about one training on the demo law lies.
+class Stage:
+    """One of the trainings that make the model, on what the one before it made.
 
-    The folder is named after the digest of what goes into the training: law, questions, base model
-    and settings. When one of them changes it is another folder, so what is in a folder never goes
+    Attributes:
+        command: its command line; started again after an interruption, it goes on.
+        model: the folder that it writes; it appears when the training is complete.
+        share: of the time that all trainings take.
+    """
+
+    command: tuple[str, ...]
+    model: Path
+    share: float
+
+    @property
+    def work(self) -> Path:
+        """Where the training keeps what it needs to go on after an interruption."""
+        return self.model.with_name(f"{self.model.name}.work")
+
+    @property
+    def progress(self) -> Path:
+        """What the training says about how far it is: JSON with `step` and `steps`."""
+        return self.work / "progress.json"
+
+    @property
+    def done(self) -> bool:
+        """Whether its model is there, every file as it was written."""
+        try:
+            read_manifest(self.model)
+        except ModelError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class TrainedDemo:
+    """Where everything about the trainings on the demo law lies.
+
+    The folder is named after the digest of what goes into them: law, questions, base model and
+    settings. When one of them changes it is another folder, so what is in a folder never goes
     stale, and Lexarbors of two versions do not disturb each other.
 
     Attributes:
         folder: `demo-<digest>` in Lexarbor's home; may not be made yet.
-        settings: file of the training's settings.
+        settings: folder of the trainings' settings.
     """
 
     folder: Path
@@ -68,30 +105,32 @@ class TrainedDemo:
         if base is None or sys.platform == "win32":
             return None
         # Named, not imported: pipelines stand on components alone, and train only as a process.
-        settings = Path(str(files("training") / _SETTINGS))
+        settings = Path(str(files("training") / "configs"))
         parts = {
             "articles": file_digest(aldermere.articles_path()),
             "questions": file_digest(aldermere.questions_path()),
-            "settings": file_digest(settings),
+            **{name: file_digest(settings / file) for name, file, _, _ in _STAGES},
             "base": model_digest(Path(base)),
         }
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         return cls(home / f"demo-{digest[:12]}", settings)
 
     @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The trainings, first to last: bi-encoder, then the graph network over it."""
+        stages: list[Stage] = []
+        for module, settings, name, share in _STAGES:
+            command = [sys.executable, "-m", module, "--config", str(self.settings / settings)]
+            if stages:
+                command += ["--model", str(stages[-1].model)]
+            model = self.folder / name
+            stages.append(Stage((*command, "--output", str(model)), model, share))
+        return tuple(stages)
+
+    @property
     def model(self) -> Path:
-        """The model's folder; it appears when the training is complete."""
-        return self.folder / "model"
-
-    @property
-    def work(self) -> Path:
-        """Where the training keeps what it needs to go on after an interruption."""
-        return self.folder / "model.work"
-
-    @property
-    def progress(self) -> Path:
-        """What the training says about how far it is: JSON with `step` and `steps`."""
-        return self.work / "progress.json"
+        """The model's folder; it appears when the last training is complete."""
+        return self.stages[-1].model
 
     @property
     def store(self) -> Path:
@@ -100,7 +139,7 @@ class TrainedDemo:
 
     @property
     def log(self) -> Path:
-        """What the latest training wrote."""
+        """What the latest trainings wrote."""
         return self.folder / "training.log"
 
     @property
@@ -109,22 +148,23 @@ class TrainedDemo:
         return self.folder / "training.lock"
 
     @property
-    def command(self) -> list[str]:
-        """The training's command line; started again after an interruption, it goes on."""
-        files = ["--config", str(self.settings), "--output", str(self.model)]
-        return [sys.executable, "-m", _COMMAND, *files]
+    def begun(self) -> bool:
+        """Whether something is there to go on with."""
+        folders = [folder for stage in self.stages for folder in (stage.work, stage.model)]
+        return not self.model.exists() and any(folder.exists() for folder in folders)
 
     def trained(self) -> TrainedModel | None:
         """The model, or None while it is not there or a file of it is not what was written."""
         try:
-            return TrainedModel(self.model.resolve(), manifest_digest(read_manifest(self.model)))
+            return TrainedModel(self.model.resolve(), graph_model_digest(self.model))
         except ModelError:
             return None
 
     def clear(self) -> None:
-        """Take away a model that is broken, and what was kept for going on."""
-        for folder in (self.model, self.work):
-            shutil.rmtree(folder, ignore_errors=True)
+        """Take away models that are broken, and what was kept for going on."""
+        for stage in self.stages:
+            for folder in (stage.model, stage.work):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def remove_unused(self) -> None:
         """Take away the folders of other trainings that nobody has used for 30 days."""

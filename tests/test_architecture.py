@@ -149,7 +149,9 @@ def test_models_do_not_load_haystack() -> None:
 
 
 def test_a_command_shows_its_help_without_loading_torch() -> None:
-    _, names = loaded_by("import pipelines.index, pipelines.ask, pipelines.evaluate")
+    _, names = loaded_by(
+        "import pipelines.index, pipelines.ask, pipelines.evaluate, pipelines.tree"
+    )
     assert not names & {"torch", "haystack"}
 
 

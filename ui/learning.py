@@ -9,12 +9,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from pipelines.file_lock import file_lock
-from pipelines.trained_demo import TrainedDemo
+from pipelines.trained_demo import Stage, TrainedDemo
 from ui.standing import Pace, Standing
 
 # Training leaves the processor to the page whenever somebody asks.
@@ -109,7 +108,7 @@ class Learning:
 
     def _train_here(self, lock: int) -> bool:
         demo = self._demo
-        goes_on = demo.work.exists() and not demo.model.exists()
+        goes_on = demo.begun
         if not goes_on:
             demo.clear()
         self._say(
@@ -117,12 +116,12 @@ class Learning:
             f"used meanwhile. Log: {demo.log}"
         )
         demo.log.unlink(missing_ok=True)
-        code = self._command(lock)
+        code = self._stages(lock)
         if code not in (0, *_INTERRUPTED) and goes_on and not self._ending.is_set():
             # What was kept may be of another number of threads, or of another version.
             self._say("What an earlier start left cannot be gone on with; training starts anew")
             demo.clear()
-            code = self._command(lock)
+            code = self._stages(lock)
         # Ctrl+C in a terminal reaches both: the page is then about to end as well.
         if self._ending.wait(_SECONDS_TO_FOLLOW if code in _INTERRUPTED else 0):
             return False
@@ -134,15 +133,23 @@ class Learning:
             return True
         return False
 
-    def _command(self, lock: int) -> int:
-        """Run the training's command; its exit status, negative for a signal."""
-        demo = self._demo
+    def _stages(self, lock: int) -> int:
+        """Run the trainings that are not done; the exit status of the last that ran."""
+        for stage in self._demo.stages:
+            if not stage.done:
+                code = self._command(stage, lock)
+                if code != 0 or self._ending.is_set():
+                    return code
+        return 0
+
+    def _command(self, stage: Stage, lock: int) -> int:
+        """Run a training's command; its exit status, negative for a signal."""
         # Of an earlier run; what this one does not say is not known.
-        demo.progress.unlink(missing_ok=True)
+        stage.progress.unlink(missing_ok=True)
         self._pace = None
-        with demo.log.open("ab") as log:
+        with self._demo.log.open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - our own command
-                demo.command,
+                stage.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -161,7 +168,7 @@ class Learning:
 
     def _look(self) -> None:
         """See how far the training is, and say it now and then."""
-        share = _share_done(self._demo.progress)
+        share = _share_done(self._demo.stages)
         if share is None:
             return
         now = time.monotonic()
@@ -182,13 +189,20 @@ class Learning:
             self._say(f"{reason.rstrip('.')}. The page goes on with the untrained model.")
 
 
-def _share_done(progress: Path) -> float | None:
-    """The share of the training's steps that are done, or None where that is not known."""
-    try:
-        where = json.loads(progress.read_text(encoding="utf-8"))
-        return min(1.0, max(0.0, float(where["step"] / where["steps"])))
-    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
-        return None
+def _share_done(stages: Sequence[Stage]) -> float | None:
+    """The share of the trainings that is done, or None where that is not known."""
+    done = 0.0
+    for stage in stages:
+        # Complete or not is for those to see who start it; here its being there is enough.
+        if stage.model.exists():
+            done += stage.share
+            continue
+        try:
+            where = json.loads(stage.progress.read_text(encoding="utf-8"))
+            return done + stage.share * min(1.0, max(0.0, float(where["step"] / where["steps"])))
+        except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+            return done or None
+    return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

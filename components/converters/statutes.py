@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from components.statutes.problems import CorpusError, Problem
 
 logger = logging.getLogger(__name__)
 
+# How many articles the law has in the sources: whoever gets some can tell whether they are all.
+LAW_ARTICLES = "law_articles"
 # Absent optional fields must not come back through the caller's meta as if the law had them.
-_OF_ARTICLE = {*Article.__slots__, "position"} - {"id", "text"}
+_OF_ARTICLE = {*Article.__slots__, "position", LAW_ARTICLES} - {"id", "text"}
 
 
 @component
@@ -66,15 +69,16 @@ class StatuteConverter:
 
         Returns:
             `documents`: one an article, whose id it has. `meta`: law, number, headings, position
-            (counted on over the sources), and language, valid_from, valid_to (ISO dates) and
-            source_url where the source has them.
+            (counted on over the sources), law_articles (how many articles of its law the sources
+            have), and language, valid_from, valid_to (ISO dates) and source_url where the source
+            has them.
 
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;
                 names file, line, field and repair.
             ValueError: `meta` holds a field of the articles themselves, or its length differs.
         """
-        documents: dict[str, Document] = {}
+        articles: dict[str, tuple[Article, dict[str, Any]]] = {}
         for source, added in zip(sources, normalize_metadata(meta, len(sources)), strict=True):
             name = _name(source)
             if isinstance(source, ByteStream):
@@ -88,15 +92,21 @@ class StatuteConverter:
             corpus = StatuteCorpus.read(_opened(source, name), skip_bad=self.skip_bad)
             for problem in corpus.problems:
                 logger.warning("{problem}", problem=str(problem))
-            repeated = next((each.id for each in corpus if each.id in documents), None)
+            repeated = next((each.id for each in corpus if each.id in articles), None)
             if repeated is not None:
                 message = f"{repeated!r} is already the id of an article of an earlier source"
                 raise CorpusError(
                     [Problem(name, None, "id", message, "Give each source once, and its own ids.")]
                 )
             for article in corpus:
-                documents[article.id] = as_document(article, len(documents), added)
-        return {"documents": list(documents.values())}
+                articles[article.id] = (article, added)
+        sizes = Counter(article.law for article, _ in articles.values())
+        return {
+            "documents": [
+                as_document(article, position, {**added, LAW_ARTICLES: sizes[article.law]})
+                for position, (article, added) in enumerate(articles.values())
+            ]
+        }
 
     @component.output_types(documents=list[Document])
     async def run_async(

@@ -8,6 +8,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 from tqdm import tqdm
 
+from components.embedders.articles import check_documents
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -93,15 +94,12 @@ class StatuteDocumentEmbedder:
             ValueError: a document has no content; names it.
             ModelError: no model is named, or it cannot be loaded.
         """
-        if not isinstance(documents, list) or not all(
-            isinstance(document, Document) for document in documents
-        ):
-            raise TypeError(
-                "StatuteDocumentEmbedder takes a list of Documents; "
-                "for a question use StatuteTextEmbedder."
-            )
+        check_documents("StatuteDocumentEmbedder", documents)
         encoder = self._loaded()
-        texts = [_text(document, encoder) for document in documents]
+        texts = [
+            indexed_text(each.meta.get("headings") or [], each.content or "", encoder.text_rule)
+            for each in documents
+        ]
         # None shows the bar on a terminal only.
         hidden = None if self.progress_bar else True
         with tqdm(total=len(texts), desc="Encoding", unit="article", disable=hidden) as bar:
@@ -129,12 +127,3 @@ class StatuteDocumentEmbedder:
                 "StatuteDocumentEmbedder", self.model, self.device, self.dtype
             )
         return self._encoder
-
-
-def _text(document: Document, encoder: BiEncoder) -> str:
-    if not document.content or document.content.isspace():
-        raise ValueError(
-            f"document '{document.id}' has no content, so there is nothing to embed. "
-            "Give it text or leave it out."
-        )
-    return indexed_text(document.meta.get("headings") or [], document.content, encoder.text_rule)

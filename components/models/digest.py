@@ -7,7 +7,9 @@ import json
 from fnmatch import fnmatch
 from pathlib import Path
 
+from components.models.errors import ModelError
 from components.models.manifest import (
+    GRAPH_PART,
     HEAD_PART,
     MANIFEST_FILE,
     PASSAGE_PART,
@@ -63,6 +65,22 @@ def manifest_digest(manifest: Manifest) -> str:
     """
     parts = {part: manifest.files_of(part) for part in (QUERY_PART, PASSAGE_PART, HEAD_PART)}
     return _sha256({**parts, "prompts": dict(manifest.prompts)})
+
+
+def graph_model_digest(folder: Path) -> str:
+    """sha256 that names the graph network in a model folder, and the bi-encoder below it.
+
+    Raises:
+        ModelError: The folder has no graph network, or its manifest is broken or does not fit.
+    """
+    manifest = read_manifest(folder) if (folder / MANIFEST_FILE).exists() else None
+    files = {} if manifest is None else manifest.files_of(GRAPH_PART)
+    if manifest is None or not files:
+        raise ModelError(
+            f"{folder}: has no graph network. Train one over it (python -m training.graph --model "
+            f"{folder} ...) and give the folder that this writes."
+        )
+    return _sha256({"biencoder": {"digest": manifest_digest(manifest)}, GRAPH_PART: files})
 
 
 def _sha256(named: dict[str, dict[str, str]]) -> str:

@@ -18,7 +18,8 @@ FORMAT = 1
 QUERY_PART = "biencoder/query"
 PASSAGE_PART = "biencoder/passage"
 HEAD_PART = "biencoder/head"
-PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, "graph", "ranker")
+GRAPH_PART = "graph"
+PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, "ranker")
 
 
 @dataclass(frozen=True)

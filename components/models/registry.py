@@ -8,10 +8,15 @@ from pathlib import Path
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName, resolve_device
-from components.models.digest import model_digest
+from components.models.digest import graph_model_digest, model_digest
+from components.models.graph import LegislativeGraphEncoder
 from components.models.locate import find_model
+from components.models.manifest import GRAPH_PART
 
 _models: weakref.WeakValueDictionary[tuple[Path, str, str, str], BiEncoder] = (
+    weakref.WeakValueDictionary()
+)
+_graphs: weakref.WeakValueDictionary[tuple[Path, str, str], LegislativeGraphEncoder] = (
     weakref.WeakValueDictionary()
 )
 _lock = threading.Lock()
@@ -37,3 +42,20 @@ def shared_model(
             model.name = str(name_or_path)
             _models[key] = model
         return model
+
+
+def shared_graph(name_or_path: str | Path, device: str | None = None) -> LegislativeGraphEncoder:
+    """The graph network in a model folder, as `shared_model` shares the bi-encoder.
+
+    Raises:
+        ModelError: There is no such model within reach, it has no graph network, or this is broken.
+    """
+    with _lock:
+        folder = find_model(name_or_path).resolve()
+        target = resolve_device(device)
+        key = (folder, graph_model_digest(folder), str(target))
+        network = _graphs.get(key)
+        if network is None:
+            network = LegislativeGraphEncoder.load(folder / GRAPH_PART).to(target)
+            _graphs[key] = network
+        return network

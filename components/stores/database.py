@@ -14,7 +14,9 @@ from components.stores.filters import register_filter_function
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
 APPLICATION_ID = 0x4C585242
-FORMAT_VERSION = 1
+# Format 2 has the states of laws too. A store gets it with the first graph's vectors; all others
+# stay as they are.
+FIRST_FORMAT, FORMAT_VERSION = 1, 2
 
 # The content version starts at random: an index of a deleted store must not fit its successor.
 SCHEMA = """
@@ -42,6 +44,8 @@ CREATE TABLE journal (
 CREATE TABLE blobs (name TEXT PRIMARY KEY, version TEXT NOT NULL, content BLOB NOT NULL);
 INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
 """
+
+LAW_STATES = "CREATE TABLE law_states (law TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
 
 
 class StoreError(RuntimeError):
@@ -135,6 +139,12 @@ class StatuteDatabase:
             self._roll_back(connection)
             raise
 
+    def upgrade(self, connection: sqlite3.Connection) -> None:
+        """Bring the file to the newest format, within the caller's transaction."""
+        if self._header(connection)[1] < FORMAT_VERSION:
+            connection.execute(LAW_STATES)
+            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """The rows of a query, as they are read.
 
@@ -216,7 +226,7 @@ class StatuteDatabase:
                     for statement in SCHEMA.split(";\n"):
                         connection.execute(statement)
                     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+                    connection.execute(f"PRAGMA user_version = {FIRST_FORMAT}")
                 connection.execute("COMMIT")
             except BaseException:
                 self._roll_back(connection)
@@ -227,10 +237,10 @@ class StatuteDatabase:
                 f"{path} is a SQLite file of another program, not a Lexarbor store. "
                 "Name another file; this one was left as it is."
             )
-        if version != FORMAT_VERSION:
+        if not FIRST_FORMAT <= version <= FORMAT_VERSION:
             raise StoreError(
-                f"{path} is a store of format {version}; this Lexarbor reads format "
-                f"{FORMAT_VERSION}. Index the corpus again into a new file with "
+                f"{path} is a store of format {version}; this Lexarbor reads formats "
+                f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
                 "python -m pipelines.index --corpus ... --store NEW."
             )
 

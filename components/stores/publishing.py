@@ -1,9 +1,10 @@
-"""Writing laws into the store: the journal of vectors, and whole laws a transaction."""
+"""Writing laws into the store: whole laws a transaction, and the model that they are under."""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,14 @@ INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
 VALUES (?, ?, ?, ?, ?, ?, ?,
   (SELECT vector FROM journal WHERE model = ? AND text_digest = ?))
 """
+_PUBLISH_VECTOR = f"""
+INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _UPDATE = (
     "UPDATE documents SET content = ?, meta = ?, other = ?, law = ?, position = ? WHERE id = ?"
 )
-_HOLD = """
-INSERT OR IGNORE INTO journal
-SELECT ?, text_digest, embedding FROM documents
-WHERE text_digest = ? AND embedding IS NOT NULL LIMIT 1
-"""
+_UPDATE_VECTOR = _UPDATE.replace("SET", "SET embedding = ?,")
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,25 @@ class StoreModel:
         digest: of its weights and settings; two models with one digest give the same vectors.
         dim: length of its vectors.
         text_rule: what of an article it encodes.
+        biencoder: where a graph network makes the articles' vectors, and `digest` counts it in,
+            the digest of the bi-encoder below; None where the vectors are the bi-encoder's own.
     """
 
     path: str
     digest: str
     dim: int
     text_rule: TextRule
+    biencoder: str | None = None
+
+    @property
+    def through_graph(self) -> bool:
+        """Whether the articles' vectors went through a graph network."""
+        return self.biencoder is not None
+
+    @property
+    def biencoder_digest(self) -> str:
+        """Digest of the bi-encoder, which encodes the questions whatever became of the articles."""
+        return self.digest if self.biencoder is None else self.biencoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,22 @@ class Published:
     law: str
     text_digest: str | None
     has_vector: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LawVectors:
+    """The vectors of one law that came through a graph.
+
+    Attributes:
+        state: digest of all that they were made of, the law's own articles and those around it.
+        matrix: float32 `[n_articles, dim]`, in the order of the law's articles.
+    """
+
+    state: str
+    matrix: NDArray[np.float32]
+
+
+_NONE: Mapping[str, LawVectors] = MappingProxyType({})
 
 
 def read_model(database: StatuteDatabase) -> StoreModel | None:
@@ -71,9 +101,8 @@ def has_vectors(database: StatuteDatabase) -> bool:
 class LawPublisher:
     """The store's writing side, for indexing.
 
-    Vectors are journalled block by block under the digest of their text, so that a kill costs one
-    block; a law appears in one transaction, so that readers see whole laws only. Every vector that
-    is published comes from the journal, which is emptied at the end of a complete run.
+    A law appears in one transaction, so that readers see whole laws only. An article's vector is
+    that of its text in the journal, or the one that is given where a graph made it.
     """
 
     def __init__(self, database: StatuteDatabase) -> None:
@@ -91,12 +120,12 @@ class LawPublisher:
         if present is not None and present.digest != model.digest and has_vectors(self._database):
             raise StoreError(
                 f"{self._database.path} holds vectors of the model {present.path} "
-                f"(digest {present.digest[:12]}, {present.dim} numbers each); "
-                f"{model.path} is another (digest {model.digest[:12]}, {model.dim}). "
+                f"({_described(present)}); {model.path} is another ({_described(model)}). "
                 "Vectors of two models cannot be compared: index with the first model, "
                 "or name a new store."
             )
-        self._record("model", asdict(model))
+        with self._database.writing(content=False) as connection:
+            self._write_model(connection, model)
 
     def forget_model(self) -> None:
         """Take the model off the record, for text alone, where no document has a vector."""
@@ -106,47 +135,13 @@ class LawPublisher:
 
     def record_corpus(self, sha256: str) -> None:
         """Put on record that this corpus is completely indexed."""
-        self._record("corpus", sha256)
+        with self._database.writing(content=False) as connection:
+            _record(connection, "corpus", sha256)
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""
         sha256: str | None = self._database.fact("corpus")
         return sha256
-
-    def journal(self, model_digest: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep vectors `{text digest: [dim]}` of a model; one transaction.
-
-        Raises:
-            StoreError: the disk is full; nothing of these vectors was kept.
-        """
-        with self._database.writing(content=False) as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO journal VALUES (?, ?, ?)",
-                (
-                    (model_digest, digest, np.ascontiguousarray(vector, np.float32).tobytes())
-                    for digest, vector in vectors.items()
-                ),
-            )
-
-    def known_digests(self, model_digest: str) -> set[str]:
-        """Digests of the texts that need not be encoded again with this model."""
-        statements = ["SELECT text_digest FROM journal WHERE model = ?"]
-        if self._is_recorded(model_digest):
-            statements.append(
-                "SELECT text_digest FROM documents WHERE ? IS NOT NULL "
-                "AND text_digest IS NOT NULL AND embedding IS NOT NULL"
-            )
-        return {
-            row[0]
-            for statement in statements
-            for row in self._database.rows(statement, (model_digest,))
-        }
-
-    def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
-        """Journal the published vectors of these texts before their documents are replaced."""
-        if self._is_recorded(model_digest):
-            with self._database.writing(content=False) as connection:
-                connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
 
     def published(self) -> dict[str, Published]:
         """Every article in the store that stands in a law, by id."""
@@ -156,57 +151,91 @@ class LawPublisher:
         )
         return {id_: Published(law, digest, bool(has)) for id_, law, digest, has in rows}
 
-    def publish(self, laws: Mapping[str, Sequence[tuple[Document, str]]]) -> int:
+    def law_states(self) -> dict[str, str]:
+        """`LawVectors.state` of every law whose vectors came through the graph on record."""
+        model = read_model(self._database)
+        if model is None or not model.through_graph:
+            return {}
+        return dict(self._database.rows("SELECT law, state FROM law_states"))
+
+    def publish(
+        self,
+        laws: Mapping[str, Sequence[tuple[Document, str]]],
+        vectors: Mapping[str, LawVectors] = _NONE,
+        *,
+        convert_to: StoreModel | None = None,
+    ) -> int:
         """Put each law's documents in place of those it had, all in one transaction.
 
         What did not change is left as it is; when nothing changed, nothing is written. A document
-        whose text stayed keeps its key and vector. New vectors come from the journal.
+        whose text stayed keeps its key, and its vector unless it is given another.
 
         Args:
             laws: for each law all its documents with the digests of the texts that their vectors
                 stand for, and none for a law that the corpus no longer has.
+            vectors: of laws whose vectors a graph made; the others' come from the journal.
+            convert_to: the model to put on record in the same transaction, where `laws` are all
+                laws of the store and `vectors` has every one.
 
         Returns:
             Number of documents written, changed or removed.
 
         Raises:
-            StoreError: a vector is not in the journal, or the disk is full.
+            StoreError: a vector is neither given nor in the journal, or the disk is full.
             ValueError: meta that is no JSON; names the document.
         """
-        model = read_model(self._database)
-        changes = [change for law in laws for change in self._changes(law, laws[law], model)]
-        if not changes:
+        model = convert_to or read_model(self._database)
+        changes = [
+            change
+            for law in laws
+            for change in self._changes(law, laws[law], model, vectors.get(law))
+        ]
+        if not changes and not vectors:
             return 0
-        with self._database.writing() as connection:
+        with self._database.writing(content=bool(changes)) as connection:
+            if convert_to is not None:
+                self._check_all_in(connection, laws)
+                self._write_model(connection, convert_to)
             # Removals come last: an article that moved to another law is then no longer in its old.
             for sql, values in sorted(changes, key=lambda change: change[0].startswith("DELETE")):
                 connection.execute(sql, values)
             if model is not None:
                 self._check_vectors(connection, laws)
+            if model is not None and model.through_graph:
+                for law, articles in laws.items():
+                    if law in vectors or not articles:
+                        connection.execute("DELETE FROM law_states WHERE law = ?", (law,))
+                    if law in vectors:
+                        state = (law, vectors[law].state)
+                        connection.execute("INSERT INTO law_states VALUES (?, ?)", state)
         return len(changes)
 
-    def clear_journal(self) -> None:
-        """Empty the journal and give its room back, at the end of a complete run."""
-        with self._database.writing(content=False) as connection:
-            connection.execute("DELETE FROM journal")
-        # A script is stepped to its end; execute() would stop after the first page.
-        self._database.connection.executescript("PRAGMA incremental_vacuum")
-
     def _changes(
-        self, law: str, articles: Sequence[tuple[Document, str]], model: StoreModel | None
+        self,
+        law: str,
+        articles: Sequence[tuple[Document, str]],
+        model: StoreModel | None,
+        vectors: LawVectors | None,
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        # Vectors are read where there are new ones to compare them with; else they are many bytes.
+        vector = "embedding IS NOT NULL" if vectors is None else "embedding"
         present = {
             row[0]: row[1:]
             for row in self._database.rows(
-                "SELECT id, text_digest, meta, embedding IS NOT NULL FROM documents WHERE law = ?",
-                (law,),
+                f"SELECT id, text_digest, meta, {vector} FROM documents WHERE law = ?", (law,)
             )
         }
-        for document, digest in articles:
+        for index, (document, digest) in enumerate(articles):
             row = as_row(document)
-            old_digest, old_meta, has_vector = present.pop(document.id, (None, None, False))
-            if old_digest != digest or (model is not None and not has_vector):
-                yield _PUBLISH, (*row, digest, model.digest if model else None, digest)
+            old_digest, old_meta, old_vector = present.pop(document.id, (None, None, None))
+            new = None if vectors is None else vectors.matrix[index].tobytes()
+            if old_digest != digest or (model is not None and not old_vector):
+                if new is None:
+                    yield _PUBLISH, (*row, digest, model.digest if model else None, digest)
+                else:
+                    yield _PUBLISH_VECTOR, (*row, digest, new)
+            elif new is not None and new != old_vector:
+                yield _UPDATE_VECTOR, (new, *row[1:], row[0])
             elif old_meta != row[2]:
                 yield _UPDATE, (*row[1:], row[0])
         for id_ in present:
@@ -224,12 +253,30 @@ class LawPublisher:
                     "then run the same command again."
                 )
 
-    def _is_recorded(self, model_digest: str) -> bool:
-        model = read_model(self._database)
-        return model is not None and model.digest == model_digest
-
-    def _record(self, key: str, value: object) -> None:
-        with self._database.writing(content=False) as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, json.dumps(value))
+    def _check_all_in(self, connection: sqlite3.Connection, laws: Iterable[str]) -> None:
+        present = "SELECT DISTINCT law FROM documents WHERE embedding IS NOT NULL"
+        others = {law for (law,) in connection.execute(present)} - set(laws)
+        if others:
+            other = "no law" if None in others else f"the law {min(others)}"
+            raise StoreError(
+                f"{self._database.path} holds vectors of articles of {other}, which the corpus "
+                "does not have; they cannot be brought under the new model. Name a new store."
             )
+
+    def _write_model(self, connection: sqlite3.Connection, model: StoreModel) -> None:
+        present = read_model(self._database)
+        if model.through_graph and (present is None or present.digest != model.digest):
+            self._database.upgrade(connection)
+            connection.execute("DELETE FROM law_states")  # those of another graph say nothing
+        # Without what is None, so that a plain store's record is what it always was.
+        fields = {name: value for name, value in asdict(model).items() if value is not None}
+        _record(connection, "model", fields)
+
+
+def _record(connection: sqlite3.Connection, key: str, value: object) -> None:
+    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, json.dumps(value)))
+
+
+def _described(model: StoreModel) -> str:
+    graph = "through its graph network, " if model.through_graph else ""
+    return f"{graph}digest {model.digest[:12]}, {model.dim} numbers each"

@@ -14,6 +14,7 @@ from components.statutes.article import indexed_text
 from components.stores.async_twins import AsyncTwins
 from components.stores.database import StatuteDatabase, StoreError
 from components.stores.filters import filter_clause, raise_filter_failure
+from components.stores.journal import VectorJournal
 from components.stores.publishing import LawPublisher, StoreModel, has_vectors, read_model
 from components.stores.rows import BARE, INSERT, as_row, embedding_blob, from_row
 
@@ -45,6 +46,7 @@ class StatuteDocumentStore(AsyncTwins):
         self.path = path
         self.database = StatuteDatabase(path)
         self.publisher = LawPublisher(self.database)
+        self.journal = VectorJournal(self.database)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store: its path, never its content."""

@@ -29,10 +29,12 @@ from haystack.utils import ComponentDevice
 
 from components.converters.statutes import StatuteConverter
 from components.embedders.document import StatuteDocumentEmbedder
+from components.embedders.graph import LegislativeGraphEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.evaluators.retrieval import RetrievalEvaluator
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models import registry
+from components.models.graph import LegislativeGraphEncoder
 from components.retrievers import bm25, citation, embedding
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
@@ -59,7 +61,7 @@ class Case:
     protocol: type[Any] | None = None
 
 
-STORE, MODEL = "<store>", "<model>"
+STORE, MODEL, GRAPH_MODEL = "<store>", "<model>", "<graph model>"
 OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY}
 OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
 
@@ -86,6 +88,26 @@ CASES = [
         {"documents": [Document(id="h1", content="A roof.", meta={"headings": ["Repairs"]})]},
         loads=(registry.BiEncoder, "load"),
         needed={"model": MODEL},
+        protocol=DocumentEmbedder,
+    ),
+    Case(
+        LegislativeGraphEmbedder,
+        {
+            "model": GRAPH_MODEL,
+            "device": CPU,
+            "dtype": "float32",
+            "store": STORE,
+            "incomplete_laws": "without_graph",
+            "progress_bar": False,
+        },
+        {
+            "documents": [
+                Document(id="h9", content="A roof.", meta={"law": "Tax Code", "law_articles": 1}),
+                Document(id="h1", content="A roof.", meta={"law": "Housing Code"}),
+            ]
+        },
+        loads=(registry.BiEncoder, "load"),
+        needed={"model": GRAPH_MODEL, "incomplete_laws": "without_graph"},
         protocol=DocumentEmbedder,
     ),
     Case(
@@ -163,12 +185,22 @@ def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterato
     del embedder, by_default
 
 
+@pytest.fixture(scope="module")
+def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
+    """MiniLM with a fresh graph network over it."""
+    folder = tmp_path_factory.mktemp("graph") / "model"
+    network = LegislativeGraphEncoder(384, layers=1)
+    registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"graph": network.save})
+    return str(folder)
+
+
 @pytest.fixture
-def make(store_path: str, minilm: str) -> Callable[[Case, dict[str, Any]], Any]:
+def make(store_path: str, minilm: str, graph_model: str) -> Callable[[Case, dict[str, Any]], Any]:
     """A component with these parameters, its store and model filled in."""
 
     def filled(case: Case, parameters: dict[str, Any]) -> Any:
-        places = {STORE: StatuteDocumentStore(store_path), MODEL: minilm}
+        store = StatuteDocumentStore(store_path)
+        places = {STORE: store, MODEL: minilm, GRAPH_MODEL: graph_model}
         return case.kind(
             **{
                 name: places.get(value, value) if isinstance(value, str) else value
@@ -192,7 +224,8 @@ def documents_in(outputs: Any) -> Iterator[Document]:
 @every_component
 def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "law.db"
-    places = {STORE: StatuteDocumentStore(str(path)), MODEL: "/nowhere/model"}
+    store = StatuteDocumentStore(str(path))
+    places = {STORE: store, MODEL: "/nowhere/model", GRAPH_MODEL: "/nowhere/model"}
     parameters = {
         name: places.get(value, value) if isinstance(value, str) else value
         for name, value in case.parameters.items()

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from components.models.biencoder import BiEncoder
+from components.models.graph import LegislativeGraphEncoder
+from components.statutes.graph import EDGE_KINDS
 from pipelines.indexing import index_corpus
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
@@ -109,3 +112,22 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pooling = models.Pooling(bert.get_embedding_dimension())
     SentenceTransformer(modules=[bert, pooling], device="cpu").save(str(folder / "model"))
     return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def tiny_graphs(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> dict[str, Path]:
+    """The tiny model with random graph networks over it; all have one bi-encoder.
+
+    "tree" has the tree's edges, "citing" all kinds; "other" is another network over the tree.
+    """
+    folder = tmp_path_factory.mktemp("graphs")
+    encoder = BiEncoder.load(tiny_model, device="cpu")
+    made: dict[str, Path] = {}
+    for seed, (name, kinds) in enumerate(
+        {"tree": EDGE_KINDS[:3], "citing": EDGE_KINDS, "other": EDGE_KINDS[:3]}.items()
+    ):
+        torch.manual_seed(seed)
+        network = LegislativeGraphEncoder(16, layers=2, heads=2, init="paper", edge_kinds=kinds)
+        made[name] = folder / name
+        encoder.save(made[name], kept={"graph": network.save})
+    return made

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from pipelines import ask, evaluate, index
+from pipelines import ask, evaluate, index, tree
 from pipelines.files import pipeline_file
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "index": index.main,
     "ask": ask.main,
     "evaluate": evaluate.main,
+    "tree": tree.main,
 }
 
 
@@ -180,6 +181,31 @@ def test_indexing_reports_as_json(command: Command, corpus: Path, tmp_path: Path
     report = json.loads(out)
     assert (report["articles"], report["laws"], report["model"]) == (30, 3, None)
     assert "text alone" in err
+
+
+def test_indexing_through_a_graph_is_said_and_asked_as_any_other(
+    command: Command, corpus: Path, questions: Path, tmp_path: Path, tiny_graphs: dict[str, Path]
+) -> None:
+    store = ("--store", tmp_path / "law.db")
+    arguments = ("--corpus", corpus, *store, "--model")
+    code, out, err = command("index", *arguments, tiny_graphs["tree"], "--graph")
+    assert (code, err.count("error")) == (0, 0)
+    assert "vectors of 3 laws computed through the graph; its nodes: 3 law" in out
+    code, out, _ = command("index", *arguments, tiny_graphs["tree"], "--json")
+    assert json.loads(out)["graph"]["laws_computed"] == 0
+    assert command("ask", "Who decides on rent?", *store)[0] == 0
+    asked = ("--questions", questions, "--split", "test", "--pipeline", "dense")
+    assert command("evaluate", *asked, *store)[0] == 0
+
+
+def test_a_graph_that_the_model_has_not_ends_with_two(
+    command: Command, corpus: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    arguments = ("--corpus", corpus, "--store", tmp_path / "law.db", "--graph", "--model")
+    for model in (tiny_model, "none"):
+        code, out, err = command("index", *arguments, model)
+        assert (code, out) == (2, "")
+        assert "training.graph" in err
 
 
 def test_a_bad_corpus_ends_with_one_and_names_the_line(

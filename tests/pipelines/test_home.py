@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from components.models.biencoder import BiEncoder
+from components.models.graph import LegislativeGraphEncoder
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import home, indexing
 from pipelines.asking import ask
@@ -91,7 +92,8 @@ def trained(quick_demo: list[str], tiny_model: Path) -> TrainedDemo:
     """A trained model, as the demo's training leaves it, and no store of it yet."""
     demo = TrainedDemo.under(home.lexarbor_home())
     assert demo is not None
-    BiEncoder.load(str(tiny_model)).save(demo.model)
+    model = BiEncoder.load(str(tiny_model))
+    model.save(demo.model, kept={"graph": LegislativeGraphEncoder(model.dim).save})
     return demo
 
 
@@ -148,7 +150,7 @@ def test_a_model_that_was_trained_again_gets_a_new_store(
     model = BiEncoder.load(str(tiny_model))
     for parameter in model.parameters():
         parameter.data *= 1.5
-    model.save(trained.model)
+    model.save(trained.model, kept={"graph": LegislativeGraphEncoder(model.dim).save})
     said: list[str] = []
     assert home.ensure_demo_store(said.append) == trained.store
     assert any("built anew" in line for line in said)

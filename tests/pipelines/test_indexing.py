@@ -320,7 +320,7 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     make_article: MakeArticle,
 ) -> None:
-    monkeypatch.setattr("pipelines.indexing._BLOCK", {"cpu": 8})
+    monkeypatch.setattr("pipelines.encoding._BLOCK", {"cpu": 8})
     long = [
         make_article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)
     ]

@@ -11,15 +11,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from components.models.biencoder import BiEncoder
+from components.models.digest import model_digest
 from components.statutes.corpus import StatuteCorpus
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 
+Start = Callable[..., multiprocessing.Process]
 ROOT = Path(__file__).resolve().parents[2]
 LAWS = 5
 ARTICLES = 3_000
@@ -53,12 +56,17 @@ def expected(corpus: Path, tiny_model: Path) -> np.ndarray:
 def known(store: StatuteDocumentStore) -> int:
     """How many texts need not be encoded again."""
     model = store.model
-    return len(store.publisher.known_digests(model.digest)) if model else 0
+    return len(store.journal.known(model.digest)) if model else 0
 
 
 def known_in(path: Path, store: StatuteDocumentStore) -> int:
     """The same, of a store that another process may be about to make."""
     return known(store) if path.exists() and path.stat().st_size else 0
+
+
+def journalled(path: Path, store: StatuteDocumentStore, encoder: str) -> int:
+    """How many base vectors a store has that another process may be about to make."""
+    return len(store.journal.known(encoder)) if path.exists() and path.stat().st_size else 0
 
 
 def assert_whole_laws(store: StatuteDocumentStore) -> None:
@@ -73,15 +81,14 @@ def assert_complete(store: StatuteDocumentStore, expected: np.ndarray) -> None:
 
 
 @pytest.fixture(scope="module")
-def start(corpus: Path, tiny_model: Path) -> Iterator[Callable[[Path], multiprocessing.Process]]:
+def start(corpus: Path, tiny_model: Path) -> Iterator[Start]:
     """Starts indexing in a process that has everything imported already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pipelines.indexing", "components.models.registry"])
 
-    def run(store: Path) -> multiprocessing.Process:
-        process = context.Process(
-            target=index_corpus, args=(corpus, store), kwargs={"model": str(tiny_model)}
-        )
+    def run(store: Path, **options: Any) -> multiprocessing.Process:
+        options = {"model": str(tiny_model), **options}
+        process = context.Process(target=index_corpus, args=(corpus, store), kwargs=options)
         process.start()
         return process
 
@@ -93,7 +100,7 @@ def start(corpus: Path, tiny_model: Path) -> Iterator[Callable[[Path], multiproc
 
 
 def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(
-    start: Callable[[Path], multiprocessing.Process], tmp_path: Path, expected: np.ndarray
+    start: Start, tmp_path: Path, expected: np.ndarray
 ) -> None:
     path = tmp_path / "law.db"
     store = StatuteDocumentStore(str(path))
@@ -117,6 +124,46 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(
     assert process.exitcode == 0
     assert kills >= 4
     assert_complete(store, expected)
+
+
+def test_indexing_through_a_graph_killed_at_random_moments_ends_as_if_it_had_not(
+    start: Start, tmp_path: Path, corpus: Path, tiny_graphs: dict[str, Path]
+) -> None:
+    model = tiny_graphs["tree"]
+    options = {"model": str(model), "graph": True}
+    whole = StatuteDocumentStore(str(tmp_path / "whole.db"))
+    index_corpus(corpus, whole.database.path, model=str(model), graph=True)
+    encoder = model_digest(model)
+    texts = len(whole.journal.known(encoder))
+
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(str(path))
+    moment = random.Random(11)
+    kept = kills = 0
+    published: set[str] = set()
+    finished = False
+    while not finished:
+        process = start(path, **options)
+        goal = kept + moment.randrange(1, 300)
+        while kept < texts and process.is_alive() and journalled(path, store, encoder) < goal:
+            time.sleep(0.001)
+        process.join(moment.uniform(0, 0.02) if kept < texts else 0.01 * kills)
+        finished = process.exitcode is not None
+        process.kill()
+        process.join()
+        kills += not finished
+        assert_whole_laws(store)
+        assert journalled(path, store, encoder) >= kept
+        kept = journalled(path, store, encoder)
+        # A law's vectors appear with their state, and stay.
+        laws = {document.meta["law"] for document in store.filter_documents()}
+        assert set(store.publisher.law_states()) == laws >= published
+        published = laws
+    assert process.exitcode == 0
+    assert kills >= 4
+    # Not to the last bits: each process chooses the number format that it finds faster.
+    assert (store.vectors()[1] * whole.vectors()[1]).sum(axis=1).min() > 0.999
+    assert store.journal.known(encoder) == whole.journal.known(encoder)
 
 
 def test_a_killed_command_goes_on_where_it_stopped(

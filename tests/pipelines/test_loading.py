@@ -8,10 +8,12 @@ import pytest
 from haystack import Pipeline
 
 from components.models.errors import ModelError
+from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.files import LoadingError
+from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
 
@@ -163,3 +165,65 @@ def test_an_index_pipeline_never_falls_back_to_the_demo_store(minilm: str) -> No
 def test_an_index_pipeline_needs_a_model(tmp_path: Path) -> None:
     with pytest.raises(LoadingError, match=r"embedder.model is null"):
         load_pipeline("index", store=tmp_path / "made.db")
+
+
+@pytest.fixture
+def graph_store(corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path]) -> Path:
+    """Thirty articles whose vectors went through a graph."""
+    path = tmp_path / "graph.db"
+    index_corpus(corpus, path, model=str(tiny_graphs["tree"]), graph=True)
+    return path
+
+
+@pytest.mark.parametrize("name", ["dense", "hybrid"])
+def test_a_graphs_store_is_asked_as_any_other(
+    graph_store: Path, tiny_graphs: dict[str, Path], name: str
+) -> None:
+    pipeline = load_pipeline(name, store=graph_store)
+    assert pipeline.get_component("embedder").model == str(tiny_graphs["tree"])
+    assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
+    # Whatever network lies over it, the bi-encoder that reads the question is the same.
+    load_pipeline(name, store=graph_store, model=tiny_graphs["other"])
+
+
+def test_a_graphs_store_refuses_another_bi_encoder(graph_store: Path, minilm: str) -> None:
+    with pytest.raises(LoadingError, match=r"embedder.model .* is not the model that .*graph.db"):
+        load_pipeline("dense", store=graph_store, model=minilm)
+
+
+def test_plain_vectors_are_not_written_into_a_graphs_store(
+    graph_store: Path, tiny_graphs: dict[str, Path]
+) -> None:
+    with pytest.raises(StoreError, match=r"through its graph network.*name a new store"):
+        load_pipeline("index", store=graph_store, model=tiny_graphs["tree"])
+
+
+@pytest.mark.parametrize("model", ["tree", "citing"])
+def test_an_index_pipeline_through_a_graph_writes_what_the_command_does(
+    corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path], model: str
+) -> None:
+    paths = tmp_path / "command.db", tmp_path / "pipeline.db"
+    index_corpus(corpus, paths[0], model=str(tiny_graphs[model]), graph=True)
+    pipeline = load_pipeline("index_graph", store=paths[1], model=tiny_graphs[model])
+    assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
+    stores = [StatuteDocumentStore(str(path)) for path in paths]
+    assert stores[0].model == stores[1].model
+    matrices = [store.vectors()[1] for store in stores]
+    # The command may encode in bfloat16, and other texts together.
+    assert (matrices[0] * matrices[1]).sum(axis=1).min() > 0.999
+    ask(load_pipeline("dense", store=paths[1]), "Who decides on rent?", top_k=5)
+
+
+def test_an_index_pipeline_through_a_graph_needs_one(tmp_path: Path, tiny_model: Path) -> None:
+    with pytest.raises(ModelError, match="has no graph network"):
+        load_pipeline("index_graph", store=tmp_path / "made.db", model=tiny_model)
+    with pytest.raises(LoadingError, match=r"embedder.model is null"):
+        load_pipeline("index_graph", store=tmp_path / "made.db")
+
+
+def test_a_graphs_vectors_are_not_written_into_a_plain_store(
+    corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path]
+) -> None:
+    index_corpus(corpus, tmp_path / "plain.db", model=str(tiny_graphs["tree"]))
+    with pytest.raises(StoreError, match=r"is another \(through its graph network"):
+        load_pipeline("index_graph", store=tmp_path / "plain.db", model=tiny_graphs["tree"])

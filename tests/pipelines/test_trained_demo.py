@@ -36,8 +36,10 @@ def write_model(folder: Path) -> None:
     """A complete model folder whose weights are one word."""
     write_model_folder(
         folder,
-        Manifest(("biencoder",), "base", {"query": PART, "passage": PART}, 4),
-        {PART: lambda place: (place / "weights").write_text("learnt") and None},
+        Manifest(("biencoder", "graph"), "base", {"query": PART, "passage": PART}, 4),
+        dict.fromkeys(
+            (PART, "graph"), lambda place: (place / "weights").write_text("learnt") and None
+        ),
     )
 
 
@@ -46,11 +48,17 @@ def test_the_same_training_has_the_same_folder(base: Path, tmp_path: Path) -> No
     assert demo == demo_under(tmp_path)
     assert demo.folder.parent == tmp_path
     assert not demo.folder.exists()
-    assert demo.settings.is_file()
-    assert demo.command[1:3] == ["-m", "training.cusines"]
-    assert demo.command[3:] == ["--config", str(demo.settings), "--output", str(demo.model)]
-    # The trainer keeps its work beside its output.
-    assert demo.work == demo.model.with_name(demo.model.name + ".work")
+    first, second = demo.stages
+    assert first.command[1:3] == ("-m", "training.cusines")
+    assert second.command[1:3] == ("-m", "training.graph")
+    assert second.command[5:7] == ("--model", str(first.model))
+    assert second.model == demo.model
+    for stage in demo.stages:
+        assert Path(stage.command[4]).is_file()
+        assert stage.command[-2:] == ("--output", str(stage.model))
+        # The trainer keeps its work beside its output.
+        assert stage.work == stage.model.with_name(stage.model.name + ".work")
+    assert sum(stage.share for stage in demo.stages) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("change", ["base", "articles", "questions", "settings"])
@@ -63,7 +71,9 @@ def test_whatever_changes_it_is_another_folder(
     if change == "base":
         (base / "config.json").write_text('{"changed": true}')
     elif change == "settings":
-        monkeypatch.setattr(trained_demo, "_SETTINGS", other)
+        name, *rest = trained_demo._STAGES[1]
+        changed = (trained_demo._STAGES[0], (name, str(other), *rest[1:]))
+        monkeypatch.setattr(trained_demo, "_STAGES", changed)
     else:
         monkeypatch.setattr(aldermere, f"{change}_path", lambda: other)
     assert demo_under(tmp_path).folder != before.folder
@@ -85,10 +95,23 @@ def test_a_model_counts_when_every_file_is_as_it_was_written(base: Path, tmp_pat
     assert trained.folder == demo.model.resolve()
     (demo.model / PART / "weights").write_text("leaned")
     assert demo.trained() is None
-    demo.work.mkdir()
+    for stage in demo.stages:
+        stage.work.mkdir()
     demo.clear()
-    assert not demo.model.exists()
-    assert not demo.work.exists()
+    assert list(demo.folder.iterdir()) == []
+
+
+def test_it_has_begun_while_something_is_there_to_go_on_with(base: Path, tmp_path: Path) -> None:
+    demo = demo_under(tmp_path)
+    first, second = demo.stages
+    assert not demo.begun
+    first.work.mkdir(parents=True)
+    assert demo.begun
+    first.work.rmdir()
+    write_model(first.model)
+    assert demo.begun and first.done and not second.done
+    write_model(second.model)
+    assert not demo.begun
 
 
 def test_unused_trainings_go_and_nothing_else(base: Path, tmp_path: Path) -> None:
@@ -114,6 +137,8 @@ def test_unused_trainings_go_and_nothing_else(base: Path, tmp_path: Path) -> Non
 def test_the_settings_come_with_the_package(base: Path, tmp_path: Path) -> None:
     """The training is a process: nothing here imports it."""
     demo = demo_under(tmp_path)
-    assert demo.settings.parent.name == "configs"
-    assert "aldermere" in demo.settings.read_text("utf-8")
-    assert shutil.which(demo.command[0])
+    for stage in demo.stages:
+        settings = Path(stage.command[4])
+        assert settings.parent.name == "configs"
+        assert "aldermere" in settings.read_text("utf-8")
+        assert shutil.which(stage.command[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.trained_demo import TrainedDemo
+from pipelines.trained_demo import Stage, TrainedDemo
 
 # Notes its start, does what the test says, and may put a complete model where it belongs.
 SCRIPT = """
@@ -19,7 +19,7 @@ from components.models.artifacts import write_model_folder
 from components.models.manifest import Manifest
 
 folder = Path(sys.argv[1])
-model, work = folder / "model", folder / "model.work"
+model, work = folder / sys.argv[2], folder / (sys.argv[2] + ".work")
 goes_on = work.exists()
 work.mkdir(exist_ok=True)
 with (folder / "starts").open("a") as starts:
@@ -35,10 +35,10 @@ def wait_for(name):
 
 def finish():
     part = "biencoder/query"
-    manifest = Manifest(("biencoder",), "base", {"query": part, "passage": part}, 4)
+    manifest = Manifest(("biencoder", "graph"), "base", {"query": part, "passage": part}, 4)
     def write(place):
         (place / "weights").write_text("learnt")
-    write_model_folder(model, manifest, {part: write})
+    write_model_folder(model, manifest, {part: write, "graph": write})
     shutil.rmtree(work)
 
 """
@@ -50,13 +50,31 @@ class StubbedDemo(TrainedDemo):
 
     Attributes:
         does: Python that calls `progress(step, steps)`, `wait_for(name)` and `finish()`.
+        two: whether the training is two, each doing that.
     """
 
     does: str = "finish()"
+    two: bool = False
 
     @property
-    def command(self) -> list[str]:
-        return [sys.executable, "-c", SCRIPT + self.does, str(self.folder)]
+    def stages(self) -> tuple[Stage, ...]:
+        names = ("biencoder", "model") if self.two else ("model",)
+        return tuple(
+            Stage(
+                (sys.executable, "-c", SCRIPT + self.does, str(self.folder), name),
+                self.folder / name,
+                1 / len(names),
+            )
+            for name in names
+        )
+
+    @property
+    def work(self) -> Path:
+        return self.stages[-1].work
+
+    @property
+    def progress(self) -> Path:
+        return self.stages[-1].progress
 
     def starts(self) -> list[tuple[int, int, bool]]:
         """Of each start of the training: its process, its niceness, and whether it went on."""
@@ -69,10 +87,10 @@ class StubbedDemo(TrainedDemo):
 
 
 @pytest.fixture
-def make_demo(tmp_path: Path) -> Callable[[str], StubbedDemo]:
-    """`make_demo(does)`: a demo whose training does that."""
+def make_demo(tmp_path: Path) -> Callable[..., StubbedDemo]:
+    """`make_demo(does, two)`: a demo whose training, or each of two, does that."""
 
-    def make(does: str = "finish()") -> StubbedDemo:
-        return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused.yaml"), does)
+    def make(does: str = "finish()", two: bool = False) -> StubbedDemo:
+        return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused"), does, two)
 
     return make

@@ -49,8 +49,15 @@ def test_an_article_becomes_a_document(native: Path) -> None:
         "valid_from": "2001-02-03",
         "source_url": "https://example.org/h1",
         "position": 0,
+        "law_articles": 2,
     }
-    assert second.meta == {"law": "Housing Code", "number": "2", "headings": [], "position": 1}
+    assert second.meta == {
+        "law": "Housing Code",
+        "number": "2",
+        "headings": [],
+        "position": 1,
+        "law_articles": 2,
+    }
 
 
 def test_folders_gzip_and_byte_streams_read_alike(native: Path, tmp_path: Path) -> None:
@@ -107,6 +114,18 @@ def test_positions_go_on_over_sources_and_their_ids_must_differ(
     ]
     with pytest.raises(CorpusError, match=r"'h1' is already the id.*earlier source"):
         StatuteConverter().run([native, native])
+
+
+def test_each_article_says_how_many_its_law_has_in_all_sources(native: Path) -> None:
+    other = {**SECOND, "id": "f1", "law": "Family Code"}
+    third = {**SECOND, "id": "h3"}
+    documents = StatuteConverter().run([native, ByteStream(lines(other, third))])["documents"]
+    assert {each.id: each.meta["law_articles"] for each in documents} == {
+        "h1": 3,
+        "h2": 3,
+        "f1": 1,
+        "h3": 3,
+    }
 
 
 def test_meta_is_added_but_never_in_place_of_the_articles_own(native: Path) -> None:

@@ -4,9 +4,15 @@ import gc
 import shutil
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
 
 from components.models.biencoder import BiEncoder
-from components.models.registry import shared_model
+from components.models.digest import graph_model_digest, model_digest
+from components.models.errors import ModelError
+from components.models.graph import LegislativeGraphEncoder
+from components.models.registry import shared_graph, shared_model
 
 
 def test_the_same_model_is_loaded_once_by_whichever_thread(tiny_bert, monkeypatch):
@@ -44,3 +50,62 @@ def test_a_model_is_let_go_with_its_last_holder(tiny_roberta):
     del model
     gc.collect()
     assert watch() is None
+
+
+@pytest.fixture(scope="module")
+def graph_folders(
+    tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, Path]:
+    """Two networks over one bi-encoder, and the bi-encoder alone."""
+    folder = tmp_path_factory.mktemp("graphs")
+    encoder = BiEncoder.load(tiny_bert, device="cpu")
+    for name in ("one", "two"):
+        network = LegislativeGraphEncoder(32, layers=1)
+        encoder.save(folder / name, kept={"graph": network.save})
+    encoder.save(folder / "plain")
+    return folder / "one", folder / "two", folder / "plain"
+
+
+def test_a_graph_network_is_loaded_once_and_ready_for_use(graph_folders, monkeypatch):
+    one, two, _ = graph_folders
+    loads: list[Path] = []
+    load = LegislativeGraphEncoder.load
+
+    def counted(folder):
+        loads.append(folder)
+        return load(folder)
+
+    monkeypatch.setattr(LegislativeGraphEncoder, "load", counted)
+    with ThreadPoolExecutor(4) as threads:
+        networks = list(threads.map(lambda _: shared_graph(one, "cpu"), range(8)))
+    assert len({id(network) for network in networks}) == 1
+    assert loads == [one / "graph"]
+    assert not networks[0].training
+    other = shared_graph(two, "cpu")
+    assert other is not networks[0]
+    watch = weakref.ref(other)
+    del other
+    gc.collect()
+    assert watch() is None
+
+
+def test_a_graph_counts_in_its_own_digest_and_never_in_the_bi_encoders(graph_folders):
+    one, two, plain = graph_folders
+    assert len({model_digest(folder) for folder in graph_folders}) == 1
+    digests = {graph_model_digest(one), graph_model_digest(two), model_digest(plain)}
+    assert len(digests) == 3
+    assert BiEncoder.load(one, device="cpu").digest == model_digest(plain)
+
+
+def test_a_folder_without_a_graph_says_how_to_train_one(graph_folders, tiny_bert):
+    for folder in (graph_folders[2], tiny_bert):
+        with pytest.raises(ModelError, match=rf"{folder}: has no graph network. Train one"):
+            shared_graph(folder, "cpu")
+
+
+def test_a_damaged_graph_is_refused(graph_folders, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(graph_folders[0], folder)
+    (folder / "graph" / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match=r"graph/config.json: is not what was saved"):
+        shared_graph(folder, "cpu")

@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> StatuteDocumentStore:
 
 
 def encode(store: StatuteDocumentStore, *texts: str) -> None:
-    store.publisher.journal(MODEL.digest, {digest(text): vector(text) for text in texts})
+    store.journal.keep(MODEL.digest, {digest(text): vector(text) for text in texts})
 
 
 def contents(store: StatuteDocumentStore) -> dict[str, str | None]:
@@ -94,7 +94,7 @@ def test_a_changed_article_leaves_the_others_keys_and_vectors(store: StatuteDocu
 def test_a_moved_law_needs_no_vectors(store: StatuteDocumentStore) -> None:
     encode(store, "a", "b")
     store.publisher.publish({"L": law("L", "a", "b")})
-    store.publisher.clear_journal()
+    store.journal.clear()
     assert store.publisher.publish({"L": law("L", "a", "b", start=7)}) == 2
     assert [each.meta["position"] for each in store.filter_documents()] == [7, 8]
     assert_vectors_fit(store)
@@ -117,12 +117,12 @@ def test_a_law_that_the_corpus_lost_goes(store: StatuteDocumentStore) -> None:
 def test_an_article_moves_to_another_law_with_its_vector(store: StatuteDocumentStore) -> None:
     encode(store, "a", "b")
     store.publisher.publish({"L": law("L", "a", "b")})
-    store.publisher.clear_journal()
+    store.journal.clear()
     moved = [
         (Document(id="L/2", content="b", meta={"law": "M", "number": "2", "position": 1}), "x"),
     ]
     moved = [(document, digest("b")) for document, _ in moved]
-    store.publisher.hold(MODEL.digest, [digest("b")])
+    store.journal.hold(MODEL.digest, [digest("b")])
     store.publisher.publish({"L": law("L", "a"), "M": moved})
     assert store.publisher.published() == {
         "L/1": Published("L", digest("a"), has_vector=True),
@@ -150,15 +150,6 @@ def test_without_a_model_laws_are_published_without_vectors(tmp_path: Path) -> N
     assert_vectors_fit(store)
 
 
-def test_known_digests_are_those_journalled_or_published(store: StatuteDocumentStore) -> None:
-    encode(store, "a", "b")
-    store.publisher.publish({"L": law("L", "a")})
-    store.publisher.clear_journal()
-    encode(store, "c")
-    assert store.publisher.known_digests(MODEL.digest) == {digest("a"), digest("c")}
-    assert store.publisher.known_digests("another model") == set()
-
-
 def test_another_model_is_refused_while_there_are_vectors(store: StatuteDocumentStore) -> None:
     other = StoreModel("models/two", "digest-two", 8, "text")
     store.publisher.record_model(other)  # nothing is encoded yet: the first choice may be changed
@@ -176,17 +167,6 @@ def test_a_model_that_moved_is_the_same_model(store: StatuteDocumentStore) -> No
     moved = StoreModel("elsewhere/one", MODEL.digest, MODEL.dim, MODEL.text_rule)
     store.publisher.record_model(moved)
     assert store.model == moved
-
-
-def test_the_journals_room_is_given_back(store: StatuteDocumentStore) -> None:
-    texts = [f"article {number}" for number in range(3000)]
-    wide = np.ones(512, dtype=np.float32)
-    store.publisher.journal(MODEL.digest, {digest(text): wide for text in texts})
-    store.close()
-    full = store.database.path.stat().st_size
-    store.publisher.clear_journal()
-    store.close()
-    assert store.database.path.stat().st_size < full / 10
 
 
 def test_a_full_disk_keeps_what_stood_before_and_says_so(store: StatuteDocumentStore) -> None:

@@ -1,0 +1,228 @@
+"""LegislativeGraphEmbedder: articles with vectors that know their place in the law."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, Literal, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.utils import ComponentDevice
+from torch import Tensor
+
+from components.embedders.articles import as_articles, check_documents
+from components.embedders.base_vectors import BaseVectors
+from components.embedders.loading import load_encoder
+from components.embedders.whole_laws import by_law, in_order, incomplete_laws
+from components.models.biencoder import BiEncoder
+from components.models.devices import DtypeName
+from components.models.graph import LegislativeGraphEncoder
+from components.models.graph_vectors import Nodes, enriched, graph_for, node_texts
+from components.models.registry import shared_graph
+from components.statutes.article import TextRule, indexed_text
+from components.statutes.corpus import StatuteCorpus
+from components.stores.sqlite import StatuteDocumentStore
+
+IncompleteLaws = Literal["refuse", "without_graph"]
+WITHOUT_GRAPH = "without_graph"
+
+
+@component
+class LegislativeGraphEmbedder:
+    """Embeds the articles of whole laws with a bi-encoder and the graph network over it (G-DSR).
+
+    ```python
+    from components.converters.statutes import StatuteConverter
+    from components.embedders.graph import LegislativeGraphEmbedder
+
+    law = StatuteConverter().run(["aldermere"])["documents"]
+    LegislativeGraphEmbedder(model="models/graph").run(law)["documents"][0].embedding
+    ```
+
+    An article's vector depends on its neighbours in the tree, so a law must be there as a whole;
+    law by law gives the same vectors as all laws at once. A law is whole when its documents are as
+    many as their `meta.law_articles` says (StatuteConverter writes it) or, where they do not say
+    it, when no article is missing that `store` has of it. A law of which neither says anything is
+    not known to be whole.
+
+    A network that was trained with citations sees the articles of other laws too. They are taken
+    from `store`: what it holds and is not among the documents counts as the rest of the corpus.
+    Without a store the documents are the whole corpus, and citations that lead out of them are
+    counted as unresolved. Questions are embedded by StatuteTextEmbedder, with the same model.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        device: ComponentDevice | None = None,
+        dtype: DtypeName = "auto",
+        store: StatuteDocumentStore | None = None,
+        incomplete_laws: IncompleteLaws = "refuse",
+        progress_bar: bool = True,
+    ) -> None:
+        """Keep the parameters; nothing is loaded.
+
+        Args:
+            model: the folder that `python -m training.graph` wrote. None only serves as a place to
+                fill in YAML.
+            device: where it runs; None takes the best there is when it is loaded.
+            dtype: what the bi-encoder computes in; "auto" takes bfloat16 where that is fast. The
+                graph network computes in float32.
+            store: where articles of other laws are looked up, and vectors that are known already.
+            incomplete_laws: what becomes of a law that is not known to be whole: it is refused, or
+                embedded by the bi-encoder alone, flagged by `meta.without_graph`.
+            progress_bar: whether to show on a terminal how many texts are encoded.
+
+        Raises:
+            ValueError: `incomplete_laws` is neither of the two.
+        """
+        if incomplete_laws not in get_args(IncompleteLaws):
+            raise ValueError(
+                f"LegislativeGraphEmbedder.incomplete_laws is {incomplete_laws!r}; it must be "
+                f"{' or '.join(map(repr, get_args(IncompleteLaws)))}."
+            )
+        self.model = model
+        self.device = device
+        self.dtype = dtype
+        self.store = store
+        self.incomplete_laws = incomplete_laws
+        self.progress_bar = progress_bar
+        self._models: tuple[BiEncoder, LegislativeGraphEncoder] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self,
+            model=self.model,
+            device=self.device,
+            dtype=self.dtype,
+            store=self.store,
+            incomplete_laws=self.incomplete_laws,
+            progress_bar=self.progress_bar,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "LegislativeGraphEmbedder":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the bi-encoder and the graph network, once.
+
+        Raises:
+            ModelError: no model is named, it cannot be loaded, or it has no graph network.
+        """
+        self._loaded()
+
+    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    def run(self, documents: list[Document]) -> dict[str, Any]:
+        """Embed the articles of whole laws.
+
+        Args:
+            documents: with content and `meta.law`; `meta.headings` are the divisions above each,
+                `meta.position` its place in the corpus (those without one come last, in the order
+                that they are given in).
+
+        Returns:
+            `documents`: new ones with `embedding`, `[dim]`, of unit length, in the same order.
+            `meta`: how much was encoded and how much was cut off for being too long; under
+            `without_graph` the laws that were embedded without the graph, each with the reason;
+            under `unresolved_citations` how many citations lead to no article.
+
+        Raises:
+            TypeError: `documents` is no list of Documents.
+            ValueError: a document has no content or no law, or stands there twice; or a law is not
+                known to be whole and `incomplete_laws` is "refuse".
+            ModelError: no model is named, it cannot be loaded, or it has no graph network.
+            StoreError: the store cannot be read.
+        """
+        check_documents("LegislativeGraphEmbedder", documents)
+        laws = by_law("LegislativeGraphEmbedder", documents)
+        incomplete = incomplete_laws(laws, self.store)
+        if incomplete and self.incomplete_laws == "refuse":
+            law, reason = next(iter(incomplete.items()))
+            others = f" (and {len(incomplete) - 1:,} more laws)" if len(incomplete) > 1 else ""
+            raise ValueError(
+                f"the law {law!r} is not known to be whole: {reason}{others}. A graph network "
+                "needs whole laws: give all articles of a law in one call, or set "
+                "LegislativeGraphEmbedder.incomplete_laws to 'without_graph'."
+            )
+        encoder, network = self._loaded()
+        base = BaseVectors(encoder, self.store, self.progress_bar)
+        vectors: dict[str, list[float]] = {}
+        unresolved = 0
+        if whole := [each for law in laws if law not in incomplete for each in laws[law]]:
+            graph_vectors, unresolved = self._through_graph(whole, network, base, encoder.text_rule)
+            vectors.update(_by_id(whole, graph_vectors))
+        if rest := [each for law in incomplete for each in laws[law]]:
+            texts = [indexed_text(a.headings, a.text, encoder.text_rule) for a in as_articles(rest)]
+            vectors.update(_by_id(rest, base.of(texts)))
+        return {
+            "documents": [
+                replace(each, embedding=vectors[each.id], meta=_meta(each, incomplete))
+                for each in documents
+            ],
+            "meta": {
+                **asdict(base.report),
+                "without_graph": incomplete,
+                "unresolved_citations": unresolved,
+            },
+        }
+
+    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, documents)
+
+    def _through_graph(
+        self,
+        documents: list[Document],
+        network: LegislativeGraphEncoder,
+        base: BaseVectors,
+        rule: TextRule,
+    ) -> tuple[Tensor, int]:
+        """Vectors of the articles of whole laws, and how many citations are unresolved."""
+        corpus = StatuteCorpus(
+            as_articles(in_order([*documents, *self._other_laws(documents, network)]))
+        )
+        graph = graph_for(network, corpus)
+        texts = list(node_texts(graph, corpus, rule))
+        positions = [corpus.position(each.id) for each in documents]
+
+        def features(nodes: Nodes) -> Tensor:
+            return base.of([texts[node] for node in nodes])
+
+        return enriched(network, graph, positions, features), graph.unresolved
+
+    def _other_laws(
+        self, documents: list[Document], network: LegislativeGraphEncoder
+    ) -> list[Document]:
+        """Where the network follows citations, what the store holds beside these documents."""
+        if self.store is None or "cites" not in network.edge_kinds:
+            return []
+        laws = {each.meta["law"] for each in documents}
+        ids = {each.id for each in documents}
+        return [
+            each
+            for each in self.store.fetch(self.store.keys_matching(None))
+            if each.content
+            and isinstance(law := each.meta.get("law"), str)
+            and law not in laws
+            and each.id not in ids
+        ]
+
+    def _loaded(self) -> tuple[BiEncoder, LegislativeGraphEncoder]:
+        if self._models is None:
+            encoder = load_encoder("LegislativeGraphEmbedder", self.model, self.device, self.dtype)
+            device = self.device.to_torch_str() if self.device else None
+            self._models = (encoder, shared_graph(str(self.model), device))
+        return self._models
+
+
+def _by_id(documents: list[Document], vectors: Tensor) -> dict[str, list[float]]:
+    return dict(zip((each.id for each in documents), vectors.tolist(), strict=True))
+
+
+def _meta(document: Document, incomplete: Mapping[str, str]) -> dict[str, Any]:
+    """The document's meta with the flag, or without that of an earlier run."""
+    meta = {name: value for name, value in document.meta.items() if name != WITHOUT_GRAPH}
+    return {**meta, WITHOUT_GRAPH: True} if meta["law"] in incomplete else meta

@@ -1,0 +1,125 @@
+"""Vectors of texts, kept while a corpus is encoded, and longer where a graph builds on them."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.stores.database import StatuteDatabase
+from components.stores.publishing import read_model
+
+_HOLD = """
+INSERT OR IGNORE INTO journal
+SELECT ?, text_digest, embedding FROM documents
+WHERE text_digest = ? AND embedding IS NOT NULL LIMIT 1
+"""
+# SQLite's own default limit of bound values is far higher; this keeps statements short.
+_CHUNK = 500
+
+
+def text_digest(text: str) -> str:
+    """The digest under which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+class VectorJournal:
+    """Encoded vectors by the digests of model and text, so that a kill costs one block.
+
+    Where documents carry the encoder's own vectors the journal is emptied at the end of a complete
+    run: the vectors are in the documents. Where a graph makes the documents' vectors of these, they
+    stay as base vectors, so that a changed article costs one encoding.
+    """
+
+    def __init__(self, database: StatuteDatabase) -> None:
+        self._database = database
+
+    def keep(self, model_digest: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep vectors `{text digest: [dim]}` of an encoder; one transaction.
+
+        Raises:
+            StoreError: the disk is full; nothing of these vectors was kept.
+        """
+        with self._database.writing(content=False) as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO journal VALUES (?, ?, ?)",
+                (
+                    (model_digest, digest, np.ascontiguousarray(vector, np.float32).tobytes())
+                    for digest, vector in vectors.items()
+                ),
+            )
+
+    def known(self, model_digest: str) -> set[str]:
+        """Digests of the texts that need not be encoded again with this encoder."""
+        statements = ["SELECT text_digest FROM journal WHERE model = ?"]
+        if self._is_in_documents(model_digest):
+            statements.append(
+                "SELECT text_digest FROM documents WHERE ? IS NOT NULL "
+                "AND text_digest IS NOT NULL AND embedding IS NOT NULL"
+            )
+        return {
+            row[0]
+            for statement in statements
+            for row in self._database.rows(statement, (model_digest,))
+        }
+
+    def vectors(
+        self, model_digest: str, text_digests: Collection[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """This encoder's vectors `{text digest: [dim]}`, of those texts that are known."""
+        statements = [
+            "SELECT text_digest, vector FROM journal WHERE model = ? AND text_digest IN ({})"
+        ]
+        if self._is_in_documents(model_digest):
+            statements.append(
+                "SELECT text_digest, embedding FROM documents WHERE ? IS NOT NULL "
+                "AND text_digest IN ({}) AND embedding IS NOT NULL"
+            )
+        return {
+            digest: np.frombuffer(blob, dtype=np.float32)
+            for statement in statements
+            for chunk in _chunks(text_digests)
+            for digest, blob in self._database.rows(
+                statement.format(",".join("?" * len(chunk))), (model_digest, *chunk)
+            )
+        }
+
+    def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
+        """Keep the published vectors of these texts before their documents are replaced."""
+        if self._is_in_documents(model_digest):
+            with self._database.writing(content=False) as connection:
+                connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
+
+    def clear(self) -> None:
+        """Empty the journal and give its room back, at the end of a complete run."""
+        with self._database.writing(content=False) as connection:
+            connection.execute("DELETE FROM journal")
+        self._give_room_back()
+
+    def keep_only(self, model_digest: str, text_digests: Collection[str]) -> None:
+        """Let go of every vector but this encoder's of these texts, and give the room back."""
+        wanted = set(text_digests)
+        own = "SELECT text_digest FROM journal WHERE model = ?"
+        with self._database.writing(content=False) as connection:
+            connection.execute("DELETE FROM journal WHERE model <> ?", (model_digest,))
+            gone = [row for row in connection.execute(own, (model_digest,)) if row[0] not in wanted]
+            connection.executemany(
+                "DELETE FROM journal WHERE text_digest = ?",  # of one model by now
+                gone,
+            )
+        self._give_room_back()
+
+    def _give_room_back(self) -> None:
+        # A script is stepped to its end; execute() would stop after the first page.
+        self._database.connection.executescript("PRAGMA incremental_vacuum")
+
+    def _is_in_documents(self, model_digest: str) -> bool:
+        """Whether the documents' own vectors are this encoder's."""
+        model = read_model(self._database)
+        return model is not None and model.digest == model_digest
+
+
+def _chunks(values: Collection[str]) -> Iterator[list[str]]:
+    listed = list(values)
+    for start in range(0, len(listed), _CHUNK):
+        yield listed[start : start + _CHUNK]

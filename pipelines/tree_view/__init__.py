@@ -1,0 +1,1 @@
+"""What `python -m pipelines.tree` draws and measures."""

@@ -1,0 +1,260 @@
+"""A graph network's vectors of articles: law by law as all at once, and what each is made of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.models.graph import LegislativeGraphEncoder
+from components.models.graph_vectors import enriched, graph_for, node_texts, seen_by_articles
+from components.statutes.article import Article
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.graph import EDGE_KINDS, LegislativeGraph
+from components.stores.journal import text_digest
+
+DIM = 8
+TREE = ("self", "down", "up")
+NEIGHBOURS = (*TREE, "previous", "next")
+LAWS = ("Housing Code", "Family Code", "Work Code", "Tax Code")
+
+
+def article(
+    law: str, number: int, text: str = "", headings: Sequence[str] | None = None
+) -> Article:
+    divisions = ("Title I", f"Chapter {number % 3}") if headings is None else tuple(headings)
+    return Article(
+        id=f"{law[0]}{number}",
+        law=law,
+        number=str(number),
+        headings=divisions,
+        text=text or f"Rule {number} of the {law.split()[0].lower()} officer.",
+        language="en",
+    )
+
+
+def law_articles(laws: Sequence[str] = LAWS[:3], n: int = 7) -> list[Article]:
+    """Laws whose articles stand in turns; each law's second cites the next law's fifth."""
+    cited = dict(zip(laws, [*laws[1:], laws[0]], strict=True))
+    return [
+        article(law, number, f"As article 5 of the {cited[law]} says." if number == 2 else "")
+        for number in range(1, n + 1)
+        for law in laws
+    ]
+
+
+def network_of(
+    edge_kinds: Sequence[str] = EDGE_KINDS, layers: int = 3, kind: Any = "gatv2"
+) -> LegislativeGraphEncoder:
+    torch.manual_seed(0)
+    network = LegislativeGraphEncoder(
+        DIM, layers=layers, heads=2, kind=kind, init="paper", edge_kinds=edge_kinds
+    )
+    return network.eval()
+
+
+def vector(text: str) -> np.ndarray:
+    seed = int(text_digest(text)[:8], 16)
+    made = np.random.default_rng(seed).standard_normal(DIM)
+    return np.float32(made / np.linalg.norm(made))
+
+
+class Features:
+    """Base vectors that depend on the text alone; remembers which nodes were asked for."""
+
+    def __init__(self, graph: LegislativeGraph, articles: Sequence[Article]) -> None:
+        self.texts = list(node_texts(graph, articles, "headings_text"))
+        self.asked: set[int] = set()
+
+    def __call__(self, nodes: np.ndarray) -> torch.Tensor:
+        self.asked.update(nodes.tolist())
+        return torch.from_numpy(np.stack([vector(self.texts[node]) for node in nodes]))
+
+
+def vectors_of(
+    network: LegislativeGraphEncoder, articles: Sequence[Article], asked: Sequence[str] = ()
+) -> dict[str, np.ndarray]:
+    """Vectors of all articles, or of those of some laws, by id."""
+    corpus = StatuteCorpus(articles)
+    graph = graph_for(network, corpus)
+    positions = [n for n, each in enumerate(corpus) if not asked or each.law in asked]
+    found = enriched(network, graph, positions, Features(graph, corpus)).numpy()
+    return {corpus[n].id: row for n, row in zip(positions, found, strict=True)}
+
+
+def seen(network: LegislativeGraphEncoder, articles: Sequence[Article]) -> dict[str, bytes]:
+    corpus = StatuteCorpus(articles)
+    graph = graph_for(network, corpus)
+    digests = [text_digest(text) for text in node_texts(graph, corpus, "headings_text")]
+    colours = seen_by_articles(network, graph, digests)
+    return dict(zip((each.id for each in corpus), colours, strict=True))
+
+
+def changed(
+    network: LegislativeGraphEncoder, before: Sequence[Article], after: Sequence[Article]
+) -> set[str]:
+    """Articles that see something else than before."""
+    old, new = seen(network, before), seen(network, after)
+    return {id_ for id_ in old if id_ in new and old[id_] != new[id_]}
+
+
+def with_text(articles: Sequence[Article], id_: str, text: str) -> list[Article]:
+    return [replace(each, text=text) if each.id == id_ else each for each in articles]
+
+
+def test_the_graph_has_the_kinds_of_edges_that_the_network_knows() -> None:
+    corpus = StatuteCorpus(law_articles())
+    for kinds in (TREE, NEIGHBOURS, (*TREE, "cites", "cited"), EDGE_KINDS):
+        assert graph_for(network_of(kinds), corpus).edge_kinds == tuple(kinds)
+
+
+def test_nodes_are_read_as_title_heading_or_article() -> None:
+    articles = [article("Tax Code", 1, "Taxes are due."), article("Tax Code", 4, "They are high.")]
+    graph = graph_for(network_of(TREE), StatuteCorpus(articles))
+    assert list(node_texts(graph, articles, "headings_text")) == [
+        "Tax Code",
+        "Title I",
+        "Chapter 1",
+        "Title I Chapter 1 Taxes are due.",
+        "Title I Chapter 1 They are high.",
+    ]
+    assert list(node_texts(graph, articles, "text"))[-1] == "They are high."
+
+
+@pytest.mark.parametrize("kind", ["gatv2", "gat", "gcn", "sage", "kgnn", "mlp"])
+@pytest.mark.parametrize("edge_kinds", [TREE, NEIGHBOURS, EDGE_KINDS], ids=len)
+def test_law_by_law_gives_the_vectors_of_all_at_once(kind: str, edge_kinds: Sequence[str]) -> None:
+    network = network_of(edge_kinds, kind=kind)
+    together = vectors_of(network, law_articles())
+    assert {round(float(np.linalg.norm(each)), 5) for each in together.values()} == {1.0}
+    for law in LAWS[:3]:
+        for id_, row in vectors_of(network, law_articles(), [law]).items():
+            np.testing.assert_allclose(row, together[id_], atol=1e-6)
+
+
+def test_a_law_alone_in_the_corpus_gives_the_same_where_none_is_cited() -> None:
+    network = network_of(NEIGHBOURS)
+    together = vectors_of(network, law_articles())
+    for law in LAWS[:3]:
+        alone = [each for each in law_articles() if each.law == law]
+        for id_, row in vectors_of(network, alone).items():
+            np.testing.assert_allclose(row, together[id_], atol=1e-6)
+
+
+def test_only_what_can_be_seen_is_asked_for() -> None:
+    for kinds, layers, others in ((TREE, 3, False), (EDGE_KINDS, 1, False), (EDGE_KINDS, 3, True)):
+        network = network_of(kinds, layers)
+        corpus = StatuteCorpus(law_articles(LAWS, 9))
+        graph = graph_for(network, corpus)
+        features = Features(graph, corpus)
+        enriched(network, graph, corpus.positions_of("Housing Code"), features)
+        own = set(graph.nodes_of(["Housing Code"]).tolist())
+        if others:
+            assert own < features.asked < set(range(graph.n_nodes))
+        # One layer sees no further than the cited article and the citing one.
+        assert len(features.asked - own) <= (2 if layers == 1 else graph.n_nodes)
+        if kinds == TREE:
+            assert features.asked == own
+
+
+def test_a_changed_text_is_seen_in_its_law_and_no_further_than_the_layers() -> None:
+    before = law_articles(LAWS, 7)
+    after = with_text(before, "F5", "Everything is otherwise.")
+    family = {each.id for each in before if each.law == "Family Code"}
+    # Three layers: over the article's chapter to its sisters, not to another chapter's articles.
+    tree = changed(network_of(TREE), before, after)
+    assert {"F5", "F2"} <= tree < family
+    # Housing's article 2 cites it, and its sisters in the chapter are two steps further.
+    cites = changed(network_of(EDGE_KINDS, 1), before, after)
+    assert cites == {"F4", "F5", "F6", "H2"}
+    assert changed(network_of(EDGE_KINDS, 3), before, after) >= {"H2", "H5", *cites}
+    assert not {"W1", "W2", "T1"} & changed(network_of(EDGE_KINDS, 1), before, after)
+
+
+def test_an_article_more_is_seen_by_its_law_alone() -> None:
+    before = law_articles()
+    after = [article("Family Code", 99), *before]
+    assert {each[0] for each in changed(network_of(NEIGHBOURS), before, after)} == {"F"}
+    assert changed(network_of(NEIGHBOURS), before, [article("Tax Code", 1), *before]) == set()
+
+
+def test_a_renamed_division_is_seen_by_the_articles_below() -> None:
+    before = law_articles()
+    after = [
+        replace(each, headings=("Title I", "Chapter One"))
+        if each.law == "Work Code" and each.headings[1] == "Chapter 1"
+        else each
+        for each in before
+    ]
+    assert {"W1", "W4", "W7"} <= changed(network_of(TREE), before, after)
+    assert {each[0] for each in changed(network_of(TREE), before, after)} == {"W"}
+
+
+def test_other_numbers_of_the_same_nodes_are_the_same() -> None:
+    before = law_articles()
+    by_law = sorted(before, key=lambda each: each.law)
+    assert changed(network_of(NEIGHBOURS), before, by_law) == set()
+    # In the tree alone the order within a law does not matter either.
+    assert changed(network_of(TREE), before, before[::-1]) == set()
+    assert changed(network_of(NEIGHBOURS), before, before[::-1]) != set()
+
+
+def test_a_gcn_sees_how_many_edges_the_last_node_has() -> None:
+    # Two layers: an article sees the law's other divisions as neighbours of the law, no further.
+    deep = [article("Tax Code", n, headings=[f"Title {n % 2}"]) for n in range(1, 5)]
+    more = [*deep, article("Tax Code", 6, headings=["Title 0"])]
+    two = {kind: changed(network_of(TREE, 3, kind=kind), deep, more) for kind in ("sage", "gcn")}
+    assert two["sage"] == {"T2", "T4"}
+    assert two["gcn"] == {"T1", "T2", "T3", "T4"}
+
+
+def edited(chance: random.Random, articles: list[Article]) -> list[Article]:
+    """One random change of a corpus."""
+    articles = list(articles)
+    place = chance.randrange(len(articles))
+    what = chance.choice(["text", "cite", "heading", "remove", "insert", "move", "law"])
+    here = articles[place]
+    if what == "text":
+        articles[place] = replace(here, text=f"{here.text} Again.")
+    elif what == "cite":
+        law = chance.choice(LAWS)
+        articles[place] = replace(here, text=f"See article {chance.randint(1, 6)} of the {law}.")
+    elif what == "heading":
+        articles[place] = replace(here, headings=("Title II",))
+    elif what == "remove":
+        del articles[place]
+    elif what == "insert":
+        articles.insert(place, article(chance.choice(LAWS), 100 + chance.randrange(900)))
+    elif what == "move":
+        articles.append(articles.pop(place))
+    else:
+        articles[place] = replace(here, law=chance.choice(LAWS))
+    return articles
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kinds=st.sampled_from([TREE, NEIGHBOURS, EDGE_KINDS]),
+    layers=st.integers(1, 3),
+    kind=st.sampled_from(["gatv2", "gcn"]),
+)
+def test_who_sees_the_same_has_the_same_vector(
+    seed: int, kinds: Sequence[str], layers: int, kind: str
+) -> None:
+    chance = random.Random(seed)
+    before = law_articles(LAWS, 6)
+    after = edited(chance, edited(chance, before))
+    network = network_of(kinds, layers, kind)
+    old, new = vectors_of(network, before), vectors_of(network, after)
+    colours = seen(network, before), seen(network, after)
+    for id_ in old.keys() & new.keys():
+        if colours[0][id_] == colours[1][id_]:
+            np.testing.assert_allclose(old[id_], new[id_], atol=1e-6)
