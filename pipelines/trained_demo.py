@@ -167,7 +167,9 @@ class TrainedDemo:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def remove_unused(self) -> None:
-        """Take away the folders of other trainings that nobody has used for 30 days."""
+        """Take away what the last training has taken over, and others' that 30 days none has used."""
+        for stage in self.stages[:-1]:
+            shutil.rmtree(stage.model, ignore_errors=True)
         for folder in self.folder.parent.iterdir():
             if folder == self.folder or not _NAME.fullmatch(folder.name):
                 continue
