@@ -167,7 +167,7 @@ class TrainedDemo:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def remove_unused(self) -> None:
-        """Take away what the last training has taken over, and others' that 30 days none has used."""
+        """Take away what the last training has taken over, and what nobody has used for 30 days."""
         for stage in self.stages[:-1]:
             shutil.rmtree(stage.model, ignore_errors=True)
         for folder in self.folder.parent.iterdir():

@@ -19,7 +19,7 @@ from components.models.graph_tensors import EdgeBlock
 NEGATIVE_SLOPE = 0.2
 
 # Floats of one piece: what stays in a core's cache, and what keeps a GPU busy.
-_PIECE_ON_CPU = 2**20
+_PIECE_ON_CPU = 2**19
 _PIECE_ON_GPU = 2**26
 
 
@@ -144,7 +144,6 @@ class _WeightedSum(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         states, weights = ctx.saved_tensors
         edges: EdgeBlock = ctx.edges
-        grad = grad.contiguous()
         of_states = of_weights = None
         if ctx.needs_input_grad[0]:
             order = edges.by_source
@@ -195,9 +194,10 @@ def _by_head(states: Tensor, attention: Tensor) -> Tensor:
 
 
 def _before_leaky_relu(grad: Tensor, sums: Tensor) -> Tensor:
-    """The gradient that arrives at LeakyReLU's input, `[n, dim]`."""
-    passed: Tensor = torch.ops.aten.leaky_relu_backward(
-        grad.view_as(sums), sums, NEGATIVE_SLOPE, False
+    """The gradient of LeakyReLU's input, written over that of its output, `[n, dim]`."""
+    passed = grad.view_as(sums)
+    torch.ops.aten.leaky_relu_backward.grad_input(
+        passed, sums, NEGATIVE_SLOPE, False, grad_input=passed
     )
     return passed
 
