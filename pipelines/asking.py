@@ -18,7 +18,7 @@ from components.stores.database import StoreError
 from pipelines.files import LoadingError
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage")
 
 
 class Answer(TypedDict):
@@ -96,7 +96,8 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     """A found document as plain values: the article, its score, its ranks and its state.
 
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
-    "unknown" on the given day.
+    "unknown" on the given day. `passage` is what a ranker found best of the content, as characters
+    `start` to `end`, where there was a ranker.
     """
     meta = document.meta
     article = Article(

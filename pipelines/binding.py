@@ -11,6 +11,7 @@ from haystack import Pipeline
 
 from components.models.digest import graph_model_digest, model_digest
 from components.models.locate import find_model
+from components.models.manifest import MANIFEST_FILE, RANKER_PART
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
@@ -23,6 +24,8 @@ _DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
 _TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
 _GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
 _DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
+_EMBEDDERS = (_TEXT_EMBEDDER, *_DOCUMENT_EMBEDDERS)
+_RANKER = "components.rankers.cross_encoder.StatuteRanker"
 _WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 
 
@@ -43,7 +46,9 @@ def bind(
     writes = any(fields["type"] == _WRITER for fields in components.values())
     # Whoever brings a model asks the demo law under the untrained one.
     open_model = model is None and not any(
-        fields.get("init_parameters", {}).get("model") for fields in components.values()
+        fields.get("init_parameters", {}).get("model")
+        for fields in components.values()
+        if fields["type"] in _EMBEDDERS
     )
     paths: list[Path] = []
     for _, parameters in _stores(components):
@@ -61,19 +66,39 @@ def bind(
         for path in paths:
             check_is_there(path)
         recorded = _recorded_model(where, components)
+
+    def place_for(name: str) -> str:
+        if model is not None:
+            return str(model)
+        if recorded is None:
+            raise LoadingError(
+                f"{where}: {name}.model is null and there is no store that says which model "
+                "it was indexed with. Name one, as model=DIR."
+            )
+        return _place_of(recorded, paths[0])
+
     for name, fields in components.items():
         parameters = fields.setdefault("init_parameters", {})
-        if fields["type"] not in (_TEXT_EMBEDDER, *_DOCUMENT_EMBEDDERS):
-            continue
-        if model is not None:
-            parameters["model"] = str(model)
-        elif parameters.get("model") is None:
-            if recorded is None:
-                raise LoadingError(
-                    f"{where}: {name}.model is null and there is no store that says which model "
-                    "it was indexed with. Name one, as model=DIR."
-                )
-            parameters["model"] = _place_of(recorded, paths[0])
+        named = parameters.get("model")
+        if fields["type"] in _EMBEDDERS and (model is not None or named is None):
+            parameters["model"] = place_for(name)
+        elif fields["type"] == _RANKER and named is None:
+            parameters["model"] = place_for(name)
+            _check_has_ranker(f"{where}: {name}", parameters["model"])
+        elif fields["type"] == _RANKER and parameters.get("biencoder") is None:
+            # Another's cross-encoder: the store's model chooses the passages that it reads.
+            is_foreign = not (find_model(named) / MANIFEST_FILE).exists()
+            if is_foreign and (model is not None or recorded is not None):
+                parameters["biencoder"] = place_for(name)
+
+
+def _check_has_ranker(where: str, place: str) -> None:
+    if not (find_model(place) / RANKER_PART).is_dir():
+        raise LoadingError(
+            f"{where}.model is null, and the model {place} has no ranker. Train one over it "
+            f"(python -m training.ranker --model {place} ... --output DIR) and ask with --model "
+            "DIR, or name a cross-encoder as the ranker's model."
+        )
 
 
 def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.cpu_linear import fast_linear
+from components.models.inference import inference
 from components.models.passages import Passages
 from components.models.text_encoder import TextEncoder
 from components.models.token_budget import TokenBudget
@@ -87,7 +86,7 @@ def encode(
     repeats = np.bincount(source, minlength=len(distinct))
     vectors = torch.empty(len(distinct), tower.dim, dtype=torch.float32, device=tower.device)
     report = EncodingReport()
-    with _inference(encoder, dtype):
+    with inference([tower, encoder.head], tower.device, dtype):
         for start, passages in _tokenized_blocks(encoder, distinct):
             stop = start + len(passages.per_text)
             vectors[start:stop] = encoder.embed(passages, budget)
@@ -127,7 +126,7 @@ def encode_tokenized(
     n_texts = len(passages.per_text)
     vectors = torch.empty(n_texts, tower.dim, dtype=torch.float32, device=tower.device)
     size = _texts_a_block(tower.device)
-    with _inference(encoder, dtype):
+    with inference([tower, encoder.head], tower.device, dtype):
         for start in range(0, n_texts, size):
             block = np.arange(start, min(start + size, n_texts))
             vectors[start : start + len(block)] = encoder.embed(passages.take(block), budget)
@@ -159,31 +158,6 @@ def _tokenized_blocks(encoder: TextEncoder, texts: Sequence[str]) -> Iterator[tu
             if start + size < len(texts):
                 ahead = thread.submit(encoder.tokenize, texts[start + size : start + 2 * size])
             yield start, passages
-
-
-@contextmanager
-def _inference(encoder: TextEncoder, dtype: torch.dtype) -> Iterator[None]:
-    modules = [module for module in (encoder.tower, encoder.head) if module is not None]
-    training = [module for module in modules if module.training]
-    for module in training:
-        module.eval()
-    device_type = encoder.tower.device.type
-    exact = dtype == torch.float32
-    try:
-        # no_grad, not inference_mode: autocast keeps its bf16 copies of the weights from batch to
-        # batch only for what requires a gradient, and so casts them once a call.
-        with (
-            torch.no_grad(),
-            torch.autocast(device_type, dtype, enabled=not exact),
-            fast_linear() if exact and device_type == "cpu" else nullcontext(),
-        ):
-            yield
-    finally:
-        # Copies made without gradients must not serve a caller's own autocast block; not every
-        # release of PyTorch sees to that itself.
-        torch.clear_autocast_cache()
-        for module in training:
-            module.train()
 
 
 def _report(passages: Passages, repeats: NDArray[np.int64]) -> EncodingReport:

@@ -19,7 +19,8 @@ QUERY_PART = "biencoder/query"
 PASSAGE_PART = "biencoder/passage"
 HEAD_PART = "biencoder/head"
 GRAPH_PART = "graph"
-PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, "ranker")
+RANKER_PART = "ranker"
+PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,21 @@ import weakref
 from pathlib import Path
 
 from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import DtypeName, resolve_device
 from components.models.digest import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 from components.models.locate import find_model
 from components.models.manifest import GRAPH_PART
+from components.models.ranker_folder import ranker_digest
 
 _models: weakref.WeakValueDictionary[tuple[Path, str, str, str], BiEncoder] = (
     weakref.WeakValueDictionary()
 )
 _graphs: weakref.WeakValueDictionary[tuple[Path, str, str], LegislativeGraphEncoder] = (
+    weakref.WeakValueDictionary()
+)
+_rankers: weakref.WeakValueDictionary[tuple[Path, str, str, str], CrossEncoderRanker] = (
     weakref.WeakValueDictionary()
 )
 _lock = threading.Lock()
@@ -59,3 +64,22 @@ def shared_graph(name_or_path: str | Path, device: str | None = None) -> Legisla
             network = LegislativeGraphEncoder.load(folder / GRAPH_PART).to(target)
             _graphs[key] = network
         return network
+
+
+def shared_ranker(
+    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
+) -> CrossEncoderRanker:
+    """The cross-encoder of a model, as `shared_model` shares the bi-encoder.
+
+    Raises:
+        ModelError: As `CrossEncoderRanker.load`.
+    """
+    with _lock:
+        folder = find_model(name_or_path).resolve()
+        key = (folder, ranker_digest(folder), dtype, str(resolve_device(device)))
+        ranker = _rankers.get(key)
+        if ranker is None:
+            ranker = CrossEncoderRanker.load(folder, device=device, dtype=dtype)
+            ranker.name = str(name_or_path)
+            _rankers[key] = ranker
+        return ranker

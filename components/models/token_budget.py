@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -41,34 +43,63 @@ def embed_passages(tower: Tower, passages: Passages, budget: TokenBudget) -> Ten
         torch.OutOfMemoryError: One passage alone does not fit.
     """
     device = tower.device
+    if not len(passages):
+        return torch.empty(0, tower.dim, device=device)
+
+    def embed(rows: NDArray[np.int64]) -> Tensor:
+        ids, mask = passages.batch(rows)
+        return cast(
+            Tensor,
+            tower(
+                ids.to(device, non_blocking=True),
+                None if mask is None else mask.to(device, non_blocking=True),
+                passages.prompt_tokens,
+            ),
+        )
+
+    return in_batches(embed, passages.lengths, budget, device)
+
+
+def in_batches(
+    compute: Callable[[NDArray[np.int64]], Tensor],
+    lengths: NDArray[np.int64],
+    budget: TokenBudget,
+    device: torch.device,
+) -> Tensor:
+    """What a model makes of some rows of tokens, row by row in their order.
+
+    Args:
+        compute: Takes int64 `[n_rows]`, which rows, and gives a tensor `[n_rows, ...]`.
+        lengths: int64 `[n]`, tokens of each row; at least one row.
+        budget: As for `embed_passages`.
+        device: Where `compute` works.
+
+    Returns:
+        `[n, ...]` on `device`.
+
+    Raises:
+        torch.OutOfMemoryError: One row alone does not fit.
+    """
     rows: list[NDArray[np.int64]] = []
-    vectors: list[Tensor] = []
-    todo = _batches(np.arange(len(passages)), passages.lengths, budget.tokens)
+    computed: list[Tensor] = []
+    todo = _batches(np.arange(len(lengths)), lengths, budget.tokens)
     while todo:
         batch = todo.pop()
-        ids, mask = passages.batch(batch)
         try:
-            vectors.append(
-                tower(
-                    ids.to(device, non_blocking=True),
-                    None if mask is None else mask.to(device, non_blocking=True),
-                    passages.prompt_tokens,
-                )
-            )
+            computed.append(compute(batch))
         except torch.OutOfMemoryError:
             if len(batch) == 1:
                 raise
-            budget.tokens = max(1, min(budget.tokens, ids.numel()) // 2)
+            padded = len(batch) * int(lengths[batch].max())
+            budget.tokens = max(1, min(budget.tokens, padded) // 2)
             rest = np.concatenate([batch, *reversed(todo)])
-            todo = _batches(rest, passages.lengths, budget.tokens)
+            todo = _batches(rest, lengths, budget.tokens)
             if device.type == "cuda":
                 torch.cuda.empty_cache()
         else:
             rows.append(batch)
-    if not rows:
-        return torch.empty(0, tower.dim, device=device)
     inverse = np.argsort(np.concatenate(rows))
-    return torch.cat(vectors)[torch.from_numpy(inverse).to(device)]
+    return torch.cat(computed)[torch.from_numpy(inverse).to(device)]
 
 
 def _batches(

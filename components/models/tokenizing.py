@@ -23,6 +23,9 @@ class PassageTokenizer:
     Args:
         tokenizer: The model's tokenizer.
 
+    Attributes:
+        fast: The copy; None where the model has a tokenizer in Python only.
+
     Raises:
         ModelError: It puts something else than special tokens in front and behind, or needs token
             types.
@@ -30,11 +33,11 @@ class PassageTokenizer:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._slow = tokenizer
-        self._fast: Tokenizer | None = None
+        self.fast: Tokenizer | None = None
         if getattr(tokenizer, "is_fast", False):
-            self._fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-            self._fast.no_truncation()
-            self._fast.no_padding()
+            self.fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+            self.fast.no_truncation()
+            self.fast.no_padding()
         self.prefix, self.suffix = _special_tokens(tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad) if pad is not None else 0
@@ -46,8 +49,8 @@ class PassageTokenizer:
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, uncut, without special tokens."""
-        if self._fast is not None:
-            encodings = self._fast.encode_batch_fast(list(texts), add_special_tokens=False)
+        if self.fast is not None:
+            encodings = self.fast.encode_batch_fast(list(texts), add_special_tokens=False)
             return [encoding.ids for encoding in encodings]
         return [
             self._slow.encode(text, add_special_tokens=False, truncation=False, verbose=False)

@@ -64,7 +64,7 @@ class Tower(nn.Module):
         if dim is None:
             raise ModelError("it does not say how wide its vectors are. Choose another model.")
         self.dim = int(dim)
-        self.max_tokens = _token_limit(reader)
+        self.max_tokens = token_limit(reader)
         check_finite(self)
 
     @property
@@ -118,7 +118,7 @@ class Tower(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the tower as a sentence-transformers folder (safetensors and JSON)."""
-        with _no_progress_bars():
+        with no_progress_bars():
             self.encoder.save_pretrained(str(folder), create_model_card=False)
 
 
@@ -133,9 +133,9 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
     Raises:
         ModelError: The folder holds no model that can be opened without running foreign code.
     """
-    _check_weight_files(folder)
+    check_weight_files(folder)
     try:
-        with _no_progress_bars():
+        with no_progress_bars():
             encoder = SentenceTransformer(
                 str(folder),
                 device="cpu",
@@ -190,7 +190,8 @@ def _route(encoder: SentenceTransformer, name: str) -> Tower:
     return Tower(SentenceTransformer(modules=route, prompts=prompts, device="cpu")).eval()
 
 
-def _token_limit(reader: Transformer) -> int:
+def token_limit(reader: Transformer) -> int:
+    """Tokens that a model reads at most, special tokens included."""
     limits = [reader.max_seq_length or _UNLIMITED]
     for module in reader.model.modules():
         positions = getattr(module, "position_embeddings", None)
@@ -202,7 +203,12 @@ def _token_limit(reader: Transformer) -> int:
     return limit if limit < _UNLIMITED else _DEFAULT_TOKENS
 
 
-def _check_weight_files(folder: Path) -> None:
+def check_weight_files(folder: Path) -> None:
+    """Refuse a folder whose weights are pickles, or that has none.
+
+    Raises:
+        ModelError: Names the file, or the folder.
+    """
     for pickled in folder.rglob("pytorch_model*.bin"):
         if not any(pickled.parent.glob("*.safetensors")):
             raise ModelError(
@@ -217,7 +223,8 @@ def _check_weight_files(folder: Path) -> None:
 
 
 @contextmanager
-def _no_progress_bars() -> Iterator[None]:
+def no_progress_bars() -> Iterator[None]:
+    """A block in which transformers draws no bars."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:

@@ -153,8 +153,8 @@ def law_texts() -> Callable[[int, int], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def law_graph() -> LegislativeGraph:
-    """Two laws whose articles take turns and cite each other: every kind of edge."""
+def law_corpus() -> StatuteCorpus:
+    """Two laws whose articles take turns and cite each other."""
     chance = np.random.default_rng(0)
     laws = ("Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)")
     articles = []
@@ -163,7 +163,19 @@ def law_graph() -> LegislativeGraph:
         one, two = chance.integers(0, 14, 2)
         text = f"See article {one} of the Housing Code and article {two} of the Work Code."
         articles.append(Article(f"a{n}", laws[n % 2], str(n), headings, text))
-    return LegislativeGraph.of(StatuteCorpus(articles), neighbours=True, citations=True)
+    return StatuteCorpus(articles)
+
+
+@pytest.fixture(scope="session")
+def law_graph(law_corpus: StatuteCorpus) -> LegislativeGraph:
+    """Every kind of edge."""
+    return LegislativeGraph.of(law_corpus, neighbours=True, citations=True)
+
+
+@pytest.fixture(scope="session")
+def tree_graph(law_corpus: StatuteCorpus) -> LegislativeGraph:
+    """The same nodes; an article has one neighbour, the division above it."""
+    return LegislativeGraph.of(law_corpus)
 
 
 @pytest.fixture(scope="session")

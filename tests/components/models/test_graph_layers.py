@@ -21,9 +21,9 @@ def features(law_graph):
     return torch.randn(law_graph.n_nodes, DIM, dtype=torch.float64, requires_grad=True)
 
 
-@pytest.fixture
-def graph(law_graph):
-    return GraphTensors.of(law_graph)
+@pytest.fixture(params=["law_graph", "tree_graph"])
+def graph(request):
+    return GraphTensors.of(request.getfixturevalue(request.param))
 
 
 def random_layer(kind, edge_kinds=EDGE_KINDS):

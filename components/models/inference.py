@@ -1,0 +1,43 @@
+"""The block in which a trained model computes: no gradients, no dropout, the chosen format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+import torch
+from torch import nn
+
+from components.models.cpu_linear import fast_linear
+
+
+@contextmanager
+def inference(
+    modules: Sequence[nn.Module | None], device: torch.device, dtype: torch.dtype
+) -> Iterator[None]:
+    """Compute with modules as they serve, and leave them as they were.
+
+    Args:
+        modules: Those that compute within the block; None is passed over.
+        device: Where they are.
+        dtype: bfloat16 computes in autocast; the weights stay float32.
+    """
+    training = [module for module in modules if module is not None and module.training]
+    for module in training:
+        module.eval()
+    exact = dtype == torch.float32
+    try:
+        # no_grad, not inference_mode: autocast keeps its bf16 copies of the weights from batch to
+        # batch only for what requires a gradient, and so casts them once a call.
+        with (
+            torch.no_grad(),
+            torch.autocast(device.type, dtype, enabled=not exact),
+            fast_linear() if exact and device.type == "cpu" else nullcontext(),
+        ):
+            yield
+    finally:
+        # Copies made without gradients must not serve a caller's own autocast block; not every
+        # release of PyTorch sees to that itself.
+        torch.clear_autocast_cache()
+        for module in training:
+            module.train()

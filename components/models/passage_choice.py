@@ -1,0 +1,72 @@
+"""Which passages of a long article a cross-encoder reads: those nearest to the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.models.biencoder import BiEncoder
+from components.models.bounded_cache import BoundedCache
+
+# Numbers in the cached vectors: 64 MiB in float32.
+_ROOM = 2**24
+
+
+class PassageChooser:
+    """Chooses passages by their cosine to the question; vectors of passages are kept.
+
+    Args:
+        biencoder: Encodes questions and passages.
+        room: Numbers that the kept vectors may have in all.
+    """
+
+    def __init__(self, biencoder: BiEncoder, room: int = _ROOM) -> None:
+        self.biencoder = biencoder
+        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(room)
+
+    def choose(
+        self, question: str, articles: Sequence[Sequence[str]], most: int
+    ) -> list[list[int]]:
+        """For each article the passages that are read, in the order of the article.
+
+        Args:
+            question: In plain words.
+            articles: The passages of each.
+            most: Passages of an article that are read; one that has no more is read whole.
+
+        Returns:
+            For each article at most `most` indices of its passages, ascending; between equal
+            passages the earlier.
+        """
+        long = [passages for passages in articles if len(passages) > most]
+        if not long:
+            return [list(range(len(passages))) for passages in articles]
+        vectors = self._vectors_of([passage for passages in long for passage in passages])
+        asked = self.biencoder.encode_queries([question])[0].numpy()
+        chosen = []
+        for passages in articles:
+            indices = np.arange(len(passages))
+            if len(passages) > most:
+                cosines = np.stack([vectors[passage] for passage in passages]) @ asked
+                indices = np.sort(np.argsort(-cosines, kind="stable")[:most])
+            chosen.append(indices.tolist())
+        return chosen
+
+    def _vectors_of(self, passages: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        found: dict[str, NDArray[np.float32]] = {}
+        missing: list[str] = []
+        for passage in dict.fromkeys(passages):
+            vector = self._vectors.get(passage)
+            if vector is None:
+                missing.append(passage)
+            else:
+                found[passage] = vector
+        if missing:
+            encoded = self.biencoder.encode_articles(missing).numpy()
+            for passage, vector in zip(missing, encoded, strict=True):
+                # A copy: a row would keep the whole block of vectors alive.
+                found[passage] = vector.copy()
+                self._vectors.put(passage, found[passage], vector.size)
+        return found

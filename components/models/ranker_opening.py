@@ -1,0 +1,111 @@
+"""Opening a cross-encoder's folder, and what must hold of a model that scores pairs of texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import SafetensorError
+from sentence_transformers import CrossEncoder
+from sentence_transformers.base.modules import Transformer
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedTokenizerBase
+
+from components.models.errors import ModelError
+from components.models.tower import check_finite, check_weight_files, no_progress_bars, token_limit
+
+
+def open_cross_encoder(folder: Path) -> CrossEncoder:
+    """Open a sentence-transformers or Hugging Face folder on the CPU, in float32.
+
+    Raises:
+        ModelError: It holds no cross-encoder that can be opened without running foreign code.
+    """
+    check_weight_files(folder)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        kinds = config.get("architectures") or []
+        if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
+            raise ModelError(
+                f"{folder}: holds {kinds[0]}, which scores no pairs. Give a cross-encoder, or "
+                "train one from it (python -m training.ranker)."
+            )
+        with no_progress_bars():
+            encoder: CrossEncoder = CrossEncoder(
+                str(folder),
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
+                activation_fn=nn.Identity(),
+                # A checkpoint opens in its stored format; the masters of the weights are float32.
+                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+            )
+        return encoder
+    except ModelError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(
+            f"{folder}: cannot be opened as a cross-encoder: {reason} "
+            "Give a complete sentence-transformers cross-encoder or Lexarbor model folder."
+        ) from error
+
+
+def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
+    """Check that an encoder scores pairs of texts, and have it do so in float32.
+
+    Returns:
+        Its tokenizer, and how many tokens of a pair it reads at most.
+
+    Raises:
+        ModelError: It reads something else, gives more than one score, or is not finite.
+    """
+    reader: object = encoder[0]
+    if not isinstance(reader, Transformer) or reader.tokenizer is None:
+        raise ModelError(f"its first module, {type(reader).__name__}, is no text Transformer.")
+    if "text" not in reader.modality_config or "message" in reader.modality_config:
+        kinds = ", ".join(map(str, reader.modality_config))
+        raise ModelError(f"it reads {kinds}, not pairs of texts. Choose a text cross-encoder.")
+    if encoder.num_labels != 1:
+        raise ModelError(
+            f"it gives {encoder.num_labels} scores a pair. Choose a cross-encoder with one."
+        )
+    if encoder.default_prompt_name is not None:
+        raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
+    check_finite(encoder)
+    _score_in_float32(encoder)
+    return reader.tokenizer, token_limit(reader)
+
+
+def _score_in_float32(encoder: CrossEncoder) -> None:
+    """Compute the last layer, one number a pair, in float32 within autocast too.
+
+    A logit in bfloat16 has three digits: too few to tell the best candidates apart.
+    """
+    scoring = [
+        module
+        for module in encoder.modules()
+        if isinstance(module, nn.Linear) and module.out_features == 1
+    ]
+    if scoring and _exact not in scoring[-1]._forward_hooks.values():
+        scoring[-1].register_forward_hook(_exact)
+
+
+def _exact(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
+    if output.dtype == torch.float32:
+        return output
+    linear = cast(nn.Linear, layer)
+    with torch.autocast(output.device.type, enabled=False):
+        return functional.linear(inputs[0].float(), linear.weight, linear.bias)

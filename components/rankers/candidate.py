@@ -1,0 +1,54 @@
+"""A document as the ranker reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from haystack import Document
+
+from components.models.pair_tokenizer import Span
+from components.statutes.article import TextRule, indexed_text
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document and the text that is read of it.
+
+    Attributes:
+        document: As it came in.
+        text: Metadata and headings where asked for, then the content.
+        content_start: Where in `text` the content begins.
+    """
+
+    document: Document
+    text: str
+    content_start: int
+
+    def in_content(self, passage: Span) -> dict[str, int]:
+        """A passage of the text as characters `start` to `end` of the content."""
+        start, end = (max(0, place - self.content_start) for place in passage)
+        return {"start": start, "end": end}
+
+
+def candidates_of(
+    documents: Sequence[Document], rule: TextRule, meta_fields: Sequence[str] | None
+) -> list[Candidate]:
+    """The documents that can be read; one without text, or of blanks, cannot.
+
+    Args:
+        documents: in the first stage's order.
+        rule: whether headings are read before the content.
+        meta_fields: metadata that is read before both; a field that a document lacks is left out.
+    """
+    candidates = []
+    for document in documents:
+        content = document.content
+        if not content or content.isspace():
+            continue
+        values = [document.meta.get(name) for name in meta_fields or ()]
+        before = [str(value) for value in values if value is not None]
+        before += [indexed_text(document.meta.get("headings") or (), "", rule).strip()]
+        text = " ".join([*filter(None, before), content])
+        candidates.append(Candidate(document, text, len(text) - len(content)))
+    return candidates

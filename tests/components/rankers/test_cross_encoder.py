@@ -1,0 +1,280 @@
+"""StatuteRanker orders candidates by what the cross-encoder says, and names what it read."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shutil
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from haystack import Document
+from haystack.utils import ComponentDevice
+
+from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import CrossEncoderRanker
+from components.models.errors import ModelError
+from components.models.ranker_folder import Calibration, RankerSettings
+from components.rankers.cross_encoder import StatuteRanker
+from components.statutes.question import QuestionError
+
+CPU = ComponentDevice.from_str("cpu")
+QUESTION = "Who must mend the roof?"
+
+
+def law(place: int, content: str | None = None, **meta: Any) -> Document:
+    words = ["roof", "rent", "landlord", "tenant", "court", "child", "law"]
+    text = " ".join(words[place % k] for k in (2, 3, 5, 7)) if content is None else content
+    return Document(id=f"a{place}", content=text, score=0.5, embedding=[1.0], meta=meta)
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [document.id for document in found["documents"]]
+
+
+@pytest.fixture
+def make(tiny_ranker: Path) -> Callable[..., StatuteRanker]:
+    """A ranker of the tiny model."""
+
+    def made(**parameters: Any) -> StatuteRanker:
+        chosen = {"model": str(tiny_ranker), "device": CPU, "dtype": "float32", **parameters}
+        return StatuteRanker(**chosen)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, tiny_ranker: Path, minilm: str) -> str:
+    """A Lexarbor folder: MiniLM, and the tiny ranker, which reads one passage an article."""
+    folder = tmp_path_factory.mktemp("trained") / "model"
+
+    def write(part: Path) -> None:
+        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
+        RankerSettings(1, 32, Calibration(0.5, -2.0), fusion_weight=100.0).save(part)
+
+    BiEncoder.load(minilm, device="cpu").save(folder, kept={"ranker": write})
+    return str(folder)
+
+
+def test_documents_are_ordered_by_their_logits(
+    make: Callable[..., StatuteRanker], tiny_ranker: Path
+) -> None:
+    documents = [law(n, headings=["Title I"], ranks={"bm25": n + 1}) for n in range(12)]
+    encoder = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
+    logits = encoder.logits([(QUESTION, f"Title I {each.content}") for each in documents])
+    found = make().run(QUESTION, documents)
+    expected = torch.argsort(-logits, stable=True)[:10].tolist()
+    assert ids(found) == [f"a{place}" for place in expected]
+    for rank, (place, document) in enumerate(zip(expected, found["documents"], strict=True), 1):
+        assert document.score == pytest.approx(float(logits[place].sigmoid()), abs=1e-5)
+        assert document.meta["ranks"] == {"bm25": place + 1, "reranker": rank}
+        assert document.meta["passage"] == {"start": 0, "end": len(document.content or "")}
+        assert document.embedding is None
+    assert found["meta"]["n_candidates"] == found["meta"]["n_ranked"] == 12
+    assert found["meta"]["took_ms"] > 0
+
+
+def test_the_order_of_candidates_does_not_matter(make: Callable[..., StatuteRanker]) -> None:
+    documents = [law(n, f"{n} {law(n).content}") for n in range(20)]
+    forwards = make().run(QUESTION, documents, top_k=20)["documents"]
+    backwards = make().run(QUESTION, documents[::-1], top_k=20)["documents"]
+    assert [each.id for each in forwards] == [each.id for each in backwards]
+    scores = [each.score for each in backwards]
+    assert [each.score for each in forwards] == pytest.approx(scores, abs=1e-6)
+
+
+def test_no_documents_and_one(make: Callable[..., StatuteRanker]) -> None:
+    assert make().run(QUESTION, [])["documents"] == []
+    assert ids(make().run(QUESTION, [law(1)])) == ["a1"]
+    assert make().run(QUESTION, [law(1)], top_k=0)["documents"] == []
+
+
+def test_the_first_candidates_are_ranked_and_the_others_follow_as_they_came(
+    make: Callable[..., StatuteRanker],
+) -> None:
+    documents = [law(n) for n in range(9)]
+    found = make(candidates=4).run(QUESTION, documents)
+    assert set(ids(found)[:4]) == {"a0", "a1", "a2", "a3"}
+    assert ids(found)[4:] == ["a4", "a5", "a6", "a7", "a8"]
+    assert [each.score for each in found["documents"][4:]] == [0.0] * 5
+    assert all("ranks" not in each.meta for each in found["documents"][4:])
+    assert found["meta"]["n_ranked"] == 4
+
+
+def test_documents_without_text_follow_unread(make: Callable[..., StatuteRanker]) -> None:
+    documents = [Document(id="empty", meta={"headings": ["Roofs"]}), law(1), law(2, " \n"), law(3)]
+    found = make().run(QUESTION, documents)
+    assert set(ids(found)[:2]) == {"a1", "a3"}
+    assert ids(found)[2:] == ["empty", "a2"]
+    assert found["meta"] == {**found["meta"], "n_candidates": 2, "n_ranked": 2}
+
+
+def test_a_repeated_document_counts_once_at_its_first_place(
+    make: Callable[..., StatuteRanker],
+) -> None:
+    documents = [law(1, "roof", n=0), law(2, "roof"), law(1, "rent", n=1)]
+    found = make().run(QUESTION, documents)["documents"]
+    # Equal texts have equal scores and stay in the order in which they came.
+    assert [(each.id, each.content) for each in found] == [("a1", "roof"), ("a2", "roof")]
+    assert found[0].meta["n"] == 0
+    assert found[0].score == found[1].score
+
+
+def test_pinned_articles_stay_above_all(make: Callable[..., StatuteRanker]) -> None:
+    documents = [law(n, ranks={"citation": 1} if n == 5 else {}) for n in range(8)]
+    plain = make().run(QUESTION, documents)
+    last = plain["documents"][-1]
+    found = make(score_threshold=1.0).run(QUESTION, documents, pinned=[law(5), law(9)])
+    assert ids(found)[:2] == ["a5", "a9"]
+    assert [each.score for each in found["documents"][:2]] == [1.0, 1.0]
+    assert found["documents"][0].meta["ranks"] == {"citation": 1}
+    found = make(top_k=2).run(QUESTION, documents, pinned=[last])
+    assert ids(found) == [last.id, ids(plain)[0]]
+
+
+def test_a_threshold_leaves_out_what_scores_less(make: Callable[..., StatuteRanker]) -> None:
+    documents = [law(n) for n in range(10)]
+    every = make().run(QUESTION, documents)["documents"]
+    middle = every[4].score
+    found = make(score_threshold=1.0).run(QUESTION, documents, score_threshold=middle)
+    assert len(found["documents"]) >= 5
+    assert all(each.score >= middle for each in found["documents"])
+
+
+def test_meta_fields_are_read_before_the_text(
+    make: Callable[..., StatuteRanker], tiny_ranker: Path
+) -> None:
+    document = law(1, "the roof", law="tenant law", number=7, headings=["rent"])
+    encoder = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
+    logit = encoder.logits([(QUESTION, "tenant law 7 rent the roof")])[0]
+    found = make(meta_fields=["law", "absent", "number"]).run(QUESTION, [document])["documents"][0]
+    assert found.score == pytest.approx(float(logit.sigmoid()), abs=1e-5)
+    assert found.meta["passage"] == {"start": 0, "end": 8}
+
+
+def test_the_passage_that_won_is_named_by_its_place_in_the_content(trained: str) -> None:
+    filling = " ".join(["the court must pay rent and the tenant a law"] * 60)
+    content = f"{filling} The dog may not bark at night in the garden. {filling}"
+    ranker = StatuteRanker(trained, CPU, "float32")
+    article = law(1, content, headings=["Chapter 2.", "On neighbours"])
+    passage = ranker.run("May my dog bark at night?", [article])["documents"][0].meta["passage"]
+    # The bi-encoder in the folder points there.
+    assert "dog" in content[passage["start"] : passage["end"]]
+    assert passage["end"] - passage["start"] < 200
+
+
+def test_five_thousand_words_and_a_question_of_two_thousand_characters(trained: str) -> None:
+    article = law(1, "the landlord must mend the roof, " * 850)
+    found = StatuteRanker(trained, CPU).run("who mends the roof? " * 100, [article, law(2)])
+    assert all(math.isfinite(each.score) for each in found["documents"])
+    assert found["meta"]["n_ranked"] == 2
+
+
+def test_calibration_changes_scores_and_no_order(trained: str) -> None:
+    documents = [law(n) for n in range(10)]
+    plain = StatuteRanker(trained, CPU, "float32").run(QUESTION, documents)
+    found = StatuteRanker(trained, CPU, "float32", calibrated=True).run(QUESTION, documents)
+    assert ids(found) == ids(plain)
+    for one, other in zip(plain["documents"], found["documents"], strict=True):
+        logit = math.log(one.score / (1 - one.score))
+        assert other.score == pytest.approx(1 / (1 + math.exp(2.0 - 0.5 * logit)), abs=1e-4)
+
+
+def test_the_first_stages_order_counts_by_its_weight(trained: str) -> None:
+    documents = [law(n) for n in range(10)]
+    plain = StatuteRanker(trained, CPU, "float32").run(QUESTION, documents)
+    fused = StatuteRanker(trained, CPU, "float32", fuse_with_first_stage=True)
+    found = fused.run(QUESTION, documents)
+    # A weight of 100: the first stage decides, and the scores and ranks are still the ranker's.
+    assert ids(found) == [each.id for each in documents] != ids(plain)
+    ranks = {each.id: each.meta["ranks"]["reranker"] for each in found["documents"]}
+    assert sorted(ranks, key=lambda id_: ranks[id_]) == ids(plain)
+
+
+def test_what_the_folder_lacks_is_named(make: Callable[..., StatuteRanker]) -> None:
+    for name in ("calibrated", "fuse_with_first_stage"):
+        with pytest.raises(
+            ModelError, match=f"StatuteRanker.{name} is true, and .*Set it to false"
+        ):
+            make(**{name: True}).warm_up()
+    with pytest.raises(ModelError, match=r"StatuteRanker.model is null"):
+        StatuteRanker().warm_up()
+
+
+def test_time_is_kept_and_what_is_left_follows(
+    make: Callable[..., StatuteRanker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [law(n, f"{n} roof") for n in range(40)]
+    score = CrossEncoderRanker.score_articles
+
+    def slow(self: Any, question: str, texts: list[str], chooser: Any) -> Any:
+        time.sleep(0.05 * len(texts))
+        return score(self, question, texts, chooser)
+
+    ranker = make()
+    ranker.warm_up()
+    monkeypatch.setattr(CrossEncoderRanker, "score_articles", slow)
+    found = ranker.run(QUESTION, documents, top_k=40, time_budget_ms=1_000)
+    n_ranked = found["meta"]["n_ranked"]
+    assert 2 <= n_ranked < 20
+    assert found["meta"]["took_ms"] < 2_000
+    assert set(ids(found)[:n_ranked]) == {f"a{n}" for n in range(n_ranked)}
+    assert ids(found)[n_ranked:] == [f"a{n}" for n in range(n_ranked, 40)]
+
+
+def test_a_score_that_is_not_finite_puts_its_document_last(
+    make: Callable[..., StatuteRanker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logits = CrossEncoderRanker.logits
+
+    def broken(self: Any, pairs: list[tuple[str, str]]) -> Any:
+        found = logits(self, pairs)
+        found[[text == "1 roof" for _, text in pairs]] = float("nan")
+        return found
+
+    monkeypatch.setattr(CrossEncoderRanker, "logits", broken)
+    found = make().run(QUESTION, [law(n, f"{n} roof") for n in range(4)])
+    assert ids(found)[-1] == "a1"
+    assert found["meta"]["n_ranked"] == 3
+    assert all(math.isfinite(each.score) for each in found["documents"])
+
+
+def test_inputs_are_left_as_they_were(make: Callable[..., StatuteRanker]) -> None:
+    documents = [law(n, headings=["I"], ranks={"bm25": n + 1}) for n in range(3)]
+    before = deepcopy(documents)
+    ranker = make()
+    found = ranker.run(QUESTION, documents, pinned=documents[:1])
+    again = asyncio.run(ranker.run_async(QUESTION, documents, pinned=documents[:1]))
+    assert documents == before
+    assert again["documents"] == found["documents"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"top_k": 0}, "StatuteRanker.top_k must be 1 or more"),
+        ({"candidates": 0}, "StatuteRanker.candidates must be a whole number from 1"),
+        ({"score_threshold": 1.5}, "StatuteRanker.score_threshold must be from 0 to 1"),
+        ({"score_threshold": math.nan}, "StatuteRanker.score_threshold must be from 0 to 1"),
+        ({"time_budget_ms": 0.0}, "StatuteRanker.time_budget_ms must be above 0"),
+        ({"time_budget_ms": math.nan}, "StatuteRanker.time_budget_ms must be above 0"),
+    ],
+)
+def test_wrong_numbers_are_refused(
+    make: Callable[..., StatuteRanker], parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**parameters)
+    if "candidates" not in parameters and "top_k" not in parameters:
+        with pytest.raises(ValueError, match=message):
+            make().run(QUESTION, [law(1)], **parameters)
+
+
+def test_an_empty_question_is_refused(make: Callable[..., StatuteRanker]) -> None:
+    with pytest.raises(QuestionError):
+        make().run(" ", [law(1)])

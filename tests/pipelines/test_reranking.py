@@ -1,0 +1,126 @@
+"""hybrid_rerank: a ranker's model is filled in, its order is the answer, citations stay first."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+
+from components.models.biencoder import BiEncoder
+from components.models.manifest import QUERY_PART, RANKER_PART
+from components.models.ranker_folder import RankerSettings
+from components.statutes.question import Question
+from pipelines.asking import ask
+from pipelines.evaluating import measure
+from pipelines.files import LoadingError
+from pipelines.indexing import index_corpus
+from pipelines.loading import load_pipeline
+
+QUESTION = "Who decides on custody?"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> Path:
+    """A folder with "biencoder", and "ranker", which holds it and a tiny ranker over it."""
+    folder = tmp_path_factory.mktemp("trained")
+
+    def write(part: Path) -> None:
+        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
+        RankerSettings().save(part)
+
+    model = BiEncoder.load(minilm, device="cpu")
+    model.save(folder / "biencoder")
+    tower = folder / "biencoder" / QUERY_PART
+    model.save(folder / "ranker", kept={QUERY_PART: tower, RANKER_PART: write})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(trained: Path, make_article: Any, write_corpus: Any) -> Path:
+    """Thirty articles of three laws, indexed with the bi-encoder."""
+    source = write_corpus(trained / "articles.jsonl", [make_article(n) for n in range(1, 31)])
+    index_corpus(source, trained / "law.db", model=str(trained / "biencoder"))
+    return trained / "law.db"
+
+
+@pytest.fixture(scope="module")
+def pipeline(store: Path, trained: Path) -> Pipeline:
+    return load_pipeline("hybrid_rerank", store=store, model=trained / "ranker")
+
+
+def test_the_rankers_model_is_the_stores(trained: Path, corpus: Path, tmp_path: Path) -> None:
+    index_corpus(corpus, tmp_path / "law.db", model=str(trained / "ranker"))
+    pipeline = load_pipeline("hybrid_rerank", store=tmp_path / "law.db")
+    assert pipeline.get_component("ranker").model == str(trained / "ranker")
+    assert pipeline.get_component("ranker").biencoder is None
+    assert ask(pipeline, QUESTION)["documents"]
+
+
+def test_a_model_without_a_ranker_says_how_to_train_one(store: Path) -> None:
+    with pytest.raises(LoadingError, match=r"ranker.model is null, .*has no ranker.*training.rank"):
+        load_pipeline("hybrid_rerank", store=store)
+
+
+def test_another_cross_encoder_reads_what_the_stores_model_chooses(
+    store: Path, trained: Path, tiny_ranker: Path
+) -> None:
+    override = {"ranker.model": str(tiny_ranker)}
+    pipeline = load_pipeline("hybrid_rerank", store=store, overrides=override)
+    assert pipeline.get_component("ranker").model == str(tiny_ranker)
+    assert pipeline.get_component("ranker").biencoder == str(trained / "biencoder")
+    assert ask(pipeline, QUESTION)["documents"]
+
+
+def test_another_trained_ranker_has_its_own_bi_encoder(store: Path, trained: Path) -> None:
+    override = {"ranker.model": str(trained / "ranker")}
+    pipeline = load_pipeline("hybrid_rerank", store=store, overrides=override)
+    assert pipeline.get_component("embedder").model == str(trained / "biencoder")
+    assert pipeline.get_component("ranker").biencoder is None
+
+
+def test_the_rankers_order_is_the_answer(pipeline: Pipeline) -> None:
+    documents = ask(pipeline, QUESTION, top_k=6)["documents"]
+    assert [each["ranks"]["reranker"] for each in documents] == [1, 2, 3, 4, 5, 6]
+    assert all({"bm25", "dense"} & set(each["ranks"]) for each in documents)
+    scores = [each["score"] for each in documents]
+    assert scores == sorted(scores, reverse=True)
+    for each in documents:
+        assert each["passage"] == {"start": 0, "end": len(each["content"])}
+
+
+def test_a_citation_stays_first(pipeline: Pipeline) -> None:
+    documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
+    assert documents[0]["id"] == "a12"
+    assert documents[0]["score"] == 1.0
+    assert documents[0]["ranks"]["citation"] == 1
+    assert "reranker" not in documents[0]["ranks"]
+    assert documents[1]["ranks"]["reranker"] == 1
+
+
+def test_who_asks_for_more_than_the_candidates_finds_them_below(store: Path, trained: Path) -> None:
+    few = load_pipeline(
+        "hybrid_rerank",
+        store=store,
+        model=trained / "ranker",
+        overrides={"ranker.candidates": 5},
+    )
+    documents = ask(few, QUESTION, top_k=25)["documents"]
+    assert ["reranker" in each["ranks"] for each in documents] == [True] * 5 + [False] * 20
+    hybrid = ask(load_pipeline("hybrid", store=store), QUESTION, top_k=25)["documents"]
+    assert [each["id"] for each in documents[5:]] == [each["id"] for each in hybrid[5:]]
+
+
+def test_filters_reach_every_retriever(pipeline: Pipeline) -> None:
+    only: dict[str, Any] = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+    documents = ask(pipeline, QUESTION, top_k=30, filters=only)["documents"]
+    assert {each["law"] for each in documents} == {"Work Code"}
+
+
+def test_it_is_measured_as_any_other(store: Path, trained: Path) -> None:
+    questions = [Question("q", QUESTION, ("a6",), "test")]
+    model = trained / "ranker"
+    measured = measure("hybrid_rerank", questions, store=store, model=model, depth=25)
+    assert measured.pipeline == "hybrid_rerank"
