@@ -1,0 +1,90 @@
+"""Probabilities that say how often an article answers, and the weight of the first stage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from components.statutes.question import Question
+from training.ranking.article_pairs import ArticlePairs, probabilities
+from training.ranking.calibration import (
+    WEIGHTS,
+    calibration_error,
+    calibration_report,
+    choose_fusion_weight,
+    fit_calibration,
+)
+from training.ranking.measuring import DevLists
+
+
+def sample(n: int, scale: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    logits = random.normal(0, 3, n).astype(np.float32)
+    return logits, random.random(n) < probabilities(scale * logits + offset)
+
+
+def test_it_finds_the_curve_that_the_answers_came_from() -> None:
+    logits, answers = sample(50_000, 0.7, -2.0)
+    fitted = fit_calibration(logits, answers)
+    assert fitted is not None
+    assert (fitted.scale, fitted.offset) == pytest.approx((0.7, -2.0), abs=0.08)
+
+
+def test_it_is_the_most_likely_one() -> None:
+    logits, answers = sample(300, 1.3, -1.0, seed=4)
+    n_positive, n_negative = answers.sum(), (~answers).sum()
+    target = np.where(answers, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    def cost(ab: np.ndarray) -> float:
+        z = ab[0] * logits + ab[1]
+        return float((np.logaddexp(0, z) - target * z).sum())
+
+    fitted = fit_calibration(logits, answers)
+    assert fitted is not None
+    expected = minimize(cost, [1.0, 0.0], tol=1e-12)
+    assert cost(np.array([fitted.scale, fitted.offset])) <= expected.fun + 1e-6
+
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), max_size=30))
+def test_whatever_dev_says_it_is_finite_and_keeps_the_order(
+    pairs: list[tuple[float, bool]],
+) -> None:
+    logits = np.array([logit for logit, _ in pairs], np.float32)
+    fitted = fit_calibration(logits, np.array([answer for _, answer in pairs], bool))
+    if fitted is not None:
+        assert 0 < fitted.scale < np.inf
+        assert np.isfinite(fitted.offset)
+
+
+@pytest.mark.parametrize("answers", [[False] * 4, [True] * 4, [True, True, False, False]])
+def test_where_logits_say_nothing_there_is_none(answers: list[bool]) -> None:
+    assert fit_calibration(np.arange(4, dtype=np.float32), np.array(answers)) is None
+
+
+def test_the_error_is_the_gap_between_said_and_seen() -> None:
+    answers = np.arange(100) % 4 == 0
+    assert calibration_error(np.full(100, 0.25), answers) == pytest.approx(0, abs=0.08)
+    assert calibration_error(np.full(100, 0.85), answers) == pytest.approx(0.6)
+
+
+def test_a_calibration_is_measured_on_other_questions_and_helps() -> None:
+    logits, answers = sample(4_000, 0.5, -2.0)
+    report = calibration_report(logits.reshape(200, 20), answers.reshape(200, 20))
+    assert report is not None
+    assert report["error"] < 0.05 < 0.2 < report["uncalibrated"]
+
+
+def test_the_smallest_of_the_best_weights_is_chosen() -> None:
+    questions = [Question("q0", "first", ("a0",)), Question("q1", "second", ("a1",))]
+    lists = DevLists(questions, [["a0", "a1", "a2"]] * 2, ArticlePairs.of([], []), 3)
+    # The ranker puts the first question's answer second, the second's first.
+    logits = np.array([[1.0, 2.0, 0.0], [0.0, 2.0, 1.0]], np.float32)
+    weight, tried = choose_fusion_weight(lists, logits, "MRR@3")
+    assert set(tried) == {str(each) for each in WEIGHTS}
+    assert tried["0.0"] == pytest.approx(0.75)
+    best = max(tried.values())
+    assert tried[str(weight)] == best
+    assert all(tried[str(each)] < best for each in WEIGHTS if each < weight)

@@ -1,0 +1,47 @@
+"""Settings of a ranker's training are checked before any work starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from training.command_line import Place, SettingsError, Target
+from training.ranking.settings import RankerTrainingSettings
+
+
+def settings(**fields: Any) -> RankerTrainingSettings:
+    return RankerTrainingSettings(
+        corpus=Place("law"), questions=Place("questions"), output=Target("model"), **fields
+    )
+
+
+def test_the_papers_values_are_the_defaults() -> None:
+    chosen = settings()
+    assert (chosen.candidates, chosen.strategy, chosen.epochs) == (90, "semi_hard", 2)
+    assert (chosen.learning_rate, chosen.select_by) == (2e-5, "MRR@10")
+    assert chosen.re_ranked == 90
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("negatives", 0, "negatives is 0; it must be at least 1"),
+        ("candidates", 0, "candidates is 0"),
+        ("dev_candidates", 0, "dev_candidates is 0"),
+        ("passages", 0, "passages is 0"),
+        ("passage_tokens", 7, "passage_tokens is 7; it must be at least 8"),
+        ("max_steps", 0, "max_steps is 0"),
+        ("learning_rate", float("nan"), "learning_rate is nan; it must be above 0"),
+        ("clip", 0.0, "clip is 0.0"),
+        ("warmup", 1.0, "warmup is 1.0; it is a share, below 1"),
+        ("dev_share", -0.1, "dev_share is -0.1"),
+        ("dev_candidates", 91, "the first stage finds 90"),
+        ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
+        ("select_by", "MRR", "select_by: .*MRR"),
+        ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name(field: str, value: Any, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        settings(**{field: value})

@@ -1,0 +1,76 @@
+"""A ranker starts from any encoder, from a cross-encoder, or from a ranker at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from sentence_transformers import CrossEncoder
+
+from components.models.biencoder import BiEncoder
+from components.models.errors import ModelError
+from components.models.ranker_folder import RankerSettings
+from training.ranking.starting import open_start, start_digest, start_folder
+
+CPU = torch.device("cpu")
+
+
+def weights(model: CrossEncoder) -> dict[str, torch.Tensor]:
+    return dict(model.state_dict())
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> set[str]:
+    return {name for name in a if not torch.equal(a[name], b[name])}
+
+
+def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert: Path) -> None:
+    first = weights(open_start(tiny_bert, CPU, seed=0))
+    torch.manual_seed(99)
+    again = weights(open_start(tiny_bert, CPU, seed=0))
+    other = weights(open_start(tiny_bert, CPU, seed=1))
+    assert not same(first, again)
+    assert all("classifier" in name or "pooler" in name for name in same(first, other))
+    assert same(first, other)
+
+
+def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert: Path, tmp_path: Path) -> None:
+    towers = BiEncoder.load(tiny_bert, device="cpu")
+    towers.save(tmp_path / "towers")
+    assert start_folder(str(tmp_path / "towers")) == tmp_path / "towers" / "biencoder" / "query"
+    assert open_start(start_folder(str(tmp_path / "towers")), CPU, seed=0).num_labels == 1
+
+    def ranker(folder: Path) -> None:
+        open_start(tiny_bert, CPU, seed=5).save_pretrained(str(folder), create_model_card=False)
+        RankerSettings().save(folder)
+
+    towers.save(tmp_path / "both", kept={"ranker": ranker})
+    folder = start_folder(str(tmp_path / "both"))
+    assert folder == tmp_path / "both" / "ranker"
+    assert not same(
+        weights(open_start(folder, CPU, seed=0)), weights(open_start(tiny_bert, CPU, seed=5))
+    )
+
+
+def test_the_weights_have_a_digest(tiny_bert: Path, other_bert: Path) -> None:
+    assert start_digest(tiny_bert) == start_digest(tiny_bert) != start_digest(other_bert)
+
+
+def test_it_is_trained_in_float32_whatever_it_was_saved_in(tiny_bert: Path, tmp_path: Path) -> None:
+    half = open_start(tiny_bert, CPU, seed=0).half()
+    half.save_pretrained(str(tmp_path / "half"), create_model_card=False)
+    opened = open_start(tmp_path / "half", CPU, seed=0)
+    assert {parameter.dtype for parameter in opened.parameters()} == {torch.float32}
+
+
+def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        start_folder(str(tmp_path / "nowhere"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match="empty"):
+        start_digest(tmp_path / "empty")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "model.safetensors").write_bytes(b"no weights")
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match="broken: cannot be opened as a cross-encoder"):
+        open_start(tmp_path / "broken", CPU, seed=0)

@@ -1,0 +1,196 @@
+"""A ranker's training: killed anywhere and taken up again, it ends as one left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import Trainer
+
+from training.command_line import Place, Target, TrainingError
+from training.data import TrainingData
+from training.ranking import watch
+from training.ranking.preparing import prepare
+from training.ranking.settings import RankerTrainingSettings
+from training.ranking.training_run import train_ranker
+from training.ranking.watch import MODEL_FOLDER, best_folder
+from training.records import METRICS_FILE, PROGRESS_FILE
+
+Run = tuple[dict[str, Tensor], list[dict[str, Any]]]
+# 22 positives and 24 negatives are 6 steps of 8 an epoch.
+STEPS = 12
+
+
+class KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+@pytest.fixture(scope="module")
+def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
+    """`train_in(work, field=value, ...)`: weights and records at the end."""
+
+    def of(work: Path, **fields: Any) -> Run:
+        values: dict[str, Any] = {
+            "model": Place(str(tiny_bert)),
+            "start": Place(str(tiny_bert)),
+            "candidates": 15,
+            "negatives": 2,
+            "passage_tokens": 12,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "checkpoint_every": 4,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        settings = RankerTrainingSettings(
+            corpus=Place(str(small_law / "articles.jsonl")),
+            questions=Place(str(small_law / "questions.jsonl")),
+            output=Target("unused"),
+            **values,
+        )
+        data = TrainingData.read(settings.corpus, settings.questions)
+        work.mkdir(exist_ok=True)
+        prepared = prepare(settings, data, work)
+        records = train_ranker(settings, prepared, work)
+        return dict(prepared.ranker.encoder.state_dict()), records
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def alone(train_in: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that nothing disturbed."""
+    return train_in(tmp_path_factory.mktemp("alone"))
+
+
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = watch.RankerWatch.on_step_begin
+
+    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == step:
+            raise KilledError
+        begin(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RankerWatch, "on_step_begin", killed)
+
+
+@pytest.mark.parametrize("step", [3, 5, 6, 9])
+def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
+    step: int,
+    alone: Run,
+    train_in: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+) -> None:
+    weights, records = alone
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(step, patch)
+        train_in(tmp_path / "killed")
+    # Chance was somewhere else when the process died.
+    torch.manual_seed(12345)
+    again, resumed = train_in(tmp_path / "killed")
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert resumed == records
+    assert ("Going on from checkpoint" in capsys.readouterr().err) == (step > 4)
+
+
+@pytest.mark.parametrize("measuring", [2, 3])
+def test_killed_while_an_epochs_end_is_measured_it_is_measured_again(
+    measuring: int,
+    alone: Run,
+    train_in: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weights, records = alone
+    evaluated = watch.RankerWatch.on_evaluate
+    times = 0
+
+    def killed(self: Any, *args: Any, **kwargs: Any) -> None:
+        nonlocal times
+        times += 1
+        if times == measuring:
+            raise KilledError
+        evaluated(self, *args, **kwargs)
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(watch.RankerWatch, "on_evaluate", killed)
+        train_in(tmp_path / "killed")
+    again, resumed = train_in(tmp_path / "killed")
+    assert resumed == records
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+
+
+def test_the_weights_that_were_best_on_dev_are_kept_and_no_others(
+    train_in: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = iter([0.9, 0.5, 0.7, 0.6])
+    monkeypatch.setattr(
+        "training.ranking.measuring.DevLists.metrics",
+        lambda self, ranked, metric: {metric: next(values) if ranked != self.found else 0.0},
+    )
+    work = tmp_path / "run"
+    _, records = train_in(work, epochs=3)
+    assert [record["dev"]["MRR@10"] for record in records] == [0.9, 0.5, 0.7, 0.6]
+    assert [path.name for path in work.glob("best-*")] == ["best-12"]
+    best = best_folder(work, records, "MRR@10")
+    assert best is not None
+    assert {path.name for path in best.iterdir()} == {MODEL_FOLDER, "dev_logits.npy"}
+
+
+def test_what_the_negatives_score_is_recorded_before_and_after_one_epoch(alone: Run) -> None:
+    _, records = alone
+    assert [record["epoch"] for record in records] == [0, 1, 2]
+    assert ["negatives" in record for record in records] == [True, True, False]
+    before, after = records[0]["negatives"], records[1]["negatives"]
+    assert before["ranker"] != after["ranker"]
+    assert before["biencoder"] == after["biencoder"]
+    assert before["ranker"]["n"] == 24
+    assert "first_stage" in records[0]
+
+
+def test_steps_in_place_of_epochs(train_in: Callable[..., Run], tmp_path: Path) -> None:
+    _, records = train_in(tmp_path / "run", max_steps=8)
+    assert [record["step"] for record in records] == [0, 6, 8]
+
+
+def test_the_seed_decides(train_in: Callable[..., Run], alone: Run, tmp_path: Path) -> None:
+    weights, _ = train_in(tmp_path / "other", seed=1)
+    assert not all(torch.equal(alone[0][name], weights[name]) for name in weights)
+
+
+def test_weights_stay_float32_where_the_forward_pass_is_bfloat16(
+    train_in: Callable[..., Run], tmp_path: Path
+) -> None:
+    weights, _ = train_in(tmp_path / "run", dtype="bfloat16")
+    assert {weight.dtype for weight in weights.values()} == {torch.float32}
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_weights(
+    train_in: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Trainer.training_step
+
+    def broken(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        loss = step(self, *args, **kwargs)
+        return loss * float("nan") if self.state.global_step == 7 else loss
+
+    monkeypatch.setattr(Trainer, "training_step", broken)
+    with pytest.raises(TrainingError, match="loss is nan"):
+        train_in(tmp_path / "run")
+    kept = {path.name for path in (tmp_path / "run").glob("checkpoint-*")}
+    assert kept == {"checkpoint-4", "checkpoint-6"}
+
+
+def test_metrics_and_progress_are_there_while_it_runs(
+    train_in: Callable[..., Run], tmp_path: Path
+) -> None:
+    _, records = train_in(tmp_path / "run")
+    assert len((tmp_path / "run" / METRICS_FILE).read_text().splitlines()) == len(records)
+    assert f'"steps": {STEPS}' in (tmp_path / "run" / PROGRESS_FILE).read_text()

@@ -1,0 +1,172 @@
+"""python -m training.ranker, from a law to a model folder that re-ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sentence_transformers import CrossEncoder
+
+from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import CrossEncoderRanker
+from components.models.manifest import read_manifest
+from training.command_line import DONE, WRONG_USE
+from training.ranker import main
+
+TEXT = ["The landlord must give notice."]
+PAIRS = [("What must the tenant do?", TEXT[0]), ("When?", "Rule 3: on notice.")]
+
+
+@pytest.fixture(scope="module")
+def flags(small_law: Path, tiny_bert: Path) -> Callable[..., list[str]]:
+    def of(**fields: Any) -> list[str]:
+        values = {
+            "corpus": small_law / "articles.jsonl",
+            "questions": small_law / "questions.jsonl",
+            "model": tiny_bert,
+            "start": tiny_bert,
+            "candidates": 15,
+            "negatives": 2,
+            "passage_tokens": 12,
+            "batch_size": 8,
+            "max_steps": 4,
+            "learning_rate": 1e-3,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return [part for name, value in values.items() for part in (f"--{name}", str(value))]
+
+    return of
+
+
+@pytest.fixture(autouse=True)
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than training does here; test_records draws."""
+    monkeypatch.setattr("training.ranking.publishing.plot_records", lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def first_stage(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Lexarbor folder with a bi-encoder; not written to."""
+    folder = tmp_path_factory.mktemp("first") / "stage"
+    BiEncoder.load(tiny_bert, device="cpu").save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(
+    flags: Callable[..., list[str]], first_stage: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A model with a ranker; not written to."""
+    output = tmp_path_factory.mktemp("ranker") / "model"
+    assert main(flags(model=first_stage, output=output)) == DONE
+    return output
+
+
+def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained: Path) -> None:
+    ranker = CrossEncoderRanker.load(trained, device="cpu", dtype="float32")
+    assert (ranker.settings.passages, ranker.settings.passage_tokens) == (2, 12)
+    assert ranker.settings.fusion_weight is not None
+    plain = CrossEncoder(str(trained / "ranker"), device="cpu")
+    expected = plain.predict(PAIRS, activation_fn=torch.nn.Identity(), convert_to_tensor=True)
+    torch.testing.assert_close(ranker.logits(PAIRS), expected, atol=1e-5, rtol=0)
+
+
+def test_the_first_stage_is_taken_over_as_it_was(trained: Path, first_stage: Path) -> None:
+    assert read_manifest(trained).kind == ("biencoder", "ranker")
+    weights = "biencoder/query/model.safetensors"
+    assert (trained / weights).stat().st_ino == (first_stage / weights).stat().st_ino
+    before, after = (BiEncoder.load(each, device="cpu") for each in (first_stage, trained))
+    assert before.digest == after.digest
+
+
+def test_the_folder_says_what_made_it(trained: Path) -> None:
+    manifest = read_manifest(trained)
+    assert manifest.config["strategy"] == "semi_hard"
+    assert set(manifest.data) == {"corpus_sha256", "questions_sha256"}
+    assert manifest.metrics["negatives"] == 24
+    assert "MRR@10" in manifest.metrics["dev"]
+    records = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    assert set(records[0]["negatives"]) == {"ranker", "biencoder"}
+
+
+def test_no_pickle_and_no_work_folder_is_left(trained: Path) -> None:
+    suffixes = {path.suffix for path in trained.rglob("*") if path.is_file()}
+    assert suffixes <= {".json", ".jsonl", ".safetensors", ".txt", ".png", ".svg"}
+    assert [path.name for path in trained.parent.iterdir()] == ["model"]
+
+
+def test_another_ranker_goes_on_from_it(
+    trained: Path, flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    assert main(flags(model=trained, start=trained, output=tmp_path / "more")) == DONE
+    before, after = (
+        CrossEncoderRanker.load(each, device="cpu", dtype="float32")
+        for each in (trained, tmp_path / "more")
+    )
+    assert not torch.equal(before.logits(PAIRS), after.logits(PAIRS))
+
+
+@pytest.mark.parametrize("strategy", ["hard", "easy"])
+def test_other_strategies_run_over_any_encoder(
+    strategy: str, flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    assert main(flags(strategy=strategy, output=tmp_path / "model", max_steps=2)) == DONE
+    assert read_manifest(tmp_path / "model").config["strategy"] == strategy
+
+
+def test_a_law_without_dev_gives_the_last_weights(
+    flags: Callable[..., list[str]], no_dev: dict[str, str], tmp_path: Path
+) -> None:
+    output = tmp_path / "model"
+    assert main(flags(**no_dev, dev_share=0.0, output=output)) == DONE
+    settings = CrossEncoderRanker.load(output, device="cpu").settings
+    assert settings.calibration is None
+    assert settings.fusion_weight is None
+    assert "dev" not in read_manifest(output).metrics
+
+
+def test_fewer_candidates_than_negatives_are_reported(
+    flags: Callable[..., list[str]], tmp_path: Path, capsys: Any
+) -> None:
+    output = tmp_path / "model"
+    assert main(flags(output=output, candidates=10, negatives=10, max_steps=2)) == DONE
+    fewer = read_manifest(output).metrics["questions_with_fewer"]
+    assert fewer > 0
+    assert f"{fewer} questions have fewer" in capsys.readouterr().err
+
+
+def test_another_seed_is_another_run(
+    flags: Callable[..., list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+) -> None:
+    def died(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("training.ranking.training_run.train_ranker", died)
+        assert main(flags(output=tmp_path / "model")) != DONE
+    assert main(flags(output=tmp_path / "model", seed=1)) == WRONG_USE
+    assert "with seed 0; now it is 1" in capsys.readouterr().err
+
+
+def test_several_processes_are_refused(
+    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(flags(output=tmp_path / "model")) == WRONG_USE
+    assert "one process" in capsys.readouterr().err
+
+
+def test_a_folder_that_holds_something_is_left_alone(
+    flags: Callable[..., list[str]], first_stage: Path, capsys: Any
+) -> None:
+    assert main(flags(output=first_stage)) == WRONG_USE
+    assert "not empty" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""Negatives of a re-ranker, drawn from what a first stage ranks best (Le et al., SoICT 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from training.negatives.gold import Gold
+from training.negatives.seeding import generator
+
+Strategy = Literal["semi_hard", "hard", "easy"]
+
+SCORE_BOUNDS = (0.5, 0.8, 0.9)
+"""Where the parts of the paper's Table 3 end."""
+
+_PARTS = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9")
+
+
+@dataclass(frozen=True)
+class MinedNegatives:
+    """The negatives of all questions, question after question.
+
+    Attributes:
+        articles: Positions in the corpus, int64 `[n_mined]`; of one question each once.
+        starts: Where each question's negatives begin, and where the last one's end, int64
+            `[n_questions + 1]`.
+        short: Ids of the questions that got fewer than were asked for, because no more were left.
+    """
+
+    articles: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    short: tuple[str, ...]
+
+    def of(self, question: int) -> NDArray[np.int64]:
+        """Positions of one question's negatives, int64."""
+        return self.articles[self.starts[question] : self.starts[question + 1]]
+
+    @property
+    def questions(self) -> NDArray[np.int64]:
+        """The question that each negative was drawn for, int64 `[n_mined]`."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def mine_negatives(
+    gold: Gold, found: NDArray[np.int64], *, strategy: Strategy, n: int, seed: int
+) -> MinedNegatives:
+    """Draw n negatives for each question.
+
+    What is excluded by `gold` is never drawn: positives, those of questions with the same text, and
+    the twins of both. What a question gets depends on the seed, its id and its candidates, and on
+    nothing else; of a semi-hard draw, a smaller n gets the first ones of a larger.
+
+    Args:
+        gold: The questions' positives, `n_questions` of them.
+        found: Positions of the articles that the first stage ranks best, best first, int64
+            `[n_questions, m]` (paper: m = 90); positives may be among them.
+        strategy: semi_hard draws at random from `found`, hard takes its best, easy draws at random
+            from the whole corpus. Paper: semi_hard.
+        n: Negatives of a question. Paper: 2, 5 or 10.
+        seed: Of what is drawn.
+
+    Raises:
+        ValueError: There is no such strategy, n is below 1, or `found` is not of these questions
+            and articles.
+    """
+    if strategy not in get_args(Strategy):
+        raise ValueError(
+            f"strategy: {strategy!r} is none; choose among {', '.join(get_args(Strategy))}"
+        )
+    if n < 1:
+        raise ValueError(f"n is {n}; ask for at least 1 negative of a question")
+    if found.ndim != 2 or len(found) != gold.n_questions:
+        raise ValueError(
+            f"found is {list(found.shape)}; it must be [{gold.n_questions}, m], a row a question"
+        )
+    if found.size and not 0 <= found.min() <= found.max() < gold.n_articles:
+        raise ValueError(
+            f"found names positions from {found.min()} to {found.max()}, and the corpus has "
+            f"{gold.n_articles:,} articles: search the corpus that the questions belong to"
+        )
+    drawn = []
+    for question, excluded, candidates in zip(gold.question_ids, gold.excluded, found, strict=True):
+        random = generator(seed, "negatives", strategy, question)
+        if strategy == "easy":
+            drawn.append(_anywhere(random, excluded, gold.n_articles, n))
+            continue
+        allowed = candidates[~np.isin(candidates, excluded)]
+        drawn.append((allowed if strategy == "hard" else random.permutation(allowed))[:n])
+    counts = [len(each) for each in drawn]
+    return MinedNegatives(
+        articles=np.concatenate([*drawn, np.empty(0, np.int64)]),
+        starts=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        short=tuple(q for q, count in zip(gold.question_ids, counts, strict=True) if count < n),
+    )
+
+
+def _anywhere(
+    random: np.random.Generator, excluded: NDArray[np.int64], n_articles: int, n: int
+) -> NDArray[np.int64]:
+    """Positions from the whole corpus; only the n that are drawn cost anything."""
+    n_allowed = n_articles - len(excluded)
+    places = random.choice(n_allowed, size=min(n, n_allowed), replace=False)
+    # The k-th allowed position has as many excluded ones before it as lie at or below it once
+    # those before each are taken off.
+    skipped = np.searchsorted(excluded - np.arange(len(excluded)), places, side="right")
+    positions: NDArray[np.int64] = places + skipped
+    return positions
+
+
+def score_statistics(scores: ArrayLike) -> dict[str, Any]:
+    """How high some negatives score, as the paper's Table 3 has it.
+
+    Args:
+        scores: `[n]`, probabilities of a ranker or cosines of a bi-encoder.
+
+    Returns:
+        `n`; the shares `below_0.5`, `0.5_to_0.8`, `0.8_to_0.9` and `from_0.9` (a bound belongs to
+        the part above it); `mean`. All but `n` are None where there are no scores.
+
+    Raises:
+        ValueError: A score is not finite.
+    """
+    values = np.asarray(scores, np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("a score is NaN or infinity: the model that gave it is broken")
+    if not len(values):
+        return {"n": 0, **dict.fromkeys((*_PARTS, "mean"))}
+    parts = np.searchsorted(SCORE_BOUNDS, values, side="right")
+    shares = np.bincount(parts, minlength=len(_PARTS)) / len(values)
+    named = dict(zip(_PARTS, shares.tolist(), strict=True))
+    return {"n": len(values), **named, "mean": float(values.mean())}

@@ -1,0 +1,68 @@
+"""python -m training.ranker: train a cross-encoder that re-ranks what a bi-encoder finds.
+
+    python -m training.ranker --config training/configs/ranker_demo.yaml --output models/ranker
+
+The same command goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.command_line import SettingsError, run, settings_from
+from training.ranking.settings import RankerTrainingSettings
+
+_DESCRIPTION = """\
+Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
+ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("ranker", _DESCRIPTION, RankerTrainingSettings, arguments)
+    return run(lambda: train(settings))
+
+
+def train(settings: RankerTrainingSettings) -> None:
+    """Train from the settings' files to the settings' model folder.
+
+    Raises:
+        SettingsError: A setting does not fit the data, or the run to go on with.
+        CorpusError: A file cannot be read.
+        ModelError: A model cannot be opened, or the output folder is not empty.
+        TrainingError: A loss is not finite.
+    """
+    # Imported here, so that --help answers without waiting for torch.
+    from transformers.utils import logging as transformers_logging
+
+    from components.models.artifacts import check_target
+    from training.data import TrainingData
+    from training.pretraining.checkpoints import claim
+    from training.ranking.preparing import fixed_by, prepare
+    from training.ranking.publishing import publish
+    from training.ranking.training_run import train_ranker
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("a ranker is trained in one process. Start it with python.")
+    # A bar for each file that it reads or writes would hide our own lines.
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    # It is meant that an encoder is made a cross-encoder.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    output = Path(settings.output)
+    check_target(output)
+    data = TrainingData.read(
+        settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
+    )
+    work = output.with_name(output.name + ".work")
+    claim(work, fixed_by(settings, data))
+    prepared = prepare(settings, data, work)
+    records = train_ranker(settings, prepared, work)
+    publish(settings, data, prepared, records, work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Training of a re-ranker: settings, first stage, examples, loss, the run, what it measures."""

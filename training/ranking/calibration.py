@@ -1,0 +1,126 @@
+"""What dev says of a ranker's logits: as probabilities, and beside the first stage's order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.models.ranker_folder import Calibration
+from training.ranking.article_pairs import probabilities
+from training.ranking.measuring import DevLists
+
+WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Weights of the first stage's rank among which dev chooses."""
+
+_FOLDS = 5
+_BINS = 10
+_STEPS = 100
+
+
+def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:
+    """The a and b of p = sigmoid(a z + b) that make dev most likely (Platt 1999).
+
+    The targets are Platt's (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, so that a is
+    finite where a bound parts the two without fault.
+
+    Args:
+        logits: z, `[...]`, of all candidates of all questions: at their natural rate.
+        answers: Of the same shape.
+
+    Returns:
+        None where no candidate answers, all do, or a higher logit speaks against an article.
+    """
+    z = logits.astype(np.float64).ravel()
+    positive = answers.ravel()
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    if not (n_positive and n_negative):
+        return None
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    middle, spread = z.mean(), z.std() or 1.0
+    x = np.stack([(z - middle) / spread, np.ones_like(z)], axis=1)
+    weights = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
+    for _ in range(_STEPS):
+        p = probabilities(x @ weights)
+        gradient = x.T @ (p - target)
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        # Newton's step, shortened until it does not make things worse.
+        while _cost(x @ (weights - step), target) > _cost(x @ weights, target) + 1e-12:
+            step /= 2
+        weights = weights - step
+        if np.abs(step).max() < 1e-9:
+            break
+    scale = float(weights[0] / spread)
+    if not scale > 0:
+        return None
+    return Calibration(scale, float(weights[1] - scale * middle))
+
+
+def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
+    """How far probabilities are from what happens, in the mean (expected calibration error).
+
+    Candidates are put into ten bins of equal number by probability; of each the difference between
+    mean probability and share of answers counts by the bin's size.
+
+    Args:
+        predicted: Probabilities, `[...]`.
+        answers: Of the same shape.
+    """
+    order = np.argsort(predicted, axis=None, kind="stable")
+    bins = zip(
+        np.array_split(predicted.ravel()[order], _BINS),
+        np.array_split(answers.ravel()[order], _BINS),
+        strict=True,
+    )
+    return float(sum(abs(p.mean() - a.mean()) * len(p) for p, a in bins if len(p)) / answers.size)
+
+
+def calibration_report(
+    logits: NDArray[np.float32], answers: NDArray[np.bool_]
+) -> dict[str, float] | None:
+    """The calibration error of questions that a calibration was not fitted on.
+
+    Args:
+        logits: `[n_questions, depth]`.
+        answers: Of the same shape.
+
+    Returns:
+        `error` with a calibration fitted on the other four fifths of the questions, `uncalibrated`
+        that of sigmoid(z); None where one cannot be fitted.
+    """
+    fitted = np.empty(logits.shape)
+    folds = np.arange(len(logits)) % _FOLDS
+    for fold in range(min(_FOLDS, len(logits))):
+        own = folds == fold
+        calibration = fit_calibration(logits[~own], answers[~own])
+        if calibration is None:
+            return None
+        fitted[own] = probabilities(calibration.scale * logits[own] + calibration.offset)
+    return {
+        "error": calibration_error(fitted, answers),
+        "uncalibrated": calibration_error(probabilities(logits), answers),
+    }
+
+
+def choose_fusion_weight(
+    lists: DevLists, logits: NDArray[np.float32], metric: str
+) -> tuple[float, dict[str, float]]:
+    """The weight of the first stage's rank that is best on dev, the smallest of several.
+
+    Args:
+        lists: The dev lists.
+        logits: `[n_questions, depth]`.
+        metric: What decides.
+
+    Returns:
+        The weight, and the metric of each that was tried, by `str(weight)`.
+    """
+    values = {
+        weight: lists.metrics(lists.re_ranked(logits, weight), metric)[metric] for weight in WEIGHTS
+    }
+    best = max(values, key=lambda weight: (values[weight], -weight))
+    return best, {str(weight): value for weight, value in values.items()}
+
+
+def _cost(z: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    return float((np.logaddexp(0, z) - target * z).sum())

@@ -1,0 +1,97 @@
+"""From a trained ranker to a model folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from components.models.locate import find_model
+from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
+from components.models.ranker_folder import RankerSettings
+from training.command_line import say
+from training.data import TrainingData
+from training.ranking.calibration import (
+    calibration_report,
+    choose_fusion_weight,
+    fit_calibration,
+)
+from training.ranking.preparing import Prepared
+from training.ranking.records import best_record, plot_records
+from training.ranking.settings import RankerTrainingSettings
+from training.ranking.watch import LOGITS_FILE, MODEL_FOLDER, best_folder
+from training.records import METRICS_FILE, environment, write_metrics
+
+
+def publish(
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    prepared: Prepared,
+    records: Sequence[dict[str, Any]],
+    work: Path,
+) -> None:
+    """Make the model folder, and let the work folder go.
+
+    The ranker is the one that was best on dev, with the calibration and the weight of the first
+    stage that fit dev; the last one, without either, where there is no dev. All parts of the first
+    stage's folder are taken over as they are.
+
+    Args:
+        settings: Of the run.
+        data: What it learnt from.
+        prepared: What it worked with.
+        records: What was measured.
+        work: Holds the best weights.
+    """
+    output = Path(settings.output)
+    metrics: dict[str, Any] = {"environment": environment(), **prepared.mined}
+    best = best_folder(work, records, settings.select_by)
+    use = prepared.ranker.settings
+    if best is None:
+        part = work / "last"
+        shutil.rmtree(part, ignore_errors=True)
+        prepared.ranker.encoder.save_pretrained(str(part), create_model_card=False)
+    else:
+        part = best / MODEL_FOLDER
+        record = best_record(records, settings.select_by)
+        assert record is not None
+        use, fitted = _fitted(settings, prepared, best)
+        metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
+    use.save(part)
+    folder = find_model(settings.model)
+    kept: dict[str, Path] = {}
+    if (folder / MANIFEST_FILE).exists():
+        kept = {p: folder / p for p in read_manifest(folder).parts if p != RANKER_PART}
+    prepared.biencoder.save(
+        output,
+        base_model=settings.model,
+        config=settings.to_dict(),
+        data=data.digests(),
+        metrics=metrics,
+        kept={**kept, RANKER_PART: part},
+    )
+    write_metrics(output / METRICS_FILE, records)
+    plot_records(records, output, settings.select_by)
+    shutil.rmtree(work)
+    say(f"The model is in {output}")
+
+
+def _fitted(
+    settings: RankerTrainingSettings, prepared: Prepared, best: Path
+) -> tuple[RankerSettings, dict[str, Any]]:
+    """How the best ranker is used, and what was found in fitting it."""
+    lists = prepared.dev
+    assert lists is not None
+    logits = np.load(best / LOGITS_FILE, allow_pickle=False)
+    weight, tried = choose_fusion_weight(lists, logits, settings.select_by)
+    use = dataclasses.replace(
+        prepared.ranker.settings,
+        calibration=fit_calibration(logits, lists.answers),
+        fusion_weight=weight,
+    )
+    report = calibration_report(logits, lists.answers)
+    return use, {"calibration": report, "fusion": tried}

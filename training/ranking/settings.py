@@ -1,0 +1,134 @@
+"""The settings of `python -m training.ranker`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from components.models.devices import DtypeName
+from components.models.locate import BUNDLED_MODEL
+from components.statutes.metrics import metric_depth
+from training.command_line import Place, SettingsError, Target
+from training.negatives.semihard import Strategy
+
+_BUNDLED = Place(BUNDLED_MODEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankerTrainingSettings:
+    """A cross-encoder that re-ranks what a bi-encoder finds.
+
+    "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024).
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        questions: Questions with their articles and splits; "train" trains, "dev" chooses.
+        dev_share: Share of the training questions that is set aside to choose by, where none is of
+            the split "dev".
+        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        model: The first stage: name or folder of a bi-encoder. Its parts are taken over as they
+            are.
+        start: What the ranker starts from: name or folder of any Hugging Face encoder, of a
+            cross-encoder, or of a Lexarbor model with a ranker.
+        candidates: Articles that the first stage finds for a question, to draw negatives from and
+            to be re-ranked on dev. Paper: 90.
+        dev_candidates: How many of them are re-ranked on dev; default: all. Fewer save time.
+        strategy: Where negatives come from: semi_hard (at random from the candidates), hard (the
+            best of them) or easy (at random from the whole corpus). Paper: semi_hard.
+        negatives: Negatives of a question. Paper: 2, 5 or 10.
+        passages: Passages of a long article that are read: those that the bi-encoder scores best.
+        passage_tokens: Longest passage, the tokenizer's special tokens left out.
+        epochs: Times that each (question, article) is seen. Paper: 2.
+        max_steps: Steps in place of epochs.
+        batch_size: (question, article) examples a step.
+        learning_rate: Highest learning rate. Paper: 2e-5.
+        weight_decay: AdamW's.
+        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
+        clip: Highest norm of the gradient.
+        select_by: Metric on dev that chooses the best epoch. Paper: MRR@10.
+        checkpoint_every: Steps between two checkpoints inside an epoch.
+        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
+        device: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+
+    Raises:
+        SettingsError: A value is out of its range, or two do not fit together.
+    """
+
+    corpus: Place
+    questions: Place
+    output: Target
+    dev_share: float = 0.1
+    model: Place = _BUNDLED
+    start: Place = _BUNDLED
+    candidates: int = 90
+    dev_candidates: int | None = None
+    strategy: Strategy = "semi_hard"
+    negatives: int = 5
+    passages: int = 2
+    passage_tokens: int = 128
+    epochs: int = 2
+    max_steps: int | None = None
+    batch_size: int = 16
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.01
+    warmup: float = 0.1
+    clip: float = 1.0
+    select_by: str = "MRR@10"
+    checkpoint_every: int = 200
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            *((name, 1) for name in ("candidates", "dev_candidates", "negatives", "passages")),
+            *((name, 1) for name in ("epochs", "max_steps", "batch_size", "checkpoint_every")),
+            ("passage_tokens", 8),
+            ("weight_decay", 0),
+            ("seed", 0),
+        ):
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise SettingsError(f"{name} is {value}; it must be at least {least}.")
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
+        for name in ("dev_share", "warmup"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it is a share, below 1.")
+        if self.re_ranked > self.candidates:
+            raise SettingsError(
+                f"dev_candidates is {self.dev_candidates}, and the first stage finds "
+                f"{self.candidates} candidates. Ask for fewer."
+            )
+        self._check_metric()
+        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
+            # The Trainer would take the first card without a word.
+            raise SettingsError(
+                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
+                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
+            )
+
+    def _check_metric(self) -> None:
+        try:
+            depth = metric_depth(self.select_by)
+        except ValueError as error:
+            raise SettingsError(f"select_by: {error}.") from error
+        if depth > self.re_ranked:
+            raise SettingsError(
+                f"select_by is {self.select_by}, and {self.re_ranked} candidates are re-ranked on "
+                "dev. Re-rank more (dev_candidates, candidates), or choose another metric."
+            )
+
+    @property
+    def re_ranked(self) -> int:
+        """Candidates of a dev question that are re-ranked."""
+        return self.candidates if self.dev_candidates is None else self.dev_candidates
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as they are kept in a model's manifest."""
+        return dataclasses.asdict(self)

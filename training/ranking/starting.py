@@ -1,0 +1,70 @@
+"""What a ranker starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from sentence_transformers import CrossEncoder
+from torch import nn
+
+from components.models.errors import ModelError
+from components.models.locate import find_model
+from components.models.manifest import (
+    MANIFEST_FILE,
+    QUERY_PART,
+    RANKER_PART,
+    file_digest,
+    read_manifest,
+)
+from components.models.tower import check_weight_files, no_progress_bars
+
+
+def start_folder(name: str) -> Path:
+    """The folder of the encoder or cross-encoder that a name stands for.
+
+    Of a Lexarbor folder it is the ranker, or the tower of questions where there is none.
+
+    Raises:
+        ModelError: There is no such model within reach.
+    """
+    folder = find_model(name)
+    if not (folder / MANIFEST_FILE).exists():
+        return folder
+    parts = read_manifest(folder).parts
+    return folder / (RANKER_PART if RANKER_PART in parts else QUERY_PART)
+
+
+def start_digest(folder: Path) -> str:
+    """sha256 of the weights that training starts from.
+
+    Raises:
+        ModelError: The folder has no safetensors weights.
+    """
+    check_weight_files(folder)
+    return "+".join(file_digest(path) for path in sorted(folder.rglob("*.safetensors")))
+
+
+def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
+    """A cross-encoder of one label in float32; a head that the folder lacks is made from `seed`.
+
+    Raises:
+        ModelError: It cannot be opened.
+    """
+    check_weight_files(folder)
+    torch.manual_seed(seed)
+    try:
+        with no_progress_bars():
+            model: CrossEncoder = CrossEncoder(
+                str(folder),
+                device=str(device),
+                local_files_only=True,
+                trust_remote_code=False,
+                # What is trained and served are logits; a checkpoint opens in its stored format.
+                activation_fn=nn.Identity(),
+                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"{folder}: cannot be opened as a cross-encoder: {reason}") from error
+    return model
