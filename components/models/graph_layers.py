@@ -125,7 +125,7 @@ class _SAGE(nn.Module):
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
         others = _others(edges)
         before = torch.cat([others.new_zeros(1), others.cumsum(0)])
-        count = before[edges.target_ends].diff().clamp(min=2)
+        count = before[edges.target_ends].diff().clamp(min=1)
         mean = others.to(states.dtype) / count[edges.target]
         return _linear(self.source, weighted_sum(states, mean[:, None], edges)) + _linear(
             self.own, own
