@@ -10,7 +10,7 @@ from components.models.graph_layers import graph_layer
 from components.models.graph_tensors import GraphTensors
 from components.statutes import EDGE_KINDS
 
-geometric = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is in `dev`")
+geometric = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is in `test`")
 
 DIM, HEADS = 12, 3
 
