@@ -17,9 +17,8 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import bundled_model, place_now
 
 if TYPE_CHECKING:
-    from components.models.graph import LegislativeGraphEncoder
-
     from components.models.biencoder import BiEncoder
+    from components.models.graph import LegislativeGraphEncoder
 
 TEXT_ALONE = "none"
 

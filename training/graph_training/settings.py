@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from components.models.graph import GraphKind
-
 from components.models.head import Init
 from components.models.locate import BUNDLED_MODEL
 from training.command_line import Place, Target
