@@ -48,11 +48,8 @@ def test_the_same_training_has_the_same_folder(base: Path, tmp_path: Path) -> No
     assert demo == demo_under(tmp_path)
     assert demo.folder.parent == tmp_path
     assert not demo.folder.exists()
-    first, second = demo.stages
-    assert first.command[1:3] == ("-m", "training.cusines")
-    assert second.command[1:3] == ("-m", "training.graph")
-    assert second.command[5:7] == ("--model", str(first.model))
-    assert second.model == demo.model
+    assert demo.stages[0].command[1:3] == ("-m", "training.cusines")
+    assert demo.stages[-1].model == demo.model
     for stage in demo.stages:
         assert Path(stage.command[4]).is_file()
         assert stage.command[-2:] == ("--output", str(stage.model))
@@ -71,9 +68,8 @@ def test_whatever_changes_it_is_another_folder(
     if change == "base":
         (base / "config.json").write_text('{"changed": true}')
     elif change == "settings":
-        name, *rest = trained_demo._STAGES[1]
-        changed = (trained_demo._STAGES[0], (name, str(other), *rest[1:]))
-        monkeypatch.setattr(trained_demo, "_STAGES", changed)
+        name, _, *rest = trained_demo._STAGES[0]
+        monkeypatch.setattr(trained_demo, "_STAGES", ((name, str(other), *rest),))
     else:
         monkeypatch.setattr(aldermere, f"{change}_path", lambda: other)
     assert demo_under(tmp_path).folder != before.folder
@@ -101,7 +97,26 @@ def test_a_model_counts_when_every_file_is_as_it_was_written(base: Path, tmp_pat
     assert list(demo.folder.iterdir()) == []
 
 
-def test_it_has_begun_while_something_is_there_to_go_on_with(base: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = (
+        ("training.cusines", "demo.yaml", "biencoder", 0.8),
+        ("training.graph", "demo_graph.yaml", "model", 0.2),
+    )
+    monkeypatch.setattr(trained_demo, "_STAGES", stages)
+
+
+def test_a_second_training_goes_on_from_the_first(
+    base: Path, tmp_path: Path, two_stages: None
+) -> None:
+    first, second = demo_under(tmp_path).stages
+    assert second.command[5:7] == ("--model", str(first.model))
+    assert second.model == demo_under(tmp_path).model != first.model
+
+
+def test_it_has_begun_while_something_is_there_to_go_on_with(
+    base: Path, tmp_path: Path, two_stages: None
+) -> None:
     demo = demo_under(tmp_path)
     first, second = demo.stages
     assert not demo.begun
