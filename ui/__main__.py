@@ -97,11 +97,20 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
         say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:
         webbrowser.open(url)
-    # Asked to end in whatever way, the page first ends what it has started.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # The server raises the interruption again once it has ended in good order.
-    with contextlib.suppress(KeyboardInterrupt), learning or contextlib.nullcontext():
-        make_server(app).run(sockets=[listening])
+    server = make_server(app)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    # Asked to end in whatever way, the page first ends what it has started. No exception is raised:
+    # where one comes just as Python runs a finalizer, it is lost, and the page would never end.
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with learning or contextlib.nullcontext():
+            server.run(sockets=[listening])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     return DONE
 
 
