@@ -15,8 +15,7 @@ from torch import Tensor
 
 from components.models.digest import model_digest
 from components.models.errors import ModelError
-from components.models.manifest import MANIFEST_FILE, Manifest, read_manifest
-from components.models.manifest import RANKER_PART as RANKER_PART
+from components.models.manifest import MANIFEST_FILE, RANKER_PART, Manifest, read_manifest
 
 SETTINGS_FILE = "ranker.json"
 
