@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,10 @@ INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
 """
 
 LAW_STATES = "CREATE TABLE law_states (law TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
+
+
+# Seconds to wait for another process that writes.
+_PATIENCE = 30.0
 
 
 class StoreError(RuntimeError):
@@ -209,7 +214,7 @@ class StatuteDatabase:
         return sqlite3.connect(
             where,
             uri=True,
-            timeout=30.0,
+            timeout=_PATIENCE,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -218,7 +223,7 @@ class StatuteDatabase:
         if self._header(connection) == (0, 0, 0):
             # The journal is as large as all vectors; its room is given back when it is emptied.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._write_ahead(connection)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 # Another process may have created it since the first look.
@@ -245,6 +250,20 @@ class StatuteDatabase:
             )
 
     @staticmethod
+    def _write_ahead(connection: sqlite3.Connection) -> None:
+        """Set the journal's mode, which fails at once while another process makes the same file."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    @staticmethod
     def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -268,7 +287,10 @@ def _mending(path: Path, error: sqlite3.DatabaseError) -> str:
             "python -m pipelines.index --corpus ... --store NEW."
         )
     if "locked" in text:
-        return f"{path}: another process has been writing for 30 s. Wait for it, then try again."
+        return (
+            f"{path}: another process has been writing for {_PATIENCE:.0f} s. Wait for it, then try "
+            "again."
+        )
     if "readonly" in text or "unable to open" in text:
         return f"{path} cannot be opened for writing ({text}). Check the file's permissions."
     return f"{path}: {text}."

@@ -5,6 +5,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -44,6 +45,21 @@ def test_an_interrupted_creation_is_taken_up(tmp_path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.close()
     assert StatuteDocumentStore(str(path)).count_documents() == 0
+
+
+def test_a_creation_by_another_process_at_the_same_moment_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "law.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    other.execute("BEGIN IMMEDIATE")
+    # SQLite refuses the change of mode at once, without its own waiting.
+    with closing(sqlite3.connect(path)) as second, pytest.raises(sqlite3.OperationalError):
+        second.execute("PRAGMA journal_mode = WAL")
+    let_go = threading.Timer(0.3, other.execute, ["ROLLBACK"])
+    let_go.start()
+    assert StatuteDocumentStore(str(path)).count_documents() == 0
+    let_go.join()
+    other.close()
 
 
 def text_file(path: Path) -> None:
