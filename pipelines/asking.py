@@ -72,6 +72,34 @@ def retrieve(
     filters: Mapping[str, Any] | None = None,
 ) -> list[Document]:
     """The documents of the pipeline's output `documents`; see `ask`."""
+    component, socket = documents_output(pipeline)
+    found: list[Document] = run(pipeline, question, {component}, top_k, filters)[component][socket]
+    return found
+
+
+def documents_output(pipeline: Pipeline) -> tuple[str, str]:
+    """Component and socket of the pipeline's output `documents`.
+
+    Raises:
+        LoadingError: it declares none.
+    """
+    component, socket = _declared(pipeline, "outputs", "documents")[0].split(".")
+    return component, socket
+
+
+def run(
+    pipeline: Pipeline,
+    question: str,
+    components: set[str],
+    top_k: int | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """One run of the pipeline for a question; see `ask`.
+
+    Returns:
+        What each of these components handed out, by component and socket; one that did not run is
+        missing.
+    """
     given = {"query": question, "top_k": top_k, "filters": filters}
     data: dict[str, dict[str, Any]] = {}
     for name, value in given.items():
@@ -80,16 +108,14 @@ def retrieve(
         for target in _declared(pipeline, "inputs", name):
             component, socket = target.split(".")
             data.setdefault(component, {})[socket] = value
-    component, socket = _declared(pipeline, "outputs", "documents")[0].split(".")
     try:
-        outputs = pipeline.run(data, include_outputs_from={component})
+        outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
     except PipelineRuntimeError as error:
         # Haystack wraps what a component says; ours already say what, where and how to mend it.
         if isinstance(error.__cause__, _SAID_IN_FULL):
             raise error.__cause__ from None
         raise
-    found: list[Document] = outputs[component][socket]
-    return found
+    return outputs
 
 
 def found_article(document: Document, on: date) -> dict[str, Any]:

@@ -17,6 +17,11 @@ questions. A value comes with its 95% bootstrap interval. A comparison gives the
 smallest difference that the test could have detected. Questions that no article answers are
 left out and counted.
 
+The pipeline's stages are measured in the same run, each with its gain over the stage before it:
+the better of the stages that it takes its lists from, or for one that searches the store the last
+listed that does so too. Below a re-ranker stands its ceiling: the recall of the m candidates that
+it was given (R@m) and the share of questions that have a relevant one among them (Exist@m).
+
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --split dev
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --compare lexical"""
 
@@ -54,7 +59,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--run-dir", metavar="DIR", help="write each pipeline's TREC run file here")
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw recall against depth (.png, .svg, .pdf)"
+        "--plot",
+        metavar="FILE",
+        help="draw recall against depth (.png, .svg, .pdf), and the stages into "
+        "NAME-stages.png and .svg beside it",
     )
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out questions that cannot be used"
@@ -67,9 +75,9 @@ def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
     from pipelines.binding import article_ids
-    from pipelines.evaluating import distinct_names, measure, report
+    from pipelines.evaluating import distinct_names, measure, report, stage_gains
     from pipelines.home import store_to_ask
-    from pipelines.plotting import check_target, plot_recall
+    from pipelines.plotting import check_target, plot_recall, plot_stages
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
@@ -104,6 +112,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         "repeated_relevant": everything.repeated_relevant,
         "depth": options.depth,
         **report(measured[0], measured[1:], questions, training),
+        "stages": stage_gains(measured[0], questions),
     }
     show(result if options.json else _table(result))
     if options.run_dir:
@@ -113,12 +122,19 @@ def _evaluate(options: argparse.Namespace) -> int:
             write_trec_run(folder / f"{each.pipeline}.trec", each.run, each.pipeline)
             say(f"wrote {folder / f'{each.pipeline}.trec'}")
     if options.plot:
-        plot_recall(measured, Path(options.plot), f"{len(questions)} questions ({options.split})")
-        say(f"wrote {options.plot}")
+        plot = Path(options.plot)
+        about = f"{len(questions)} questions ({options.split})"
+        plot_recall(measured, plot, about)
+        stages = [plot.with_name(f"{plot.stem}-stages{suffix}") for suffix in (".png", ".svg")]
+        plot_stages(result["stages"], stages, f"{result['pipeline']}, {about}")
+        for path in (plot, *stages):
+            say(f"wrote {path}")
     return DONE
 
 
 def _table(result: dict[str, Any]) -> str:
+    from pipelines.stage_gains import table
+
     left_out = result["n_unanswerable"]
     lines = [
         f"{result['pipeline']}, {result['n_questions']} questions of the split '{result['split']}'"
@@ -130,6 +146,8 @@ def _table(result: dict[str, Any]) -> str:
     for metric, value in result["metrics"].items():
         low, high = result["intervals"][metric]
         lines.append(f"{metric:<14}{value:>7.3f}   {low:.3f} to {high:.3f}")
+    if len(result["stages"]) > 1:
+        lines += ["", table(result["stages"])]
     unseen = result["unseen"]
     if unseen:
         lines += ["", f"{unseen['n_questions']} questions whose articles no training question has:"]

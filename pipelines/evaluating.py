@@ -15,9 +15,11 @@ from components.retrievers.citation import CitationRetriever
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
-from pipelines.asking import retrieve
+from pipelines.asking import documents_output, run
 from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
+from pipelines.stage_gains import StageGain, StageRun, gains
+from pipelines.stages import stages_of
 
 Run = Mapping[str, Sequence[str]]
 """For each question's id the ids of the articles found, best first."""
@@ -32,12 +34,16 @@ class Measured:
         run: what it found.
         values: for each metric the value of each question, by id.
         p50_ms: median time of a question, at this depth.
+        stages: what each of its stages found in the same run, in their order.
+        depth: how many articles it was asked for.
     """
 
     pipeline: str
     run: Run
     values: Mapping[str, Mapping[str, float]]
     p50_ms: float
+    stages: Sequence[StageRun]
+    depth: int
 
     def means(self, ids: Iterable[str] | None = None) -> dict[str, float]:
         """The mean of each metric over all questions, or over some."""
@@ -96,23 +102,34 @@ def measure(
             left out.
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
-    run: dict[str, list[str]] = {}
+    component, socket = documents_output(pipeline)
+    stages = [StageRun(stage) for stage in stages_of(pipeline)]
+    asked = {each.stage.component for each in stages}
+    found: dict[str, list[str]] = {}
     took: list[float] = []
     pipeline.warm_up()
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
         start = time.perf_counter()
-        found = retrieve(pipeline, question.text)
+        # Haystack hands out the stages' own lists uncopied: the time is that of a plain run.
+        outputs = run(pipeline, question.text, asked)
         took.append((time.perf_counter() - start) * 1000)
-        run[question.id] = [document.id for document in found]
+        found[question.id] = [document.id for document in outputs[component][socket]]
+        for each in stages:
+            each.add(question.id, outputs)
     most = max(len(question.relevant) for question in questions)
     metrics = [
         metric
         for metric in DEFAULT_METRICS
         if (most if metric == "R-precision" else metric_depth(metric)) <= depth
     ]
-    qrels = {question.id: set(question.relevant) for question in questions}
-    values = evaluate(run, qrels, metrics, depth=depth)
-    return Measured(str(pipeline.metadata["name"]), run, values, round(median(took), 2))
+    values = evaluate(found, _qrels(questions), metrics, depth=depth)
+    p50 = round(median(took), 2)
+    return Measured(str(pipeline.metadata["name"]), found, values, p50, stages, depth)
+
+
+def stage_gains(measured: Measured, questions: Sequence[Question]) -> list[StageGain]:
+    """What each stage of a pipeline adds, on the questions that it was asked."""
+    return gains(measured.stages, _qrels(questions), measured.depth)
 
 
 def report(
@@ -151,6 +168,10 @@ def report(
         "unseen": unseen,
         "comparison": {other.pipeline: _comparison(ours, other) for other in others},
     }
+
+
+def _qrels(questions: Sequence[Question]) -> dict[str, set[str]]:
+    return {question.id: set(question.relevant) for question in questions}
 
 
 def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:

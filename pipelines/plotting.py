@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
+from components.joiners.rank_fusion import CITATION
+from components.statutes.metrics import metric_depth
 from pipelines.evaluating import Measured
 from pipelines.files import LoadingError
+from pipelines.stage_gains import StageGain, metrics_of
 from pipelines.tree_view.similarity import NeighbourSimilarity, Similarity
+
+_SIGNIFICANT = 0.05
 
 
 def check_target(path: Path, option: str) -> None:
@@ -66,6 +73,90 @@ def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
     axes.legend()
     figure.savefig(path, dpi=150)
     plt.close(figure)
+
+
+def plot_stages(stages: Sequence[StageGain], paths: Sequence[Path], title: str) -> None:
+    """Draw each stage's measures one under the other, and below a re-ranker what it could reach.
+
+    Recall and average precision cannot pass the recall of the candidates (R@m), nor can the
+    reciprocal rank of the first pass the share of questions that have one among them (Exist@m).
+    Citations, which few questions have, are left to the table.
+
+    Args:
+        stages: what is drawn, with its 95% intervals.
+        paths: the files, whose suffixes say the formats.
+        title: what was measured.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    drawn = [each for each in stages if each["metrics"] and each["stage"] != CITATION]
+    metrics = metrics_of(drawn)
+    rows = [row for each in drawn for row in _stage_rows(each)]
+    figure, panels = plt.subplots(
+        *(2, 2), figsize=(10, len(rows) + 2), sharey=True, layout="constrained"
+    )
+    for axes, metric in zip_longest(panels.flat, metrics):
+        if metric is None:  # a run that is 10 deep or less has one recall
+            axes.set_axis_off()
+            continue
+        for place, (_, marks) in enumerate(rows):
+            if metric not in marks:
+                continue
+            mean, interval, text, color = marks[metric]
+            axes.hlines(place, *interval, color=color, alpha=0.4, linewidth=5)
+            axes.plot(mean, place, "o", color=color, markersize=5)
+            axes.annotate(
+                *(text, (mean, place)),
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9,
+                color=color,
+            )
+        axes.set_title(metric)
+        axes.margins(x=0.2)
+        axes.grid(axis="x", alpha=0.3)
+    panels[0, 0].set_yticks(range(len(rows)), [name for name, _ in rows])
+    panels[0, 0].set_ylim(len(rows) - 0.5, -0.8)
+    figure.suptitle(
+        f"{title}: value with its 95% interval (gain over the stage before, * p < {_SIGNIFICANT})"
+    )
+    for path in paths:
+        figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+class _Mark(NamedTuple):
+    mean: float
+    interval: tuple[float, float]
+    text: str
+    color: str
+
+
+def _stage_rows(stage: StageGain) -> list[tuple[str, dict[str, _Mark]]]:
+    """The rows of a stage, its own and its ceiling's: a name, and for each metric what is drawn."""
+    own = {}
+    for metric, mean in stage["metrics"].items():
+        gain = stage["gain"].get(metric)
+        star = "*" if gain and gain["p"] < _SIGNIFICANT else ""
+        change = f" ({gain['difference']:+.3f}{star})" if gain else ""
+        own[metric] = _Mark(mean, stage["intervals"][metric], f"{mean:.3f}{change}", "C0")
+    rows = [(stage["stage"], own)]
+    ceiling = stage["ceiling"]
+    if ceiling:
+        m = ceiling["n_candidates"]
+        reached = {}
+        for metric in stage["metrics"]:
+            if metric_depth(metric) <= m:
+                name = f"Exist@{m}" if metric.startswith("MRR") else f"R@{m}"
+                mean = ceiling["metrics"][name]
+                text = f"{name} {mean:.3f}"
+                reached[metric] = _Mark(mean, ceiling["intervals"][name], text, "0.45")
+        rows.append((f"ceiling at {m}", reached))
+    return rows
 
 
 def plot_similarity(measured: NeighbourSimilarity, path: Path, title: str) -> None:

@@ -253,8 +253,13 @@ def test_evaluating_prints_the_promised_json(
     lines = (tmp_path / "runs" / "hybrid.trec").read_text().splitlines()
     assert len(lines) == 40
     assert lines[0].split()[1::2] == ["Q0", "1", "hybrid"]
-    assert (tmp_path / "recall.png").read_bytes().startswith(b"\x89PNG")
-    assert "recall.png" in err
+    assert [each["stage"] for each in result["stages"]] == ["bm25", "dense", "fused"]
+    assert result["stages"][-1]["metrics"]["R@10"] == result["metrics"]["R@10"]
+    for name in ("recall.png", "recall-stages.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    for name in ("recall.png", "recall-stages.png", "recall-stages.svg"):
+        assert f"wrote {tmp_path / name}" in err
+        assert (tmp_path / name).exists()
 
 
 def test_evaluating_prints_a_table(command: Command, law_store: Path, questions: Path) -> None:
@@ -263,6 +268,8 @@ def test_evaluating_prints_a_table(command: Command, law_store: Path, questions:
     assert code == 0
     assert "lexical, 2 questions of the split 'test' (1 that no article answers left out)" in out
     assert "less dense" in out
+    assert f"\n{'stage':<13}R@10 " in out
+    assert "\n  less bm25  +0.000 p 1.0000" in out
 
 
 def test_two_pipelines_of_one_name_cannot_be_told_apart(

@@ -56,11 +56,11 @@ def test_each_pipeline_is_measured_once_and_names_are_their_own(tmp_path: Path) 
 
 @pytest.fixture
 def ours() -> Measured:
-    return Measured("ours", {}, {"R@10": {"a": 1.0, "b": 0.5, "c": 0.0, "d": 1.0}}, 3.0)
+    return Measured("ours", {}, {"R@10": {"a": 1.0, "b": 0.5, "c": 0.0, "d": 1.0}}, 3.0, [], 10)
 
 
 def test_the_report_is_worked_out_by_hand(ours: Measured) -> None:
-    other = Measured("other", {}, {"R@10": {"a": 0.0, "b": 0.5, "c": 0.0, "d": 0.0}}, 1.0)
+    other = Measured("other", {}, {"R@10": {"a": 0.0, "b": 0.5, "c": 0.0, "d": 0.0}}, 1.0, [], 10)
     questions = [
         question("a", "1"),
         question("b", "2", "9"),
@@ -82,7 +82,7 @@ def test_the_report_is_worked_out_by_hand(ours: Measured) -> None:
 
 
 def test_the_report_is_json_also_for_one_question(ours: Measured) -> None:
-    one = Measured("one", {}, {"R@10": {"a": 1.0}}, 3.0)
+    one = Measured("one", {}, {"R@10": {"a": 1.0}}, 3.0, [], 10)
     made = report(one, [one], [question("a", "1")], [question("t", "1")])
     text = json.dumps(made, allow_nan=False)
     assert json.loads(text)["comparison"]["one"]["R@10"]["detectable"] is None

@@ -1,0 +1,159 @@
+"""The stages of a pipeline, and what each of them finds in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+import networkx as nx
+from haystack import Document, Pipeline
+from haystack.core.serialization import generate_qualified_class_name
+
+from components.joiners.rank_fusion import CITATION
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.asking import documents_output
+
+DENSE, GRAPH = "dense", "graph"
+# By name: a pipeline without a model should not wait for the libraries of models.
+_NAMES = {
+    "components.retrievers.citation.CitationRetriever": CITATION,
+    "components.retrievers.bm25.StatuteBM25Retriever": "bm25",
+    "components.retrievers.embedding.StatuteEmbeddingRetriever": DENSE,
+    "components.joiners.rank_fusion.StatuteRankFuser": "fused",
+    "components.rankers.cross_encoder.StatuteRanker": "reranker",
+}
+_ORDER = [CITATION, "bm25", DENSE, GRAPH]
+
+Outputs = Mapping[str, Mapping[str, Any]]
+"""What the components of one run handed out, by component and socket."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A component of a pipeline that hands out a ranked list of documents.
+
+    Attributes:
+        name: citation, bm25, dense, graph (dense over vectors that went through a graph network),
+            fused or reranker for Lexarbor's classes; of other classes, or where two stages would
+            have one name, the component's name in the file.
+        component: its name in the file.
+        sockets: of its lists, one after the other.
+        takes: names of the stages whose lists it takes; empty for one that searches the store.
+        ranked_anew: (component, socket) of the one list that it is given as `documents`; None
+            where it has no such input, or several lists go into it.
+        pinned: (component, socket) of the list that stands above the others, unread.
+        top_k: how many it hands out at most; None where the component does not say.
+        n_candidates: how many of `ranked_anew` it ranks at most; None for all.
+    """
+
+    name: str
+    component: str
+    sockets: tuple[str, ...]
+    takes: tuple[str, ...]
+    ranked_anew: tuple[str, str] | None
+    pinned: tuple[str, str] | None
+    top_k: int | None
+    n_candidates: int | None
+
+    def ranking(self, outputs: Outputs) -> list[str]:
+        """Ids of what it found, each once, best first."""
+        listed = [id_ for socket in self.sockets for id_ in _ids(outputs, (self.component, socket))]
+        return list(dict.fromkeys(listed))
+
+    def candidates(self, outputs: Outputs) -> tuple[list[str], list[str]]:
+        """Ids of the pinned articles, and of the candidates that it was given to rank below."""
+        pinned = list(dict.fromkeys(_ids(outputs, self.pinned)))
+        given = dict.fromkeys(_ids(outputs, self.ranked_anew))
+        return pinned, [id_ for id_ in given if id_ not in pinned][: self.n_candidates]
+
+
+def stages_of(pipeline: Pipeline) -> list[Stage]:
+    """The stages that the pipeline's output `documents` comes from, itself the last.
+
+    A stage is any component, ours or not, that hands out `documents`. Each stands after those that
+    it depends on.
+
+    Raises:
+        LoadingError: the pipeline declares no output `documents`.
+    """
+    last, declared = documents_output(pipeline)
+    sockets: dict[str, tuple[str, ...]] = {
+        component: tuple(each for each in ("pinned", "documents") if each in handed_out)
+        for component, handed_out in pipeline.outputs(
+            include_components_with_connected_outputs=True
+        ).items()
+        if "documents" in handed_out and _is_list(handed_out["documents"]["type"])
+    }
+    sockets[last] = (declared,)
+    above = {component: nx.ancestors(pipeline.graph, component) for component in sockets}
+    kinds = {
+        component: _kind(pipeline.get_component(component))
+        for component in sockets
+        if component in {last, *above[last]}
+    }
+    names = {component: _name(component, kinds) for component in kinds}
+    # What a stage depends on has fewer stages above it; equals stay in the file's order.
+    ordered = sorted(
+        kinds,
+        key=lambda component: (len(above[component] & kinds.keys()), _rank(kinds[component])),
+    )
+    return [_stage(pipeline, component, names, sockets[component]) for component in ordered]
+
+
+def _stage(
+    pipeline: Pipeline, component: str, names: Mapping[str, str], sockets: tuple[str, ...]
+) -> Stage:
+    into: dict[str, list[tuple[str, str]]] = {}
+    for sender, _, edge in pipeline.graph.in_edges(component, data=True):
+        if sender in names and _is_list(edge["from_socket"].type):
+            socket = edge["to_socket"].name
+            into.setdefault(socket, []).append((sender, edge["from_socket"].name))
+    lists = into.get("documents", [])
+    senders = {sender for given in into.values() for sender, _ in given}
+    instance = pipeline.get_component(component)
+    return Stage(
+        name=names[component],
+        component=component,
+        sockets=sockets,
+        takes=tuple(names[sender] for sender in names if sender in senders),
+        ranked_anew=lists[0] if len(lists) == 1 else None,
+        pinned=next(iter(into.get("pinned", [])), None),
+        top_k=_whole_number(instance, "top_k"),
+        n_candidates=_whole_number(instance, "candidates"),
+    )
+
+
+def _kind(instance: object) -> str | None:
+    """The stage's name by its class; None for a class that is not Lexarbor's."""
+    kind = _NAMES.get(generate_qualified_class_name(type(instance)))
+    store = getattr(instance, "document_store", None)
+    if kind == DENSE and isinstance(store, StatuteDocumentStore):
+        return GRAPH if store.model is not None and store.model.through_graph else DENSE
+    return kind
+
+
+def _name(component: str, kinds: Mapping[str, str | None]) -> str:
+    kind = kinds[component]
+    others = {name: other for name, other in kinds.items() if name != component}
+    return component if kind is None or kind in {*others, *others.values()} else kind
+
+
+def _is_list(type_: object) -> bool:
+    return get_origin(type_) is list and get_args(type_) == (Document,)
+
+
+def _rank(kind: str | None) -> int:
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def _whole_number(instance: object, attribute: str) -> int | None:
+    value = getattr(instance, attribute, None)
+    return value if type(value) is int else None
+
+
+def _ids(outputs: Outputs, place: tuple[str, str] | None) -> Sequence[str]:
+    if place is None:
+        return []
+    component, socket = place
+    return [document.id for document in outputs.get(component, {}).get(socket) or []]
