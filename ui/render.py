@@ -7,25 +7,21 @@ HTML alone, so every function returns exactly one line.
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from ui.article_text import article_text, marked_passage, words
 from ui.collection import Collection
 from ui.standing import Standing
 
-_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 _NUMBER = re.compile(r"[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
-_MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
 # Lists are cut this deep in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
-_SHOWN_WORDS = 180
-_FOLDED_WORDS = 60
 _QUESTION_SHOWN = 300
 
 # Of each stage: its name, why it found an article in few words, and in a sentence.
@@ -41,12 +37,19 @@ STAGES = {
         "close in meaning",
         "A language model places the article near your question in meaning.",
     ),
+    "graph": (
+        "Graph",
+        "close in meaning and place",
+        "A language model places the article, seen among its neighbours in the law, near your"
+        " question.",
+    ),
+    "reranker": (
+        "Re-ranker",
+        "read with your question",
+        "A second language model reads the best articles together with your question. Where it"
+        " reads a part of an article only, the part that fits best is marked.",
+    ),
 }
-
-
-def words(text: object) -> str:
-    """Any value as escaped text on one line."""
-    return html.escape(_BREAKS.sub(" ", str(text)))
 
 
 def header() -> str:
@@ -153,10 +156,13 @@ def _article(document: Mapping[str, Any]) -> str:
     tongue = _language(document.get("language"))
     path = f'{_unseen("Place in the law:")}<ol class="path"{tongue}>{steps}</ol>' if steps else ""
     link = _official_link(document.get("source_url"))
+    text = str(document["content"] or "")
+    marked = marked_passage(text, document.get("passage"))
+    told = _unseen("The part that fits your question best is marked.") if marked else ""
     return (
         f"<article><h3>{words(_title(document['number']))}"
         f" <span{tongue}>{words(document['law'])}</span></h3>{path}{_state(document)}"
-        f'<div class="law"{tongue}>{_text(str(document["content"] or ""))}</div>'
+        f'{told}<div class="law"{tongue}>{article_text(text, marked)}</div>'
         f'{link}{_unseen("Found by:")}<ul class="ranks">{_ranks(document["ranks"])}</ul></article>'
     )
 
@@ -193,34 +199,6 @@ def _day(value: object) -> str:
     except ValueError:
         return str(value or "")
     return f"{day.day} {day:%B} {day.year}"
-
-
-def _text(text: str) -> str:
-    paragraphs = [line for line in text.splitlines() if line.strip()]
-    shown, count = 0, 0
-    while shown < len(paragraphs) and count < _SHOWN_WORDS:
-        count += len(paragraphs[shown].split())
-        shown += 1
-    rest = sum(len(each.split()) for each in paragraphs[shown:])
-    if rest < _FOLDED_WORDS:
-        return "".join(map(_paragraph, paragraphs))
-    return (
-        "".join(map(_paragraph, paragraphs[:shown]))
-        + f"<details><summary>Read the rest of the article ({rest:,} words)</summary>"
-        + "".join(map(_paragraph, paragraphs[shown:]))
-        + "</details>"
-    )
-
-
-def _paragraph(line: str) -> str:
-    marker = _MARKER.match(line)
-    if not marker:
-        return f"<p>{words(line.strip())}</p>"
-    level = "numbered" if marker["figure"] else "lettered"
-    return (
-        f'<p class="{level}"><span>{words(marker[1])}</span> {words(line[marker.end() :].strip())}'
-        "</p>"
-    )
 
 
 def _official_link(url: object) -> str:

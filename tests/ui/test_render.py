@@ -143,9 +143,20 @@ def test_a_long_article_is_folded_at_a_paragraph_and_a_short_rest_is_not():
     assert "<details>" not in shown(content=f"{paragraph}\n{paragraph}\nA short rest.")
 
 
+def test_the_passage_that_a_ranker_found_best_is_marked_and_said():
+    text = "The house is let. The lessor repairs it."
+    there = {"start": text.index("The lessor"), "end": len(text)}
+    markup = shown(content=text, passage=there)
+    assert "<p>The house is let. <mark>The lessor repairs it.</mark></p>" in markup
+    assert "The part that fits your question best is marked." in text_of(markup)
+    whole = shown(content=text, passage={"start": 0, "end": len(text)})
+    assert "<mark>" not in whole
+    assert "is marked" not in whole
+
+
 def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_ranks():
-    markup = shown(ranks={"dense": 1, "reranker": 500, "bm25": 20, "citation": 2})
-    assert re.findall(r'class="stage">(\w+)', markup) == ["Citation", "BM25", "Dense", "reranker"]
+    markup = shown(ranks={"dense": 1, "other": 500, "bm25": 20, "citation": 2})
+    assert re.findall(r'class="stage">(\w+)', markup) == ["Citation", "BM25", "Dense", "other"]
     lengths = [int(width) for width in re.findall(r"width:(\d+)%", markup)]
     assert lengths[2] == 100 > lengths[0] > lengths[1] > lengths[3] == 0
     assert "%" not in text_of(markup)

@@ -1,0 +1,101 @@
+"""An article's text as HTML: its paragraphs, folded where it is long, the passage that fits marked.
+
+As all of the page's HTML (see `ui.render`) it stands on one line.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
+_MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
+
+_SHOWN_WORDS = 180
+_FOLDED_WORDS = 60
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` of a text."""
+
+    start: int
+    end: int
+
+
+def words(text: object) -> str:
+    """Any value as escaped text on one line."""
+    return html.escape(_BREAKS.sub(" ", str(text)))
+
+
+def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
+    """The passage that is worth marking, without the blanks around it.
+
+    Args:
+        text: the article's.
+        passage: what a ranker found best, as characters `start` to `end`.
+
+    Returns:
+        None where there is none, or where it is all of the text.
+    """
+    if passage is None:
+        return None
+    span = _trimmed(text, Span(passage["start"], min(passage["end"], len(text))))
+    return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
+
+
+def article_text(text: str, marked: Span | None) -> str:
+    """Paragraph after paragraph; a long rest is folded, but not over what is marked.
+
+    Args:
+        text: the article's.
+        marked: as `marked_passage` gives it.
+    """
+    paragraphs, place = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            paragraphs.append(Span(place, place + len(line)))
+        place += len(line)
+    counts = [len(text[start:end].split()) for start, end in paragraphs]
+    shown = count = 0
+    while shown < len(paragraphs) and count < _SHOWN_WORDS:
+        count += counts[shown]
+        shown += 1
+    rest = sum(counts[shown:])
+    written = [_paragraph(text, each, marked) for each in paragraphs]
+    if rest < _FOLDED_WORDS:
+        return "".join(written)
+    seen = marked is not None and marked.end > paragraphs[shown].start
+    return (
+        "".join(written[:shown]) + f"<details{' open' if seen else ''}>"
+        f"<summary>Read the rest of the article ({rest:,} words)</summary>"
+        + "".join(written[shown:])
+        + "</details>"
+    )
+
+
+def _paragraph(text: str, paragraph: Span, marked: Span | None) -> str:
+    line = text[paragraph.start : paragraph.end]
+    marker = _MARKER.match(line)
+    if not marker:
+        return f"<p>{_marking(text, paragraph, marked)}</p>"
+    level = "numbered" if marker["figure"] else "lettered"
+    body = Span(paragraph.start + marker.end(), paragraph.end)
+    return f'<p class="{level}"><span>{words(marker[1])}</span> {_marking(text, body, marked)}</p>'
+
+
+def _marking(text: str, part: Span, marked: Span | None) -> str:
+    """A part of the text without the blanks around it, what is marked of it in `<mark>`."""
+    start, end = _trimmed(text, part)
+    first, last = (min(max(place, start), end) for place in marked or (end, end))
+    if first == last:
+        return words(text[start:end])
+    inside = f"<mark>{words(text[first:last])}</mark>"
+    return words(text[start:first]) + inside + words(text[last:end])
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    part = text[span.start : span.end]
+    start = span.start + len(part) - len(part.lstrip())
+    return Span(start, start + len(part.strip())) if part.strip() else Span(0, 0)
