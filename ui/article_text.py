@@ -32,6 +32,9 @@ def words(text: object) -> str:
 def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
     """The passage that is worth marking, without the blanks around it.
 
+    Passages are cut by length. One that runs over several paragraphs is marked as those of them
+    that are in it by half or more, so that no mark breaks off after a few words.
+
     Args:
         text: the article's.
         passage: what a ranker found best, as characters `start` to `end`.
@@ -41,7 +44,17 @@ def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
     """
     if passage is None:
         return None
-    span = _trimmed(text, Span(passage["start"], min(passage["end"], len(text))))
+    start, end = passage["start"], min(passage["end"], len(text))
+    shares = {
+        paragraph: (min(end, paragraph.end) - max(start, paragraph.start))
+        / (paragraph.end - paragraph.start)
+        for paragraph in _paragraphs(text)
+    }
+    touched = [paragraph for paragraph, share in shares.items() if share > 0]
+    kept = [paragraph for paragraph in touched if shares[paragraph] >= 0.5]
+    if len(touched) > 1 and kept:
+        start, end = kept[0].start, kept[-1].end
+    span = _trimmed(text, Span(start, end))
     return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
 
 
@@ -52,11 +65,7 @@ def article_text(text: str, marked: Span | None) -> str:
         text: the article's.
         marked: as `marked_passage` gives it.
     """
-    paragraphs, place = [], 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            paragraphs.append(Span(place, place + len(line)))
-        place += len(line)
+    paragraphs = _paragraphs(text)
     counts = [len(text[start:end].split()) for start, end in paragraphs]
     shown = count = 0
     while shown < len(paragraphs) and count < _SHOWN_WORDS:
@@ -75,6 +84,16 @@ def article_text(text: str, marked: Span | None) -> str:
     )
 
 
+def _paragraphs(text: str) -> list[Span]:
+    """The lines that are not blank, each without the blanks around it."""
+    paragraphs, place = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            paragraphs.append(_trimmed(text, Span(place, place + len(line))))
+        place += len(line)
+    return paragraphs
+
+
 def _paragraph(text: str, paragraph: Span, marked: Span | None) -> str:
     line = text[paragraph.start : paragraph.end]
     marker = _MARKER.match(line)
@@ -86,8 +105,8 @@ def _paragraph(text: str, paragraph: Span, marked: Span | None) -> str:
 
 
 def _marking(text: str, part: Span, marked: Span | None) -> str:
-    """A part of the text without the blanks around it, what is marked of it in `<mark>`."""
-    start, end = _trimmed(text, part)
+    """A part of the text, what is marked of it in `<mark>`."""
+    start, end = part
     first, last = (min(max(place, start), end) for place in marked or (end, end))
     if first == last:
         return words(text[start:end])
