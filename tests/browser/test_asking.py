@@ -105,6 +105,33 @@ def test_a_long_article_unfolds(open_page: Callable[..., Any], aldermere_page: s
     assert hidden.is_visible()
 
 
+def test_the_passage_that_fits_is_marked_and_in_sight(
+    open_page: Callable[..., Any], serve_page: Callable[..., str]
+):
+    from ui.collection import Collection
+
+    rest = " ".join(["word"] * 200)
+    text = f"{rest}\n{rest}\n(3) The lessor repairs the heating."
+    article = {
+        **{"id": "1", "law": "Housing Code", "number": "1", "headings": [], "content": text},
+        **{"score": 0.9, "ranks": {"bm25": 3, "reranker": 1}, "state": "unknown"},
+        "passage": {"start": text.index("The lessor"), "end": len(text)},
+    }
+
+    def ask_reranked(question: str) -> dict[str, Any]:
+        return {"question": question, "took_ms": 1.0, "documents": [article]}
+
+    page = open_page(serve_page(ask_reranked, Collection.of([("1", "Housing Code", "1")])))
+    ask(page, QUESTION)
+    marked = page.locator("#results mark")
+    assert marked.all_inner_texts() == ["The lessor repairs the heating."]
+    assert marked.is_visible()
+    assert page.get_by_text("The part that fits your question best is marked.").count() == 1
+    background = marked.evaluate("each => getComputedStyle(each).backgroundColor")
+    assert background == "rgb(246, 232, 184)"
+    assert "Re-ranker rank 1" in " ".join(page.locator(".ranks").inner_text().split())
+
+
 def test_the_notice_stands_beside_results_and_questions(
     open_page: Callable[..., Any], aldermere_page: str
 ):
