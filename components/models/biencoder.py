@@ -29,9 +29,11 @@ from components.models.manifest import (
     Manifest,
     read_manifest,
 )
-from components.models.text_encoder import TextEncoder
-from components.models.tower import Tower, check_finite, open_towers
+from components.models.parts import open_parts
+from components.models.text_encoder import TextEncoder, checked_segmentation
+from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
+from components.statutes.word_segmentation import Segmentation
 
 Progress = Callable[[int], None]
 
@@ -58,11 +60,13 @@ class BiEncoder(nn.Module):
         prompts: What is written before a text, `{"query": ..., "passage": ...}`; by default the
             base model's own.
         text_rule: What of an article is meant to be encoded; kept in the manifest.
+        segmentation: "vi" joins the syllables of Vietnamese words by "_" in whatever is encoded, as
+            encoders of the PhoBERT family were trained; kept in the manifest.
         dtype: Number format of encoding; weights, head and similarities are always float32.
         name: Name or path, for messages.
 
     Raises:
-        ModelError: The parts do not fit together.
+        ModelError: The parts do not fit together, or what tells words apart is not installed.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class BiEncoder(nn.Module):
         *,
         prompts: Mapping[str, str] | None = None,
         text_rule: TextRule = "headings_text",
+        segmentation: Segmentation | None = None,
         dtype: DtypeName = "auto",
         name: str = "",
     ) -> None:
@@ -103,6 +108,7 @@ class BiEncoder(nn.Module):
                 "document": self.prompts["passage"],
             }
         self.text_rule: TextRule = text_rule
+        self.segmentation = checked_segmentation(segmentation)
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
@@ -143,12 +149,14 @@ class BiEncoder(nn.Module):
     @property
     def query_encoder(self) -> TextEncoder:
         """How questions are encoded; trainers tokenise and embed with it."""
-        return TextEncoder(self.query, self.query.max_tokens, self.prompts["query"])
+        tower, prompt = self.query, self.prompts["query"]
+        return TextEncoder(tower, tower.max_tokens, prompt, None, self.segmentation)
 
     @property
     def article_encoder(self) -> TextEncoder:
         """How articles are encoded; trainers tokenise and embed with it."""
-        return TextEncoder(self.passage, self.passage_tokens, self.prompts["passage"], self.head)
+        tokens, prompt = self.passage_tokens, self.prompts["passage"]
+        return TextEncoder(self.passage, tokens, prompt, self.head, self.segmentation)
 
     def encode_queries(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
         """Vectors of questions.
@@ -218,8 +226,7 @@ class BiEncoder(nn.Module):
                 "whole. Copy it again, or train the model again."
             )
         else:
-            query, passage = open_towers(folder)
-            model = cls(query, passage)
+            model = cls(*open_towers(folder))
             model._digest = model_digest(folder)
         model.name = str(name_or_path)
         model.dtype = dtype
@@ -229,20 +236,12 @@ class BiEncoder(nn.Module):
 
     @classmethod
     def _from_model_folder(cls, folder: Path, manifest: Manifest) -> BiEncoder:
-        if "biencoder" not in manifest.kind or not manifest.towers:
-            raise ModelError(
-                f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give a folder "
-                "that holds one."
-            )
-        query, _ = open_towers(folder / manifest.towers["query"])
-        passage = None
-        if manifest.towers["passage"] != manifest.towers["query"]:
-            passage, _ = open_towers(folder / manifest.towers["passage"])
-        head = None
-        if HEAD_PART in manifest.parts:
-            head = HierarchicalArticleHead.load(folder / HEAD_PART)
-            check_finite(head)
-        model = cls(query, passage, head, prompts=manifest.prompts, text_rule=manifest.text_rule)
+        model = cls(
+            *open_parts(folder, manifest),
+            prompts=manifest.prompts,
+            text_rule=manifest.text_rule,
+            segmentation=manifest.segmentation,
+        )
         if model.dim != manifest.dim:
             raise ModelError(
                 f"{folder / MANIFEST_FILE}: field 'dim' is {manifest.dim}, and the towers give "
@@ -292,6 +291,7 @@ class BiEncoder(nn.Module):
             towers={"query": QUERY_PART, "passage": QUERY_PART if self.siamese else PASSAGE_PART},
             dim=self.dim,
             text_rule=self.text_rule,
+            segmentation=self.segmentation,
             prompts=self.prompts,
             config=config or {},
             data=data or {},

@@ -6,10 +6,11 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
 # A product of a small encoder's feed-forward size.
@@ -18,14 +19,26 @@ _PROBE_ROUNDS = 8
 _WORTHWHILE_GAIN = 1.2
 
 
-def fast_linear() -> AbstractContextManager[object]:
-    """A block in which float32 linear layers run the faster of MKL and oneDNN; no gradients.
+LinearLibrary = Literal["torch", "onednn"]
+
+
+def linear_library(device: torch.device) -> LinearLibrary:
+    """What computes float32 linear layers in a `fast_linear` block.
 
     PyTorch sends every float32 product on x86 to MKL, which on other makers' AVX-512 processors
     keeps to narrower instructions: there oneDNN, which PyTorch brings along, is twice as fast.
-    Which is faster is measured, once a process.
+    Which is faster is measured, once a process; the two differ by rounding.
     """
-    return _OneDnnLinear() if _onednn_gain() >= _WORTHWHILE_GAIN else nullcontext()
+    faster = device.type == "cpu" and _onednn_gain() >= _WORTHWHILE_GAIN
+    return "onednn" if faster else "torch"
+
+
+def fast_linear(device: torch.device) -> AbstractContextManager[object]:
+    """A block in which float32 linear layers run the faster of MKL and oneDNN, on a CPU.
+
+    Their gradients too, wherever these are asked for.
+    """
+    return _OneDnnLinear() if linear_library(device) == "onednn" else nullcontext()
 
 
 class _OneDnnLinear(TorchFunctionMode):
@@ -38,9 +51,31 @@ class _OneDnnLinear(TorchFunctionMode):
     ) -> Any:
         if func is torch.nn.functional.linear and not kwargs and len(args) == 3:
             states, weight, bias = args
-            if states.dtype == weight.dtype == torch.float32 and states.device.type == "cpu":
-                return _onednn_linear(states, weight, bias)
+            fits = states.dtype == weight.dtype == torch.float32 and states.device.type == "cpu"
+            if fits and states.numel():  # oneDNN takes no empty ones
+                return _Linear.apply(states, weight, bias)  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(states, weight)
+        return _onednn_linear(states, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        states, weight = ctx.saved_tensors
+        rows = grad.reshape(-1, grad.shape[-1])
+        of_states = of_weight = of_bias = None
+        if ctx.needs_input_grad[0]:
+            of_states = _onednn_linear(rows, weight.t(), None).view_as(states)
+        if ctx.needs_input_grad[1]:
+            of_weight = _onednn_linear(rows.t(), states.reshape(-1, states.shape[-1]).t(), None)
+        if ctx.needs_input_grad[2]:
+            of_bias = rows.sum(0)
+        return of_states, of_weight, of_bias
 
 
 def _onednn_linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

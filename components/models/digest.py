@@ -64,7 +64,10 @@ def manifest_digest(manifest: Manifest) -> str:
     A graph or ranker in the same folder does not count: the bi-encoder's vectors stay the same.
     """
     parts = {part: manifest.files_of(part) for part in (QUERY_PART, PASSAGE_PART, HEAD_PART)}
-    return _sha256({**parts, "prompts": dict(manifest.prompts)})
+    named = {**parts, "prompts": dict(manifest.prompts)}
+    if manifest.segmentation is not None:
+        named["segmentation"] = {"language": manifest.segmentation}
+    return _sha256(named)
 
 
 def graph_model_digest(folder: Path) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import dropout, elu
 
+from components.models.cpu_linear import fast_linear
 from components.models.errors import ModelError
 from components.models.graph_layers import GRAPH_KINDS, GraphKind, graph_layer
 from components.models.graph_ops import take_rows
 from components.models.graph_tensors import GraphTensors, ReceptiveField
-from components.models.head import CONFIG_FILE, WEIGHTS_FILE, Init
+from components.models.head import Init
+from components.models.weights import load_module, save_module
 from components.statutes.graph import EDGE_KINDS
 
 __all__ = ["GraphKind", "GraphTensors", "LegislativeGraphEncoder"]
@@ -99,7 +98,8 @@ class LegislativeGraphEncoder(nn.Module):
         """
         graph = self._fitting(features, graph)
         field = graph.receptive_field(rows, self.layers)
-        with torch.autocast(features.device.type, enabled=False):
+        device = features.device
+        with torch.autocast(device.type, enabled=False), fast_linear(device):
             states = self._entering(features, field)
             for number in range(self.layers):
                 states = self._step(number, states, field)
@@ -134,24 +134,6 @@ class LegislativeGraphEncoder(nn.Module):
             last: Any = self.convolutions[layer]
             shares: Tensor = last.attention(states, states, graph.edges)
         return shares
-
-    def relative_change(self, features: Tensor, graph: GraphTensors) -> Tensor:
-        """How far the network moves each node, |out - in| / |in|.
-
-        0 for a network that is still the identity it started as: it has learnt nothing.
-
-        Args:
-            features: As for `forward`.
-            graph: As for `forward`.
-
-        Returns:
-            `[n_nodes]`; 0 for a node at the origin that stays there.
-        """
-        before = features.to(self._dtype)
-        moved: Tensor = self(features, graph) - before
-        tiny = torch.finfo(before.dtype).tiny
-        change: Tensor = moved.norm(dim=1) / before.norm(dim=1).clamp(min=tiny)
-        return change
 
     def _step(self, number: int, states: Tensor, field: ReceptiveField) -> Tensor:
         edges = field.blocks[number]
@@ -217,11 +199,7 @@ class LegislativeGraphEncoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
-        folder.mkdir(parents=True, exist_ok=True)
-        config = json.dumps(self.to_dict(), indent=2, sort_keys=True)
-        (folder / CONFIG_FILE).write_text(config + "\n", encoding="utf-8")
-        weights = {name: tensor.detach().cpu() for name, tensor in self.state_dict().items()}
-        save_file(weights, folder / WEIGHTS_FILE)
+        save_module(self, self.to_dict(), folder)
 
     @classmethod
     def load(cls, folder: Path) -> LegislativeGraphEncoder:
@@ -231,18 +209,7 @@ class LegislativeGraphEncoder(nn.Module):
             ModelError: A file is missing or broken, the weights do not fit the configuration, or
                 a weight is not a finite number.
         """
-        try:
-            encoder = cls(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
-            weights = load_file(folder / WEIGHTS_FILE)
-            if broken := [name for name, w in weights.items() if not w.isfinite().all()]:
-                raise ValueError(f"{broken[0]} holds values that are not finite numbers")
-            encoder.load_state_dict(weights)
-        except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
-            raise ModelError(
-                f"{folder}: the graph network cannot be read ({error}). Copy the model folder "
-                "again."
-            ) from error
-        return encoder.eval()
+        return load_module(cls, folder, "graph network")
 
 
 def _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -104,14 +104,6 @@ class GraphTensors:
     def device(self) -> torch.device:
         """Where the edges are."""
         return self.edges.source.device
-
-    def to(self, device: torch.device | str) -> GraphTensors:
-        """The same on another device."""
-        tensors = {field.name: getattr(self.edges, field.name) for field in fields(self.edges)}
-        moved: dict[str, Tensor] = {
-            name: tensor.to(device) for name, tensor in tensors.items() if tensor is not None
-        }
-        return GraphTensors(EdgeBlock(**moved), self.edge_kinds)
 
     def without_edges(self) -> GraphTensors:
         """The same nodes, and nothing that joins them."""

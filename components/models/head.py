@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from components.models.errors import ModelError
+from components.models.weights import load_module, save_module
 
 Init = Literal["identity", "paper"]
 Pooling = Literal["mean", "max"]
-
-CONFIG_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
 
 
 class HierarchicalArticleHead(nn.Module):
@@ -151,27 +146,17 @@ class HierarchicalArticleHead(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
-        folder.mkdir(parents=True, exist_ok=True)
-        config = json.dumps(self.to_dict(), indent=2, sort_keys=True)
-        (folder / CONFIG_FILE).write_text(config + "\n", encoding="utf-8")
-        weights = {name: tensor.detach().cpu() for name, tensor in self.state_dict().items()}
-        save_file(weights, folder / WEIGHTS_FILE)
+        save_module(self, self.to_dict(), folder)
 
     @classmethod
     def load(cls, folder: Path) -> HierarchicalArticleHead:
-        """Read what `save` wrote, onto the CPU.
+        """Read what `save` wrote, onto the CPU, in the mode for use (`eval`).
 
         Raises:
-            ModelError: A file is missing or broken, or the weights do not fit the configuration.
+            ModelError: A file is missing or broken, the weights do not fit the configuration, or
+                a weight is not a finite number.
         """
-        try:
-            head = cls(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
-            head.load_state_dict(load_file(folder / WEIGHTS_FILE))
-        except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
-            raise ModelError(
-                f"{folder}: the article head cannot be read ({error}). Copy the model folder again."
-            ) from error
-        return head
+        return load_module(cls, folder, "article head")
 
 
 def _check(

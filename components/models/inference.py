@@ -32,7 +32,7 @@ def inference(
         with (
             torch.no_grad(),
             torch.autocast(device.type, dtype, enabled=not exact),
-            fast_linear() if exact and device.type == "cpu" else nullcontext(),
+            fast_linear(device) if exact else nullcontext(),
         ):
             yield
     finally:

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from components.models.errors import ModelError
 from components.statutes.article import TextRule
+from components.statutes.word_segmentation import Segmentation
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 1
@@ -34,6 +35,8 @@ class Manifest:
             "biencoder/query" where the towers share weights.
         dim: Width of the vectors.
         text_rule: What of an article is encoded: headings and text, or text alone.
+        segmentation: Language whose words are joined before a text is encoded, or None; folders
+            written before there was a choice do not name it.
         prompts: What is written before a text, `{"query": ..., "passage": ...}`.
         config: The resolved training configuration.
         data: `corpus_sha256`, `questions_sha256` of what it was trained on.
@@ -46,6 +49,7 @@ class Manifest:
     towers: Mapping[str, str]
     dim: int
     text_rule: TextRule = "headings_text"
+    segmentation: Segmentation | None = None
     prompts: Mapping[str, str] = field(default_factory=lambda: {"query": "", "passage": ""})
     config: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +90,7 @@ class Manifest:
                 f"{where}: field 'format' is {found!r}; this Lexarbor reads format {FORMAT}. "
                 "Use the Lexarbor that wrote it, or train the model again."
             )
+        fields.setdefault("segmentation", None)
         _check_fields(fields, where)
         return cls(**{**fields, "kind": tuple(fields["kind"])})
 
@@ -150,6 +155,7 @@ def _check_fields(fields: dict[str, Any], where: str) -> None:
         "towers": dict,
         "dim": int,
         "text_rule": str,
+        "segmentation": object,  # a text or null: its values are looked at below
         "prompts": dict,
         "config": dict,
         "data": dict,
@@ -163,8 +169,10 @@ def _check_fields(fields: dict[str, Any], where: str) -> None:
             raise ModelError(f"{where}: field '{name}' is not a {kind.__name__}.")
     if unknown := sorted(fields.keys() - kinds.keys()):
         raise ModelError(f"{where}: field '{unknown[0]}' is unknown in format {FORMAT}.")
-    if fields["text_rule"] not in get_args(TextRule):
-        raise ModelError(f"{where}: field 'text_rule' is {fields['text_rule']!r}.")
+    known = {"text_rule": get_args(TextRule), "segmentation": (None, *get_args(Segmentation))}
+    for name, values in known.items():
+        if fields[name] not in values:
+            raise ModelError(f"{where}: field '{name}' is {fields[name]!r}.")
     for name in ("towers", "prompts"):
         sides = fields[name]
         if sides and (

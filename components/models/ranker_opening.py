@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 from sentence_transformers.base.modules import Transformer
 from torch import Tensor, nn
@@ -15,7 +14,8 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
 from components.models.errors import ModelError
-from components.models.tower import check_finite, check_weight_files, no_progress_bars, token_limit
+from components.models.tower import OPENED_SAFELY, opening, token_limit
+from components.models.weights import check_finite
 
 
 def open_cross_encoder(folder: Path) -> CrossEncoder:
@@ -24,43 +24,18 @@ def open_cross_encoder(folder: Path) -> CrossEncoder:
     Raises:
         ModelError: It holds no cross-encoder that can be opened without running foreign code.
     """
-    check_weight_files(folder)
-    try:
+    with opening(folder, "cross-encoder"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         kinds = config.get("architectures") or []
         if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
             raise ModelError(
-                f"{folder}: holds {kinds[0]}, which scores no pairs. Give a cross-encoder, or "
-                "train one from it (python -m training.ranker)."
+                f"holds {kinds[0]}, which scores no pairs. Give a cross-encoder, or train one from "
+                "it (python -m training.ranker)."
             )
-        with no_progress_bars():
-            encoder: CrossEncoder = CrossEncoder(
-                str(folder),
-                device="cpu",
-                local_files_only=True,
-                trust_remote_code=False,
-                activation_fn=nn.Identity(),
-                # A checkpoint opens in its stored format; the masters of the weights are float32.
-                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
-            )
+        encoder: CrossEncoder = CrossEncoder(
+            str(folder), activation_fn=nn.Identity(), **OPENED_SAFELY
+        )
         return encoder
-    except ModelError:
-        raise
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        ImportError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(
-            f"{folder}: cannot be opened as a cross-encoder: {reason} "
-            "Give a complete sentence-transformers cross-encoder or Lexarbor model folder."
-        ) from error
 
 
 def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:

@@ -10,10 +10,12 @@ from numpy import int64
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
 from components.models.passages import Passages
 from components.models.token_budget import TokenBudget, embed_passages
 from components.models.tower import Tower
+from components.statutes.word_segmentation import Segmentation, words_joined
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,20 @@ class TextEncoder:
         passage_tokens: Longest passage, special tokens and prompt included.
         prompt: Written before each passage.
         head: Joins the passages of a text; None where a text is one passage.
+        segmentation: Language whose words are joined by "_" before the tower's tokenizer reads a
+            text; None for texts as they are.
     """
 
     tower: Tower
     passage_tokens: int
     prompt: str = ""
     head: HierarchicalArticleHead | None = None
+    segmentation: Segmentation | None = None
 
     def tokenize(self, texts: Sequence[str]) -> Passages:
         """The texts as passages, cut to what the model reads."""
+        if self.segmentation is not None:
+            texts = [words_joined(text) for text in texts]
         return self.tower.tokenizer.passages(
             texts,
             passage_tokens=self.passage_tokens,
@@ -62,6 +69,20 @@ class TextEncoder:
             vectors = embed_passages(self.tower, passages, budget)
             change = self.head.relative_change(*_padded(vectors, passages.per_text))
         return float(change.mean())
+
+
+def checked_segmentation(segmentation: Segmentation | None) -> Segmentation | None:
+    """The same; what tells words apart is loaded, so that no question waits for it.
+
+    Raises:
+        ModelError: It is not installed, or does not work.
+    """
+    if segmentation is not None:
+        try:
+            words_joined("luật")
+        except ImportError as error:
+            raise ModelError(str(error)) from error
+    return segmentation
 
 
 def _padded(vectors: Tensor, per_text: NDArray[int64]) -> tuple[Tensor, Tensor]:

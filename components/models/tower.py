@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -19,10 +19,20 @@ from transformers.utils import logging as transformers_logging
 
 from components.models.errors import ModelError
 from components.models.tokenizing import PassageTokenizer
+from components.models.weights import check_finite
 
 # For a model that states no limit (relative positions, no tokenizer limit).
 _DEFAULT_TOKENS = 512
 _UNLIMITED = 1_000_000
+
+# How sentence-transformers opens a folder: nothing is fetched, no foreign code runs.
+OPENED_SAFELY: Mapping[str, Any] = {
+    "device": "cpu",
+    "local_files_only": True,
+    "trust_remote_code": False,
+    # A checkpoint opens in its stored format; the masters of the weights are float32.
+    "model_kwargs": {"dtype": torch.float32, "use_safetensors": True},
+}
 
 
 class Tower(nn.Module):
@@ -133,50 +143,11 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
     Raises:
         ModelError: The folder holds no model that can be opened without running foreign code.
     """
-    check_weight_files(folder)
-    try:
-        with no_progress_bars():
-            encoder = SentenceTransformer(
-                str(folder),
-                device="cpu",
-                local_files_only=True,
-                trust_remote_code=False,
-                # A checkpoint opens in its stored format; the masters of the weights are float32.
-                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
-            )
+    with opening(folder, "model"):
+        encoder = SentenceTransformer(str(folder), **OPENED_SAFELY)
         if isinstance(encoder[0], Router):
             return _route(encoder, "query"), _route(encoder, "document")
         return Tower(encoder).eval(), None
-    except ModelError as error:
-        raise ModelError(f"{folder}: {error}") from error
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        ImportError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(
-            f"{folder}: cannot be opened as a model: {reason} "
-            "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
-        ) from error
-
-
-def check_finite(module: nn.Module) -> None:
-    """Refuse weights that are not numbers; safetensors loads them without a word.
-
-    Raises:
-        ModelError: Names the first tensor with a NaN or an infinity in it.
-    """
-    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise ModelError(
-                f"its weights {name!r} hold NaN or infinity. Use an earlier copy, or train again."
-            )
 
 
 def _route(encoder: SentenceTransformer, name: str) -> Tower:
@@ -220,6 +191,40 @@ def check_weight_files(folder: Path) -> None:
             f"{folder}: holds no weights (model.safetensors). Give a complete Hugging Face, "
             "sentence-transformers or Lexarbor model folder."
         )
+
+
+@contextmanager
+def opening(folder: Path, what: str) -> Iterator[None]:
+    """A block that opens a folder of weights; all that goes wrong in it becomes a ModelError.
+
+    Args:
+        folder: It must hold safetensors; every message names it.
+        what: What it is opened as.
+
+    Raises:
+        ModelError: It holds no such model that can be opened without running foreign code.
+    """
+    check_weight_files(folder)
+    try:
+        with no_progress_bars():
+            yield
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}") from error
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(
+            f"{folder}: cannot be opened as a {what}: {reason} "
+            "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
+        ) from error
 
 
 @contextmanager

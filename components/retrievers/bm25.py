@@ -15,7 +15,7 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
-from components.statutes.lexical import ANALYSIS_VERSION
+from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -150,7 +150,7 @@ def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:
     if not isinstance(store, StatuteDocumentStore):
         return LexicalIndex.build(store.texts(), k1=k1, b=b)
     # Read before the texts: texts newer than the version in the name are only indexed once more.
-    version = f"{_FORMAT}/{ANALYSIS_VERSION}/{store.content_version()}"
+    version = f"{_FORMAT}/{analysis_version()}/{store.content_version()}"
     name = f"bm25/{k1}/{b}"
     kept = store.load_blob(name)
     if kept is not None and kept[0] == version:

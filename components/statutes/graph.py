@@ -130,20 +130,6 @@ class LegislativeGraph:
         """The kinds of edges that are there, in the order of `EDGE_KINDS`."""
         return tuple(EDGE_KINDS[code] for code in np.unique(self.kind))
 
-    def nodes_of(self, laws: Iterable[str]) -> Nodes:
-        """Nodes of these laws, their divisions and articles, ascending, int64 `[n]`.
-
-        Raises:
-            KeyError: A law is not in the graph.
-        """
-        wanted = np.zeros(len(self.laws), dtype=bool)
-        index = {law: number for number, law in enumerate(self.laws)}
-        for law in laws:
-            if law not in index:
-                raise KeyError(f"no node of the graph stands in the law {law!r}")
-            wanted[index[law]] = True
-        return np.flatnonzero(wanted[self.law_of])
-
     def neighbourhood(self, nodes: npt.ArrayLike, hops: int) -> Nodes:
         """The nodes whose messages reach `nodes` in `hops` steps, themselves included, ascending.
 

@@ -7,17 +7,22 @@ French "L. 1221-1" and "l 1221-1" are the one term "l1221-1".
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 
 import Stemmer
 
 from components.statutes.stop_words import STOP_WORDS
+from components.statutes.word_segmentation import HOW_TO_INSTALL, segmenter, words_joined
 
-ANALYSIS_VERSION = 1
-"""Goes up whenever the same text would give other terms, so that kept indexes are rebuilt."""
+logger = logging.getLogger(__name__)
+
+# Goes up whenever the same text would give other terms.
+_VERSION = 1
 
 _STEMMERS = {"en": "porter", "fr": "french", "de": "german", "nl": "dutch", "es": "spanish"}
 _TONAL = frozenset({"vi"})  # marks tell words apart: má, mà and ma are three words
@@ -30,9 +35,16 @@ _TERM = re.compile(
     rf"|[^\W\d_{_CJK}]{{1,2}}\d+(?:[-./]\d+)*"  # L1221-1, A4.12.8
     rf"|[^\W_{_CJK}]+"
 )
+_SYLLABLE = rf"[^\W\d_{_CJK}]+"
+_JOINED = re.compile(rf"{_SYLLABLE}(?:_{_SYLLABLE})+|{_TERM.pattern}")
 # Letters that Unicode does not take apart: "cœur" and "coeur" are one word.
 _LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
 _FRENCH_CODE_NUMBER = re.compile(r"\b([lrd])(?:\.\s?|\s)(?:\*\s?)?(?=\d)")
+
+
+def analysis_version() -> str:
+    """What the terms of a text depend on; an index kept under another version is out of date."""
+    return f"{_VERSION}+{segmenter()}" if segmenter() else f"{_VERSION}"
 
 
 def analyzer(language: str | None) -> Callable[[str], list[str]]:
@@ -40,7 +52,9 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
 
     Lower case, accents folded (not in Vietnamese, whose tone marks make the word), elision
     undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese
-    characters in a text of any language become their bigrams and their single characters.
+    characters in a text of any language become their bigrams and their single characters. A
+    Vietnamese word of several syllables becomes itself ("hợp_đồng") and its syllables, where pyvi
+    is installed; its syllables alone otherwise, which is said once.
 
     Args:
         language: BCP 47 tag; its primary part decides ("fr-BE" is "fr"). Languages: en, fr, de,
@@ -69,12 +83,21 @@ class _Analyzer:
     def __call__(self, text: str) -> list[str]:
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text).replace("\u00ad", "")
+        pattern = _TERM
+        if self._language == "vi" and _tells_words_apart():
+            # Before capitals are gone: they help to tell names apart.
+            text, pattern = words_joined(text), _JOINED
         text = text.lower()
         if self._language == "fr":
             text = _FRENCH_CODE_NUMBER.sub(r"\1", text)
         terms: list[str] = []
         known = self._terms
-        for word in _TERM.findall(text):
+        for word in pattern.findall(text):
+            if "_" in word:
+                syllables = list(filter(None, map(self._term, word.split("_"))))
+                # "như thế nào", of stop words alone, is one itself.
+                terms.extend([word, *syllables] if syllables else ())
+                continue
             term = known.get(word)
             if term is None:
                 if _is_chinese(word):
@@ -115,6 +138,17 @@ def _folded(word: str) -> str:
 
 def _is_chinese(word: str) -> bool:
     return word[0] >= "\u3005" and re.match(rf"[{_CJK}]", word) is not None
+
+
+@cache
+def _tells_words_apart() -> bool:
+    """Whether Vietnamese words can be told apart; if not, it is said, once."""
+    if segmenter() is None:
+        logger.warning(
+            "Vietnamese is searched by its syllables, not its words, because pyvi is missing: %s",
+            HOW_TO_INSTALL,
+        )
+    return segmenter() is not None
 
 
 _KNOWN = frozenset(STOP_WORDS)

@@ -288,8 +288,8 @@ def _mending(path: Path, error: sqlite3.DatabaseError) -> str:
         )
     if "locked" in text:
         return (
-            f"{path}: another process has been writing for {_PATIENCE:.0f} s. Wait for it, then try "
-            "again."
+            f"{path}: another process has been writing for {_PATIENCE:.0f} s. "
+            "Wait for it, then try again."
         )
     if "readonly" in text or "unable to open" in text:
         return f"{path} cannot be opened for writing ({text}). Check the file's permissions."

@@ -13,14 +13,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import (
-    BertConfig,
-    BertModel,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaModel,
-)
+from tiny_bert import save_bert, trained_wordpiece
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
 
 from components.statutes import Article, LegislativeGraph, StatuteCorpus
 
@@ -50,48 +45,14 @@ def sentences(number: int, longest: int, seed: int = 0) -> list[str]:
     return list(made)
 
 
-def wordpiece() -> PreTrainedTokenizerFast:
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special)
-    tokenizer.train_from_iterator(sentences(300, 20), trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    # As all-MiniLM-L6-v2 ships it: with cutting and padding to a fixed length switched on.
-    tokenizer.enable_truncation(16)
-    tokenizer.enable_padding(length=16)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_max_length=64,
-    )
-
-
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain Hugging Face folder: 32 dimensions, 4 heads, 64 positions."""
-    folder = tmp_path_factory.mktemp("tiny") / "bert"
-    tokenizer = wordpiece()
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        initializer_range=0.3,
-    )
-    BertModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    tokenizer = trained_wordpiece(sentences(300, 20), 120)
+    # As all-MiniLM-L6-v2 ships it: with cutting and padding to a fixed length switched on.
+    tokenizer.enable_truncation(16)
+    tokenizer.enable_padding(length=16)
+    return save_bert(tmp_path_factory.mktemp("tiny") / "bert", tokenizer, longest=64)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -93,7 +92,6 @@ def test_an_identity_returns_its_input_bit_for_bit(graph, features, kind, traini
         assert torch.equal(encoder(features, graph), features)
         rows = torch.tensor([9, 2])
         assert torch.equal(encoder(features, graph, rows), features[rows])
-    assert not encoder.relative_change(features, graph).any()
 
 
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
@@ -129,7 +127,8 @@ def test_an_identity_has_moved_after_500_steps(graph, features, kind):
         nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
         optimiser.step()
     with torch.no_grad():
-        assert encoder.relative_change(features, graph)[articles].mean() > 0.05
+        moved = encoder(features, graph, articles) - features[articles]
+    assert moved.norm(dim=1).mean() > 0.05  # features are 1 long
 
 
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
@@ -311,17 +310,6 @@ def test_edge_kinds_have_vectors_only_where_there_are_several():
     assert not table[[code for code in range(len(EDGE_KINDS)) if code not in (up, own)]].any()
 
 
-def test_a_changed_network_says_how_far_it_moves_each_node(graph, features):
-    encoder = encoder_of("mlp", trained=False, layers=1)
-    with torch.no_grad():
-        encoder.outputs[0].bias.fill_(1.0)
-    expected = torch.full((graph.n_nodes,), DIM**0.5)  # features are 1 long
-    torch.testing.assert_close(encoder.relative_change(features, graph), expected)
-    nowhere = torch.zeros_like(features)
-    still = encoder_of(trained=False).relative_change(nowhere, graph)
-    assert not still.any()
-
-
 @pytest.mark.parametrize(("kind", "init"), EVERY_NETWORK)
 def test_a_saved_network_comes_back_bit_for_bit(tmp_path, graph, features, kind, init):
     encoder = encoder_of(kind, init, layers=2, dropout=0.1).eval()
@@ -330,58 +318,6 @@ def test_a_saved_network_comes_back_bit_for_bit(tmp_path, graph, features, kind,
     assert not again.training
     assert again.to_dict() == encoder.to_dict()
     assert torch.equal(again(features, graph), encoder(features, graph))
-
-
-def rewritten(**fields):
-    def spoil(folder):
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps({**config, **fields}))
-
-    return spoil
-
-
-def not_a_number(folder):
-    encoder = LegislativeGraphEncoder.load(folder)
-    with torch.no_grad():
-        encoder.convolutions[0].source.bias[3] = float("nan")
-    encoder.save(folder)
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda folder: (folder / "config.json").unlink(),
-        lambda folder: (folder / "config.json").write_text("{"),
-        lambda folder: (folder / "config.json").write_text("[1]"),
-        lambda folder: (folder / "model.safetensors").unlink(),
-        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 40),
-        rewritten(layers=2),
-        rewritten(dim=24),
-        rewritten(dim="wide"),
-        rewritten(edge_kinds=None),
-        rewritten(colour="red"),
-        not_a_number,
-    ],
-    ids=[
-        "no config",
-        "broken config",
-        "a list",
-        "no weights",
-        "broken weights",
-        "fewer layers",
-        "another width",
-        "no width",
-        "no kinds",
-        "unknown field",
-        "NaN",
-    ],
-)
-def test_a_broken_network_is_refused_by_its_folder(tmp_path, spoil):
-    folder = tmp_path / "graph"
-    encoder_of().save(folder)
-    spoil(folder)
-    with pytest.raises(ModelError, match=f"{folder}: the graph network cannot be read"):
-        LegislativeGraphEncoder.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -418,7 +354,7 @@ def test_features_that_do_not_fit_are_refused(graph, features):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_features_that_are_not_finite_are_refused(graph, features, value):
     features[7, 3] = value
-    for ask in ("forward", "attention", "relative_change"):
+    for ask in ("forward", "attention"):
         with pytest.raises(ModelError, match="features hold values that are not finite"):
             getattr(encoder_of(), ask)(features, graph)
 

@@ -46,6 +46,11 @@ def test_what_stands_outside_the_parts_is_nobody_s_business(folder):
     read_manifest(folder)
 
 
+def test_a_folder_that_names_no_segmentation_has_none(folder):
+    without_field("segmentation")(folder)
+    assert read_manifest(folder).segmentation is None
+
+
 def with_field(**fields):
     def spoil(folder):
         whole = json.loads((folder / MANIFEST_FILE).read_text())
@@ -74,6 +79,8 @@ def without_field(name):
         (with_field(colour="red"), "field 'colour' is unknown"),
         (with_field(dim="32"), "field 'dim' is not a int"),
         (with_field(text_rule="all"), "field 'text_rule' is 'all'"),
+        (with_field(segmentation="fr"), "field 'segmentation' is 'fr'"),
+        (with_field(segmentation=["vi"]), "field 'segmentation' is"),
         (with_field(towers={"query": "biencoder/query"}), "field 'towers' must name"),
         (
             with_field(towers={"query": "biencoder/query", "passage": "biencoder/passage"}),

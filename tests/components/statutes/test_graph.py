@@ -210,12 +210,10 @@ def test_a_part_has_the_edges_among_its_nodes(corpus, data):
     assert part.degree.tolist() == graph.degree[nodes].tolist(), "the whole's"
 
 
-def test_the_nodes_of_laws_are_their_divisions_and_articles(two_codes):
+def test_every_node_knows_its_law(two_codes):
     graph = LegislativeGraph.of(two_codes)
-    assert graph.nodes_of([WORK]).tolist() == [3, 4, 8, 10]
-    assert graph.nodes_of([WORK, HOUSING]).tolist() == list(range(12))
-    with pytest.raises(KeyError, match="no node of the graph stands in the law 'Tax Code'"):
-        graph.nodes_of(["Tax Code"])
+    assert set(graph.laws) == {WORK, HOUSING}
+    assert np.flatnonzero(graph.law_of == graph.laws.index(WORK)).tolist() == [3, 4, 8, 10]
 
 
 def test_a_node_or_article_that_is_not_there_is_refused(two_codes):

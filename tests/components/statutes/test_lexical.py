@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.lexical import analyzer
+from components.statutes import lexical
+from components.statutes.lexical import analysis_version, analyzer
 
+ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
 
 
@@ -70,7 +74,59 @@ def test_stop_words_go_but_what_decides_cases_stays() -> None:
 def test_vietnamese_keeps_its_tone_marks() -> None:
     ma = analyzer("vi")("má mà mả")
     assert len(set(ma)) == len(ma) == 2  # "mà" (but) is a stop word
-    assert analyzer("vi")("hợp đồng") == ["hợp", "đồng"]
+
+
+@pytest.fixture
+def without_pyvi(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(lexical, "segmenter", lambda: None)
+    lexical._tells_words_apart.cache_clear()
+    yield
+    lexical._tells_words_apart.cache_clear()
+
+
+def test_a_vietnamese_word_gives_itself_and_its_syllables() -> None:
+    assert analyzer("vi")("Hợp đồng lao động, Điều 12") == [
+        *("hợp_đồng", "hợp", "đồng", "lao_động", "lao", "động", "12")
+    ]
+    # "điều" alone is a stop word, in "điều kiện" (condition) it is part of one that is none.
+    assert analyzer("vi")("điều kiện") == ["điều_kiện", "kiện"]
+    assert analyzer("vi")("như thế nào") == []
+    assert analyzer("vi")("Nghị định số 15/2020/NĐ-CP")[-3:] == ["15/2020", "nđ", "cp"]
+
+
+def test_what_is_no_vietnamese_word_is_not_joined() -> None:
+    assert analyzer("vi")("合同 a1_b2 ____") == ["合同", "合", "同", "a1", "b2"]
+
+
+def test_without_pyvi_vietnamese_gives_syllables_and_says_so_once(
+    without_pyvi: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        assert analyzer("vi")("hợp đồng") == ["hợp", "đồng"]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "pip install 'lexarbor[vi]'" in record.getMessage()
+    assert "\n" not in record.getMessage()
+
+
+def test_an_index_kept_without_pyvi_is_out_of_date_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    versions = set()
+    for found in (None, "pyvi 0.1.1", "pyvi 0.2"):
+        monkeypatch.setattr(lexical, "segmenter", lambda found=found: found)
+        versions.add(analysis_version())
+    assert len(versions) == 3
+
+
+def test_law_in_another_language_does_not_load_pyvi() -> None:
+    script = (
+        "import sys; from components.statutes.lexical import analysis_version, analyzer\n"
+        "analysis_version(); analyzer('en')('a contract'); analyzer('vi')\n"
+        "assert 'pyvi' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_chinese_gives_bigrams_and_the_characters_that_carry_meaning() -> None:
