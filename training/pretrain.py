@@ -20,6 +20,7 @@ from training.pretraining.settings import PretrainSettings
 
 if TYPE_CHECKING:
     from components.statutes.corpus import StatuteCorpus
+    from components.statutes.word_segmentation import Segmentation
     from training.pretraining.blocks import Blocks
     from training.pretraining.starting import Start
 
@@ -53,9 +54,10 @@ def pretrain(settings: PretrainSettings) -> None:
     from components.models.locate import find_model
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
+    from components.statutes.word_segmentation import words_joined
     from training.pretraining.checkpoints import claim
     from training.pretraining.masked_training import train_masked
-    from training.pretraining.starting import open_start, start_folder
+    from training.pretraining.starting import open_start, segmentation_of, start_folder
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
@@ -75,10 +77,13 @@ def pretrain(settings: PretrainSettings) -> None:
         fixed["model_sha256"] = model_digest(find_model(settings.model))
     claim(work, fixed)
     texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
+    segmentation = segmentation_of(settings)
+    if segmentation is not None:
+        texts = [words_joined(text) for text in texts]
     start = open_start(start_folder(settings, texts, work), settings.seed)
     blocks = _blocks(settings, texts, start)
     records = train_masked(settings, start, blocks, work)
-    _finish(settings, corpus, start, blocks, records, work)
+    _finish(settings, corpus, start, segmentation, blocks, records, work)
 
 
 def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:
@@ -107,6 +112,7 @@ def _finish(
     settings: PretrainSettings,
     corpus: StatuteCorpus,
     start: Start,
+    segmentation: Segmentation | None,
     blocks: Blocks,
     records: list[dict[str, Any]],
     work: Path,
@@ -119,7 +125,8 @@ def _finish(
 
     output = Path(settings.output)
     before, after = records[0], records[-1]
-    BiEncoder(start.trained(), text_rule=settings.text_rule).save(
+    model = BiEncoder(start.trained(), text_rule=settings.text_rule, segmentation=segmentation)
+    model.save(
         output,
         base_model=settings.model,
         config=settings.to_dict(),

@@ -8,6 +8,7 @@ from typing import Literal
 from components.models.devices import DtypeName
 from components.models.head import Pooling
 from components.models.locate import BUNDLED_MODEL
+from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError
 from training.run_settings import RunSettings
 
@@ -27,6 +28,8 @@ class CusinesSettings(RunSettings):
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base
             adapted to the law (training.pretrain).
         pooling: From tokens to a vector; "model" leaves it as the model has it. Paper: cls.
+        segmentation: vi joins the syllables of Vietnamese words by "_" before they are encoded, as
+            models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
         max_tokens: Longest text that is read, where there is no head; default: the model's limit.
         head: Joins the passages of long articles: none, or a fresh one that starts as an identity
             or at random. Paper: paper.
@@ -51,6 +54,7 @@ class CusinesSettings(RunSettings):
     query_model: Place | None = None
     passage_model: Place | None = None
     pooling: StartPooling = "model"
+    segmentation: Segmentation | None = None
     max_tokens: int | None = None
     head: StartHead = "none"
     passage_tokens: int = 128

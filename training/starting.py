@@ -19,6 +19,7 @@ from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError
+from training.dropout import set_dropout
 from training.settings import CusinesSettings, StartPooling
 
 
@@ -36,7 +37,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     for tower in towers:
         _set_pooling(tower, settings.pooling)
         if settings.dropout is not None:
-            _set_dropout(tower, settings.dropout)
+            set_dropout(tower, settings.dropout)
     head = model.head
     if head is None and settings.head != "none":
         head = HierarchicalArticleHead(
@@ -56,6 +57,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
         head,
         prompts=model.prompts,
         text_rule=settings.text_rule,
+        segmentation=settings.segmentation or model.segmentation,
         dtype=settings.dtype,
         name=settings.start,
     )
@@ -150,26 +152,19 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     if settings.query_model is None or settings.passage_model is None:
         return BiEncoder.load(settings.start, device="cpu", dtype=settings.dtype)
     towers: list[Tower] = []
+    segmentation = None
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
         if (folder / MANIFEST_FILE).exists():
-            folder = folder / read_manifest(folder).towers.get(side, QUERY_PART)
+            manifest = read_manifest(folder)
+            segmentation = segmentation or manifest.segmentation
+            folder = folder / manifest.towers.get(side, QUERY_PART)
         tower, second = open_towers(folder)
         if second is not None:
             raise ModelError(f"{name}: holds two towers itself. Give it as model.")
         towers.append(tower)
     query, passage = towers
-    return BiEncoder(query, passage, dtype=settings.dtype)
-
-
-def _set_dropout(tower: Tower, probability: float) -> None:
-    for module in tower.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = probability
-        # What drops within a function, as some attention does, keeps its probability as a number.
-        for name in ("dropout", "attention_dropout"):
-            if isinstance(getattr(module, name, None), float):
-                setattr(module, name, probability)
+    return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)
 
 
 def _set_pooling(tower: Tower, pooling: StartPooling) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
 from components.statutes.article import TextRule
+from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
 
 TokenizerKind = Literal["wordpiece", "bpe"]
@@ -44,6 +45,8 @@ class PretrainSettings:
         block_tokens: Tokens of a block of text; from scratch also the longest text that the model
             will ever read. Default: the most that the model reads, up to 512. Paper: 512.
         text_rule: What of an article is read.
+        segmentation: vi joins the syllables of Vietnamese words by "_" before they are read, as
+            models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
         masked: Share of the tokens to be guessed; of these 80% are hidden, 10% are replaced by
             others and 10% stay.
         held_out: Share of the blocks that is measured by and never trained on.
@@ -75,6 +78,7 @@ class PretrainSettings:
     heads: int = 4
     block_tokens: int | None = None
     text_rule: TextRule = "headings_text"
+    segmentation: Segmentation | None = None
     masked: float = 0.15
     held_out: float = 0.05
     epochs: int = 10

@@ -22,7 +22,9 @@ from components.models.artifacts import sync_tree
 from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
+from components.models.text_encoder import checked_segmentation
 from components.models.tower import Tower, open_towers
+from components.statutes.word_segmentation import Segmentation
 from training.command_line import say
 from training.pretraining.settings import PretrainSettings
 from training.pretraining.tokenizer import train_tokenizer
@@ -59,6 +61,20 @@ class Start:
         # A pooler, which no masked word ever trains, stays as the checkpoint had it.
         self.encoder.load_state_dict(weights, strict=False)
         return self.tower
+
+
+def segmentation_of(settings: PretrainSettings) -> Segmentation | None:
+    """The language whose words are joined in what is read; by default as the model has it.
+
+    Raises:
+        ModelError: There is no such model, or what tells words apart is not installed.
+    """
+    chosen = settings.segmentation
+    if chosen is None and not settings.from_scratch:
+        folder = find_model(settings.model)
+        if (folder / MANIFEST_FILE).exists():
+            chosen = read_manifest(folder).segmentation
+    return checked_segmentation(chosen)
 
 
 def open_start(folder: Path, seed: int) -> Start:

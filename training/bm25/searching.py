@@ -1,0 +1,137 @@
+"""rank-bm25 over a law: all variants from one reading of its words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi, BM25Plus
+
+from components.statutes.article import Article, TextRule, indexed_text
+from components.statutes.lexical import analyzer
+from components.statutes.question import Question
+from training.bm25.settings import Terms
+from training.bm25.weights import rows_of, word_weights
+
+_QUESTIONS_AT_A_TIME = 32
+_WORD = re.compile(r"\w+")
+
+Ranking = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One row of the table.
+
+    Attributes:
+        kind: rank-bm25's class.
+        k1: Saturation of term frequency.
+        b: Weight of length.
+    """
+
+    kind: type[BM25Okapi] | type[BM25Plus]
+    k1: float
+    b: float
+
+    @property
+    def name(self) -> str:
+        """The class's."""
+        return str(self.kind.__name__)
+
+
+# SoICT 2024, Table 1: BM25Okapi as rank-bm25 has it, BM25Plus with nine pairs of parameters.
+VARIANTS = (
+    Variant(BM25Okapi, 1.5, 0.75),
+    *(Variant(BM25Plus, k1, b) for k1 in (0.8, 1.2, 2.0) for b in (0.0, 0.75, 1.0)),
+)
+
+
+class CountedLaw:
+    """The words of a law and of questions, counted once for every variant.
+
+    Args:
+        articles: The law.
+        questions: Their words are analysed in the language of the first article.
+        terms: What a word is.
+        text_rule: What of an article is searched.
+
+    Raises:
+        ValueError: No article has a word.
+    """
+
+    def __init__(
+        self,
+        articles: Sequence[Article],
+        questions: Sequence[Question],
+        *,
+        terms: Terms,
+        text_rule: TextRule = "headings_text",
+    ) -> None:
+        numbers: dict[str, int] = {}
+
+        def counted() -> Iterator[list[int]]:
+            for article in articles:
+                words = _reader(terms, article.language)(
+                    indexed_text(article.headings, article.text, text_rule)
+                )
+                yield [numbers.setdefault(word, len(numbers)) for word in words]
+
+        documents = list(counted())
+        if not numbers:
+            raise ValueError("no article of the corpus has a word. Give articles text")
+        # idf depends on the class alone; k1 and b are read when articles are scored.
+        self._statistics = {kind: kind(documents) for kind in (BM25Okapi, BM25Plus)}
+        self._counts = rows_of(self._statistics[BM25Okapi].doc_freqs, len(numbers))
+        read = _reader(terms, articles[0].language)
+        asked = [
+            Counter(numbers[word] for word in read(question.text) if word in numbers)
+            for question in questions
+        ]
+        self._asked = rows_of(asked, len(numbers))
+
+    def rankings(self, variant: Variant, depth: int) -> list[Ranking]:
+        """For every question the positions of the best articles.
+
+        One that shares no word with the question scores 0, and is not found.
+
+        Args:
+            variant: The formula.
+            depth: How many at most.
+
+        Returns:
+            int64 `[at most depth]` for each question, best first; equal scores in the order of the
+            law.
+        """
+        statistics = self._statistics[variant.kind]
+        statistics.k1, statistics.b = variant.k1, variant.b
+        weights = word_weights(statistics, self._counts)
+        rankings: list[Ranking] = []
+        for start in range(0, self._asked.shape[0], _QUESTIONS_AT_A_TIME):
+            scores = (self._asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
+            for first, end in zip(scores.indptr[:-1], scores.indptr[1:], strict=True):
+                found = _best(scores.indices[first:end], scores.data[first:end], depth)
+                rankings.append(found)
+        return rankings
+
+
+def _best(positions: NDArray[np.int32], scores: NDArray[np.float64], depth: int) -> Ranking:
+    """The best positions, by score, then position."""
+    if len(scores) > depth:
+        # All that tie with the last stay in until the positions have decided.
+        kept = scores >= np.partition(scores, -depth)[-depth]
+        positions, scores = positions[kept], scores[kept]
+    return positions[np.lexsort((positions, -scores))][:depth].astype(np.int64)
+
+
+def _reader(terms: Terms, language: str | None) -> Callable[[str], list[str]]:
+    return analyzer(language) if terms == "analysed" else _lower_cased
+
+
+def _lower_cased(text: str) -> list[str]:
+    # A letter and its mark are one character, or the mark would end the word.
+    return _WORD.findall(unicodedata.normalize("NFC", text).lower())

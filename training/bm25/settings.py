@@ -1,0 +1,50 @@
+"""The settings of `python -m training.bm25_table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from components.statutes.article import TextRule
+from training.command_line import Place, SettingsError, Target
+
+Terms = Literal["lower_cased", "analysed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bm25TableSettings:
+    """rank-bm25's BM25 with the parameters of a published table, on any law.
+
+    "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024), Table 1.
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        questions: Questions with their articles and splits.
+        split: Which of them are measured: train, dev, test.
+        dev_share: Share of the training questions that is measured as dev, where none is of that
+            split; those that training.cusines sets aside with the same seed. Paper: 0.1.
+        seed: Decides which.
+        text_rule: What of an article is searched.
+        terms: lower_cased (words as they stand, in small letters) or analysed (stems, stop words,
+            word segmentation, as the pipelines search). Paper: lower_cased.
+        output: JSON file that gets the numbers too.
+
+    Raises:
+        SettingsError: A value is out of its range.
+    """
+
+    corpus: Place
+    questions: Place
+    split: str = "dev"
+    dev_share: float = 0.1
+    seed: int = 0
+    text_rule: TextRule = "headings_text"
+    terms: Terms = "lower_cased"
+    output: Target | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dev_share < 1:
+            raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
+        if self.seed < 0:
+            raise SettingsError(f"seed is {self.seed}; it must be at least 0.")
