@@ -8,6 +8,7 @@ and ends with the tables.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -42,30 +43,20 @@ def ablate(settings: GridSettings) -> None:
         ModelError: There is no such model.
         TrainingError: A run went wrong.
     """
-    from accelerate import Accelerator
-
-    from components.models.devices import resolve_device
     from training.ablation.dataset import Dataset
     from training.ablation.grid import make_missing, runs_of
     from training.ablation.results import Results
-    from training.ablation.run import perform
 
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("a grid runs in one process: start it without torchrun.")
     results = Results(Path(settings.results))
     datasets = [Dataset.read(place) for place in settings.datasets]
     runs = runs_of(settings, datasets)
     output = Path(settings.output)
     output.mkdir(parents=True, exist_ok=True)
-    accelerator = Accelerator(cpu=resolve_device(runs[0].settings.device).type == "cpu")
-    if accelerator.num_processes > 1:
-        raise SettingsError("a grid runs in one process: start it without torchrun.")
     work = output / "work"
-    outcome = make_missing(
-        runs,
-        results,
-        lambda each, folder: perform(each, accelerator, folder),
-        work,
-        budget_s=settings.budget_s,
-    )
+    perform = settings.system.performer(runs[0].settings)
+    outcome = make_missing(runs, results, perform, work, budget_s=settings.budget_s)
     with suppress(OSError):  # there is none, or it holds runs that are not finished
         work.rmdir()
     for dataset in datasets:
@@ -79,7 +70,6 @@ def ablate(settings: GridSettings) -> None:
 def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSettings) -> None:
     """Tables and plots of a dataset, from the runs that there are."""
     from training.ablation.plots import plot_arms
-    from training.ablation.tables import tables
 
     found: dict[str, list[dict[str, Any]]] = {}
     for each in runs:
@@ -88,7 +78,7 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
             of_arm.append(results.lines[each.key])
     baseline = settings.system.arms.baseline
     output = Path(settings.output)
-    text = tables(name, found, len(runs) // len(found), settings.compare, baseline)
+    text = settings.system.tables(name, found, len(runs) // len(found), settings.compare, baseline)
     (output / f"{name}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
     try:

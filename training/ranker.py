@@ -7,7 +7,6 @@ The same command goes on where it was interrupted.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +17,8 @@ from training.ranking.settings import RankerTrainingSettings
 
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
-ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker."""
+ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker. To compare
+strategies and numbers of negatives, seed by seed: python -m training.ablate_ranker."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,21 +37,17 @@ def train(settings: RankerTrainingSettings) -> None:
         TrainingError: A loss is not finite.
     """
     # Imported here, so that --help answers without waiting for torch.
-    from transformers.utils import logging as transformers_logging
-
     from components.models.artifacts import check_target
     from training.data import TrainingData
     from training.pretraining.checkpoints import claim
     from training.ranking.preparing import fixed_by, prepare
     from training.ranking.publishing import publish
+    from training.ranking.quiet import quiet_libraries
     from training.ranking.training_run import train_ranker
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a ranker is trained in one process. Start it with python.")
-    # A bar for each file that it reads or writes would hide our own lines.
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    # It is meant that an encoder is made a cross-encoder.
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    quiet_libraries()
     output = Path(settings.output)
     check_target(output)
     data = TrainingData.read(

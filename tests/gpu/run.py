@@ -1,16 +1,18 @@
 """The checks, timings and trainings that need a GPU.
 
-    python tests/gpu/run.py --out DIR [--only encode,index,train,graph,ablate]
+    python tests/gpu/run.py --out DIR [--only encode,index,train,graph,ranker,ablate]
         [--data FOLDER --budget-s 480 --resume FILE]
 
 Needs no Haystack and no network: torch, sentence-transformers, accelerate, networkx, and for
-`train`, `graph` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25, PyStemmer.
+`train`, `graph`, `ranker` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25,
+PyStemmer, datasets.
 For speed the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate`
 goes on with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget
 reaches, and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the
-table.
+table. `ranker`, with --data, does the same with the grid of ranker_grid.py after its checks.
 
-Writes DIR/metrics.json, the tables into DIR/ablate, and encoders made on the way into DIR/models.
+Writes DIR/metrics.json, the tables into DIR/ablate and DIR/ranker, and encoders made on the way
+into DIR/models.
 Exit code 0 where every check holds, 1 where one fails or the machine has no GPU, 2 on wrong use.
 """
 
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shared"))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
@@ -82,35 +85,18 @@ def texts(number: int, seed: int = 0) -> list[str]:
 
 def base_model(folder: Path, hidden: int, layers: int) -> None:
     """A BERT with random weights and a WordPiece tokenizer trained on the invented articles."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+    from tiny_bert import save_bert, trained_wordpiece
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=6000, special_tokens=special, show_progress=False
+    save_bert(
+        folder,
+        trained_wordpiece(texts(500), 6000),
+        longest=512,
+        hidden=hidden,
+        layers=layers,
+        heads=hidden // 64,
+        inner=4 * hidden,
+        spread=0.05,
     )
-    tokenizer.train_from_iterator(texts(500), trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=512,
-        **{f"{name}_token": token for name, token in names.items()},
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer.get_vocab()),
-        hidden_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=hidden // 64,
-        intermediate_size=4 * hidden,
-        initializer_range=0.05,  # at BERT's own 0.02 all random vectors point the same way
-    )
-    BertModel(config).save_pretrained(folder)
 
 
 def matrix_rate(device: torch.device, size: int) -> float:
@@ -250,13 +236,22 @@ def check_the_graph(checks: Checks, device: torch.device) -> Measured:
     return check_graph(checks, device, seconds, texts)
 
 
+def check_the_ranker(checks: Checks, device: torch.device) -> Measured:
+    """The cross-encoder; see ranker_checks.py."""
+    from ranker_checks import check_ranker
+
+    return check_ranker(checks, device, seconds, texts, base_model)
+
+
 CHECKS = {
     "encode": check_encode,
     "index": check_index,
     "train": check_training,
     "graph": check_the_graph,
+    "ranker": check_the_ranker,
 }
 ABLATE = "ablate"
+RANKER = "ranker"
 
 
 def main() -> int:
@@ -267,7 +262,10 @@ def main() -> int:
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="laws to run the grid on")
     parser.add_argument("--budget-s", type=float, default=480.0, help="default: %(default)s")
     parser.add_argument(
-        "--resume", type=Path, metavar="FILE", help="results so far (default: DIR/ablate.jsonl)"
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help="results so far (default: DIR/ablate.jsonl, ranker.jsonl)",
     )
     options = parser.parse_args()
     started = time.monotonic()
@@ -300,6 +298,12 @@ def main() -> int:
         from grids import go_on
 
         go_on(options.data, options.out, results, left)
+    if RANKER in wanted and options.data is not None:
+        import ranker_grid
+
+        left = options.budget_s - (time.monotonic() - started)
+        results = options.resume or options.out / "ranker.jsonl"
+        ranker_grid.go_on(options.data, options.out, results, left)
     return 1 if checks.failed else 0
 
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from training.command_line import SettingsError
+from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
 
-S = TypeVar("S", bound=RunSettings)
+TrainingSettings = RunSettings | RankerTrainingSettings
+"""Of one training run, whatever it trains."""
+
+S = TypeVar("S", bound=TrainingSettings)
 
 UNTRAINED = "untrained"
 IN_BATCH = "in_batch"
@@ -59,7 +63,7 @@ class Arms:
             base: What all arms have in common.
         """
         changes = {**self.full, **self.arms[arm]}
-        if arm == IN_BATCH:
+        if isinstance(base, RunSettings) and arm == IN_BATCH:
             # The other arms encode a pair's positive and n negatives. Here a batch has 1 + n times
             # the pairs, and they are seen 1 + n times as often: as many articles a step and in
             # all, and, but for short last batches, as many steps.
@@ -160,3 +164,43 @@ GRAPH_ARMS = Arms(
     },
 )
 """Networks over the tree on a frozen bi-encoder, G-DSR's Table 4 among them."""
+
+FIRST_STAGE = "first_stage"
+STRATEGIES = ("easy", "semi_hard", "hard")
+NUMBERS = (2, 5, 10)
+
+
+def ranker_arm(strategy: str, number: int) -> str:
+    """The arm of a strategy with so many negatives of a question."""
+    return f"{strategy}_{number}"
+
+
+RANKER_ARMS = Arms(
+    FIRST_STAGE,
+    {},
+    {
+        # The candidates as the bi-encoder ranks them.
+        FIRST_STAGE: {},
+        # Re-ranked by what training starts from; a fresh head is chance.
+        UNTRAINED: {},
+        **{
+            ranker_arm(strategy, number): {"strategy": strategy, "negatives": number}
+            for strategy in STRATEGIES
+            for number in NUMBERS
+        },
+    },
+    {
+        "table2": (
+            *(FIRST_STAGE, UNTRAINED),
+            *(ranker_arm(strategy, number) for strategy in STRATEGIES for number in NUMBERS),
+        ),
+    },
+)
+"""Negatives of a cross-encoder: the paper's Table 2 (Le et al., SoICT 2024)."""
+
+SEMI_HARD: Mapping[str, str] = {
+    ranker_arm(strategy, number): ranker_arm("semi_hard", number)
+    for strategy in STRATEGIES
+    for number in NUMBERS
+}
+"""Each strategy's arm and the semi-hard one with as many negatives."""

@@ -41,7 +41,9 @@ class ArmScore:
     p: float | None = None
 
 
-def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> list[ArmScore]:
+def compare_arms(
+    lines: Mapping[str, Sequence[Line]], metric: str, baseline: str | Mapping[str, str]
+) -> list[ArmScore]:
     """Score every arm, and compare it with the baseline question by question.
 
     A question's value is its mean over seeds, so that a test sees each question once.
@@ -49,16 +51,17 @@ def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str
     Args:
         lines: Arm to the lines of its runs on one dataset; arms without any are left out.
         metric: A key of the lines' values.
-        baseline: The arm that the others are compared with.
+        baseline: The arm that the others are compared with, or for some arms each one's own.
     """
     values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
-    base = values.get(baseline, {})
     scores = []
     for arm, of_arm in values.items():
         by_question = _by_question(of_arm)
         score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
+        other_arm = baseline if isinstance(baseline, str) else baseline.get(arm, arm)
+        base = values.get(other_arm, {})
         shared = of_arm.keys() & base.keys()
-        if arm != baseline and shared:
+        if arm != other_arm and shared:
             own, other = (
                 _by_question({place: each[place] for place in shared}) for each in (of_arm, base)
             )

@@ -14,10 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from components.statutes.article import TextRule
+from components.statutes.corpus import read_questions
 from components.statutes.question import Question
 from training.ablation.folds import folds_of
 from training.command_line import SettingsError
 from training.data import TrainingData
+from training.negatives.gold import normalised
 from training.negatives.views.bm25 import BM25View
 
 SMALL, SMALL_FOLDS = 200, 5
@@ -32,17 +34,26 @@ class Split:
     """What one run learns from and is measured on.
 
     Attributes:
-        data: The questions of both kinds.
-        rows: For each dev question its place among `Dataset.questions`, `[n_dev]`.
+        data: The questions to learn from, and dev's.
+        rows: For each question that is measured its place among those of train, dev and test,
+            `[n_measured]`.
+        test: What is measured in place of dev, which then only chooses the epoch.
     """
 
     data: TrainingData
     rows: Sequence[int]
+    test: Sequence[Question] = ()
+
+    @property
+    def measured(self) -> Sequence[Question]:
+        """The questions that are measured, `[n_measured]`."""
+        return self.test or self.data.dev
 
     @property
     def sha256(self) -> str:
         """Digest of which question is on which side."""
-        ids = [[question.id for question in side] for side in (self.data.train, self.data.dev)]
+        sides = [self.data.train, self.data.dev, *([self.test] if self.test else [])]
+        ids = [[question.id for question in side] for side in sides]
         return hashlib.sha256(json.dumps(ids).encode()).hexdigest()
 
 
@@ -109,6 +120,31 @@ class Dataset:
         train = [self.questions[row] for row, each in enumerate(fold_of) if each != fold]
         dev = [self.questions[row] for row in rows]
         return Split(TrainingData(self.given.corpus, train, dev, self.given.questions_sha256), rows)
+
+    @cached_property
+    def test_split(self) -> Split:
+        """The given splits: train to learn from, dev to choose the epoch by, test to measure on.
+
+        Raises:
+            SettingsError: No question is of test, or one of them stands in train.
+            CorpusError: The questions can no longer be read.
+        """
+        given = self.given
+        asked = read_questions(self.place, corpus_ids=given.corpus.ids)
+        test = [question for question in asked if question.split == "test" and question.relevant]
+        if not test:
+            raise SettingsError(
+                f"{self.place}: has no question of the split test to measure on. Set measure_on "
+                "to dev."
+            )
+        learnt = {normalised(question.text) for question in given.train}
+        if leaked := [each.id for each in test if normalised(each.text) in learnt]:
+            raise SettingsError(
+                f"{self.place}: {len(leaked)} questions of test stand in train too, {leaked[0]!r} "
+                "first. What is learnt by heart measures nothing: put each into one split."
+            )
+        before = len(self.questions)
+        return Split(given, range(before, before + len(test)), test)
 
     def lexical(self, *, k1: float, b: float, text_rule: TextRule) -> list[Ranking]:
         """BM25's ranking for every question: positions, best first, of articles that share a word.

@@ -10,16 +10,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from training.ablation.arms import UNTRAINED
 from training.ablation.dataset import Dataset
 from training.ablation.results import Results
 from training.ablation.run import Run
 from training.ablation.settings import GridSettings
+from training.ablation.systems import Perform
 from training.command_line import SettingsError, TrainingError, say
 from training.records import environment
-
-Perform = Callable[[Run, Path], dict[str, Any]]
-"""Makes a run in a work folder, and gives its line."""
 
 
 def runs_of(settings: GridSettings, datasets: Iterable[Dataset]) -> list[Run]:
@@ -42,7 +39,7 @@ def runs_of(settings: GridSettings, datasets: Iterable[Dataset]) -> list[Run]:
 
 def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
     base = settings.base(dataset.place)
-    folds = dataset.n_folds(settings.folds)
+    folds = settings.folds_of(dataset)
     system = settings.system
     start = system.digests(base)
     for seed in settings.seeds:
@@ -53,10 +50,10 @@ def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
                     arm,
                     dataset,
                     replace(system.arms.settings_of(arm, base), seed=seed),
-                    trained=arm != UNTRAINED,
                     start=start,
                     fold=fold,
                     folds=folds,
+                    measured_on=settings.measured_on,
                 )
 
 
@@ -92,8 +89,9 @@ def make_missing(
         results: Where finished runs are found and go.
         perform: Makes one.
         work: Each run has a folder of its own in it, until its line is written.
-        budget_s: Seconds to stop within, if a run takes as long as the grid's others did on the
-            same dataset and device, on the mean; a first one is begun on any budget but 0.
+        budget_s: Seconds to stop within, if a run takes as long as its arm's others did on the same
+            dataset and device, on the mean, or as the longest of the grid's where it has none; a
+            first one is begun on any budget but 0.
         clock: Seconds.
     """
     end = None if budget_s is None else clock() + budget_s
@@ -129,11 +127,14 @@ def _expected(run: Run, done: Iterable[Mapping[str, Any]]) -> float:
     if not run.trained:
         return 0.0
     device = environment()["device"]
-    took = [
-        line["seconds"]["total"]
-        for line in done
-        if line["trained"]
-        and line["corpus_sha256"] == run.about["corpus_sha256"]
-        and line["environment"]["device"] == device
-    ]
-    return fmean(took) if took else 0.0
+    took: dict[str, list[float]] = {}
+    for line in done:
+        if (
+            line["trained"]
+            and line["corpus_sha256"] == run.about["corpus_sha256"]
+            and line["environment"]["device"] == device
+        ):
+            took.setdefault(line["arm"], []).append(line["seconds"]["total"])
+    if run.arm in took:
+        return fmean(took[run.arm])
+    return max((max(of_arm) for of_arm in took.values()), default=0.0)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from training.ablation.arms import TrainingSettings
 from training.ablation.systems import CUSINES, SYSTEMS, System
-from training.run_settings import RunSettings
 
 _IDENTITY = (
     *("corpus_sha256", "questions_sha256", "split_sha256", "start"),
@@ -16,10 +16,10 @@ _IDENTITY = (
 )
 
 
-def keyed_settings(system: System, settings: RunSettings, *, trained: bool) -> dict[str, Any]:
-    """The settings that a run's result depends on, without paths, as JSON has them."""
+def keyed_settings(system: System, arm: str, settings: TrainingSettings) -> dict[str, Any]:
+    """The settings that an arm's result depends on, without paths, as JSON has them."""
     values = settings.to_dict()
-    return {name: values[name] for name in system.keyed(trained=trained)}
+    return {name: values[name] for name in system.keyed(arm)}
 
 
 def key_of(line: Mapping[str, Any]) -> str:
@@ -33,7 +33,7 @@ def key_of(line: Mapping[str, Any]) -> str:
     """
     system = SYSTEMS[line["system"]] if "system" in line else CUSINES
     identity = {name: line[name] for name in _IDENTITY}
-    defaults = system.defaults(trained=line["trained"])
+    defaults = system.defaults(line["arm"])
     identity["settings"] = {**defaults, **line["settings"]}
     if system is not CUSINES:
         identity["system"] = system.name

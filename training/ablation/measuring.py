@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from components.models.dense_index import DenseIndex
 from components.statutes.metrics import evaluate
+from components.statutes.question import Question
 from training.ablation.dataset import Ranking
 from training.ablation.metrics import DENSE_METRICS, FUSED
 from training.data import TrainingData
@@ -47,14 +48,19 @@ def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) ->
         fuse_ranks([words.tolist(), meaning[:_FUSED_FROM]])[:_FUSED_DEPTH]
         for words, meaning in zip(lexical, dense, strict=True)
     ]
-    trained = {article for question in data.train for article in question.relevant}
     return Measured(
         {
             **_values(data, dense, DENSE_METRICS, DEPTH),
             FUSED: _values(data, fused, ("R@10",), _FUSED_DEPTH)["R@10"],
         },
-        [row for row, asked in enumerate(data.dev) if trained.isdisjoint(asked.relevant)],
+        unseen(data, data.dev),
     )
+
+
+def unseen(data: TrainingData, asked: Sequence[Question]) -> list[int]:
+    """Indices of the questions none of whose articles is a training positive."""
+    trained = {article for question in data.train for article in question.relevant}
+    return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
 
 
 def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
@@ -74,13 +80,31 @@ def _values(
     data: TrainingData, rankings: Sequence[Sequence[int]], metrics: Sequence[str], depth: int
 ) -> dict[str, list[float]]:
     ids = data.corpus.ids
-    run = {
-        question.id: [ids[position] for position in ranking]
-        for question, ranking in zip(data.dev, rankings, strict=True)
-    }
-    qrels = {question.id: set(question.relevant) for question in data.dev}
-    by_metric = evaluate(run, qrels, metrics, depth=depth)
+    found = [[ids[position] for position in ranking] for ranking in rankings]
+    return values_of(data.dev, found, metrics, depth)
+
+
+def values_of(
+    asked: Sequence[Question],
+    found: Sequence[Sequence[str]],
+    metrics: Sequence[str],
+    depth: int,
+) -> dict[str, list[float]]:
+    """Metric to its values, `[n_questions]` each.
+
+    Args:
+        asked: `n_questions` of them.
+        found: Ids by question, best first.
+        metrics: Which.
+        depth: How many articles were asked for.
+    """
+    by_metric = evaluate(
+        {question.id: ids for question, ids in zip(asked, found, strict=True)},
+        {question.id: set(question.relevant) for question in asked},
+        metrics,
+        depth=depth,
+    )
     return {
-        metric: [of_question[question.id] for question in data.dev]
+        metric: [of_question[question.id] for question in asked]
         for metric, of_question in by_metric.items()
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from training.ablation.arms import BUCKETS, SCHEDULES
+from training.ablation.arms import BUCKETS, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
 from training.ablation.comparison import ArmScore, Line, compare_arms
 from training.ablation.metrics import FUSED
 
@@ -23,11 +23,12 @@ def plot_arms(
     folder: Path,
     baseline: str,
 ) -> list[Path]:
-    """Draw what the arms reach: all of them, the schedules, and the numbers of buckets.
+    """Draw what the arms reach: all of them, the schedules, and the numbers of what they take.
 
     `NAME-arms` has each arm with its interval, a panel a metric; `NAME-schedules` (the paper's
-    Figures 1a to 1c) the first metric by epoch; `NAME-buckets` (Figure 1d) by number of buckets.
-    A plot with fewer than two arms to show is left out.
+    Figures 1a to 1c) the first metric by epoch; `NAME-buckets` (Figure 1d) by number of buckets;
+    `NAME-negatives`, of rankers, by number of negatives, a line a strategy. A plot with fewer than
+    two arms to show is left out.
 
     Args:
         name: The dataset's.
@@ -77,6 +78,16 @@ def plot_arms(
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
             _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0], name)
             written += _save(figure, folder / f"{name}-buckets")
+        numbered = {
+            strategy: {
+                n: ranker_arm(strategy, n) for n in NUMBERS if ranker_arm(strategy, n) in arms
+            }
+            for strategy in STRATEGIES
+        }
+        if sum(map(len, numbered.values())) > 1:
+            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
+            _draw_negatives(panel, numbered, scores[compare[0]], compare[0], name, baseline)
+            written += _save(figure, folder / f"{name}-negatives")
         plt.close("all")
     return written
 
@@ -119,6 +130,28 @@ def _draw_buckets(panel: Axes, scores: Sequence[ArmScore], metric: str, name: st
     )
     panel.set(xlabel="buckets", ylabel=metric, xticks=numbers)
     panel.set_title(f"{name}: number of buckets")
+
+
+def _draw_negatives(
+    panel: Axes,
+    numbered: Mapping[str, Mapping[int, str]],
+    scores: Mapping[str, ArmScore],
+    metric: str,
+    name: str,
+    baseline: str,
+) -> None:
+    for place, (strategy, arms) in enumerate(numbered.items()):
+        if arms:
+            own = [scores[arm] for arm in arms.values()]
+            # Beside each other, so that the intervals can be told apart.
+            where = [n + 0.15 * (place - 1) for n in arms]
+            means = [score.mean for score in own]
+            panel.errorbar(where, means, yerr=_errors(own), fmt="o-", capsize=3, label=strategy)
+    if baseline in scores:
+        panel.axhline(scores[baseline].mean, color="grey", linestyle="--", label=baseline)
+    panel.set(xlabel="negatives of a question", ylabel=metric, xticks=NUMBERS)
+    panel.set_title(f"{name}: negatives")
+    panel.legend()
 
 
 def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:

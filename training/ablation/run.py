@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from components.models.devices import resolve_device
+from training.ablation.arms import TrainingSettings
 from training.ablation.dataset import Dataset, Split
 from training.ablation.identity import key_of, keyed_settings
 from training.ablation.measuring import Measured, measure
-from training.ablation.metrics import DENSE_METRICS
-from training.ablation.systems import System
+from training.ablation.metrics import DENSE_METRICS, MeasuredOn
+from training.ablation.systems import Perform, System
 from training.records import environment
 from training.resuming import RunState
 from training.run_settings import RunSettings
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from training.learner import Learner
 
-_PLACES = 4
+PLACES = 4
 
 
 @dataclass(frozen=True)
@@ -38,24 +40,31 @@ class Run:
         arm: Its name.
         dataset: The law and all its questions.
         settings: Of the training.
-        trained: False for the model as training would start from it.
         start: Digests of the models that training starts from.
         fold: Which part of the questions it is measured on, from 0.
-        folds: How many parts there are; 1 for the given dev split.
+        folds: How many parts there are; 1 for the given splits.
+        measured_on: Of the given splits, dev or test.
     """
 
     system: System
     arm: str
     dataset: Dataset
-    settings: RunSettings
-    trained: bool
+    settings: TrainingSettings
     start: Mapping[str, str]
     fold: int
     folds: int
+    measured_on: MeasuredOn = "dev"
+
+    @property
+    def trained(self) -> bool:
+        """False for the model as training would start from it."""
+        return self.arm not in self.system.untrained
 
     @cached_property
     def split(self) -> Split:
         """The questions that it learns from and is measured on."""
+        if self.measured_on == "test":
+            return self.dataset.test_split
         return self.dataset.split(self.folds, self.fold, seed=self.settings.seed)
 
     @cached_property
@@ -72,7 +81,7 @@ class Run:
             **self.dataset.given.digests(),
             "split_sha256": self.split.sha256,
             "start": dict(self.start),
-            "settings": keyed_settings(self.system, self.settings, trained=self.trained),
+            "settings": keyed_settings(self.system, self.arm, self.settings),
         }
 
     @cached_property
@@ -85,7 +94,22 @@ class Run:
         return f"{self.dataset.name}, seed {self.settings.seed}{fold}: {self.arm}"
 
 
-def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
+def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perform:
+    """What makes runs of `training.cusines` and `training.graph`.
+
+    Args:
+        settings: Of any of the runs.
+        start: Opens what training starts from.
+    """
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=resolve_device(settings.device).type == "cpu")
+    return lambda run, work: perform(run, accelerator, start, work)
+
+
+def perform(
+    run: Run, accelerator: Accelerator, start: Callable[..., Learner], work: Path
+) -> dict[str, Any]:
     """Train, or go on in the work folder; measure; the run's line.
 
     Raises:
@@ -94,11 +118,12 @@ def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
     """
     started = time.perf_counter()
     data, settings = run.split.data, run.settings
+    assert isinstance(settings, RunSettings)
     if run.trained:
         work.mkdir(parents=True, exist_ok=True)
-        learner, state = fit(settings, data, accelerator, work, run.system.start)
+        learner, state = fit(settings, data, accelerator, work, start)
     else:
-        learner, state = run.system.start(settings, data, accelerator), RunState()
+        learner, state = start(settings, data, accelerator), RunState()
     measuring = time.perf_counter()
     rankings = run.dataset.lexical(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
@@ -112,7 +137,7 @@ def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
     return {
         "key": run.key,
         **run.about,
-        "environment": _surroundings(learner, accelerator.device.type),
+        "environment": surroundings(learner.fixed["dtype"], accelerator.device.type),
         "n_train": len(data.train),
         "n_pairs": len(data.pairs),
         "steps": state.step,
@@ -120,7 +145,7 @@ def perform(run: Run, accelerator: Accelerator, work: Path) -> dict[str, Any]:
         "seconds": rounded(seconds, 1),
         "epoch": state.best["epoch"] if state.best else 0,
         "epochs": [_epoch(record) for record in state.records],
-        **_found(run, measured),
+        **found(run, measured),
     }
 
 
@@ -136,15 +161,26 @@ def rounded(value: Any, places: int) -> Any:
     return value
 
 
-def _found(run: Run, measured: Measured) -> dict[str, Any]:
+def found(run: Run, measured: Measured) -> dict[str, Any]:
+    """What a run's line says of its result."""
     rows = list(run.split.rows)
     means = {metric: sum(each) / len(each) for metric, each in measured.values.items()}
     return {
-        "means": rounded(means, _PLACES),
-        # Places among the questions of train and dev, in the file's order: ids would be longer.
+        "means": rounded(means, PLACES),
+        # Places among the questions, split by split in the file's order: ids would be longer.
         "questions": rows,
         "unseen": [rows[row] for row in measured.unseen],
-        "values": rounded(measured.values, _PLACES),
+        "values": rounded(measured.values, PLACES),
+    }
+
+
+def surroundings(dtype: str, device: str) -> dict[str, Any]:
+    """Where a run was made, and in which number format."""
+    return {
+        **environment(),
+        "runs_on": device,
+        "dtype": dtype,
+        "threads": torch.get_num_threads(),
     }
 
 
@@ -156,7 +192,7 @@ def _counts(state: RunState) -> dict[str, Any]:
     return {
         "articles_encoded": encoded,
         "articles_listed": listed,
-        "passes_saved": round(1 - encoded / listed, _PLACES) if listed else 0,
+        "passes_saved": round(1 - encoded / listed, PLACES) if listed else 0,
     }
 
 
@@ -176,13 +212,4 @@ def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
     if "dev" in record:
         kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
-    return rounded(kept, _PLACES)  # type: ignore[no-any-return]
-
-
-def _surroundings(learner: Learner, device: str) -> dict[str, Any]:
-    return {
-        **environment(),
-        "runs_on": device,
-        "dtype": learner.fixed["dtype"],
-        "threads": torch.get_num_threads(),
-    }
+    return rounded(kept, PLACES)  # type: ignore[no-any-return]

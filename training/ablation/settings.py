@@ -1,17 +1,23 @@
-"""The settings of `python -m training.ablate`."""
+"""The settings of `python -m training.ablate` and its like."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_type_hints
 
-from training.ablation.metrics import METRICS
-from training.ablation.systems import CUSINES, GRAPH, System
+from training.ablation.arms import TrainingSettings
+from training.ablation.metrics import RE_RANKED_DEPTH, MeasuredOn
+from training.ablation.systems import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target
+from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
 
+if TYPE_CHECKING:
+    from training.ablation.dataset import Dataset
+
 RESULTS = Target("docs/results/ablate.jsonl")
+RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 
 # What of a training run the grid decides, or has no use for: it keeps no model.
 _NOT_SHARED = {
@@ -22,7 +28,7 @@ _NOT_SHARED = {
 
 @dataclass(frozen=True, kw_only=True)
 class GridSettings:
-    """What a system's parts are worth: datasets x arms x seeds, and folds where data is small.
+    """What a system's parts are worth: datasets x arms x seeds.
 
     Args:
         datasets: Laws with their questions: folders, or names that StatuteCorpus.read knows.
@@ -30,11 +36,9 @@ class GridSettings:
         results: File that each finished run adds a line to; runs found there are not made again.
         tables: Arms by the paper's tables: main (one arm a part), table2 (sources of negatives),
             table3 (views), table4 (static or dynamic), figure1 (schedules, buckets); of graphs:
-            main, networks (G-DSR's Table 4).
-        arms: Further arms by name; with neither, those of main.
+            main, networks (G-DSR's Table 4); of rankers: table2.
+        arms: Further arms by name; with neither, those of the first table.
         seeds: One run of each arm (and fold) a seed.
-        folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
-            dev split. Default: 5 where there are fewer than 200 such questions, else 1.
         compare: Metrics that get a table with intervals and significance each.
         budget_s: No run is begun that would end after so many seconds, as long as the grid's others
             took; 0 makes none, only the tables of those that are there.
@@ -43,7 +47,7 @@ class GridSettings:
         SettingsError: A value is out of its range.
     """
 
-    system: ClassVar[System] = CUSINES
+    system: ClassVar[System]
 
     datasets: tuple[Place, ...]
     output: Target
@@ -51,8 +55,7 @@ class GridSettings:
     tables: tuple[str, ...] = ()
     arms: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0, 1, 2)
-    folds: int | None = None
-    compare: tuple[str, ...] = ("R@10", "R@100", "MAP", "fused R@10")
+    compare: tuple[str, ...]
     budget_s: float | None = None
 
     def __post_init__(self) -> None:
@@ -60,11 +63,10 @@ class GridSettings:
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
                 raise SettingsError(f"{name}: name at least one, and each once.")
-        if self.folds is not None and self.folds < 1:
-            raise SettingsError(f"folds is {self.folds}; it must be at least 1.")
-        if wrong := [metric for metric in self.compare if metric not in METRICS]:
+        metrics = self.system.metrics
+        if wrong := [metric for metric in self.compare if metric not in metrics]:
             raise SettingsError(
-                f"compare: {wrong[0]!r} is not measured; there are {', '.join(METRICS)}."
+                f"compare: {wrong[0]!r} is not measured; there are {', '.join(metrics)}."
             )
         self.system.arms.chosen(self.tables, self.arms)
 
@@ -73,7 +75,20 @@ class GridSettings:
         """The arms of this grid."""
         return self.system.arms.chosen(self.tables, self.arms)
 
-    def base(self, dataset: str) -> RunSettings:
+    @property
+    def measured_on(self) -> MeasuredOn:
+        """The split that is measured, where there are no folds."""
+        return "dev"
+
+    def folds_of(self, dataset: Dataset) -> int:
+        """In how many folds a dataset is measured; 1 is its own splits.
+
+        Raises:
+            SettingsError: It has no dev split, or too few questions for so many folds.
+        """
+        raise NotImplementedError
+
+    def base(self, dataset: str) -> TrainingSettings:
         """What all training runs on a dataset have in common.
 
         Raises:
@@ -86,6 +101,74 @@ class GridSettings:
         return self.system.settings(**values)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoldedGridSettings(GridSettings):
+    """What a system's parts are worth: datasets x arms x seeds, and folds where data is small.
+
+    Args:
+        folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
+            dev split. Default: 5 where there are fewer than 200 such questions, else 1.
+    """
+
+    folds: int | None = None
+    compare: tuple[str, ...] = ("R@10", "R@100", "MAP", "fused R@10")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds is not None and self.folds < 1:
+            raise SettingsError(f"folds is {self.folds}; it must be at least 1.")
+
+    def folds_of(self, dataset: Dataset) -> int:
+        """As the settings say, or as the number of questions does."""
+        return dataset.n_folds(self.folds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankerGridSettings(GridSettings):
+    """What a ranker's negatives are worth: datasets x arms x seeds.
+
+    Args:
+        measure_on: The split that is measured, dev or test. The epoch is chosen on dev, so that dev
+            flatters every arm that is trained.
+    """
+
+    measure_on: MeasuredOn = "dev"
+    results: Target = RANKER_RESULTS
+    compare: tuple[str, ...] = ("MRR@10", "R@1", "MAP@10", "R@10")
+
+    @property
+    def measured_on(self) -> MeasuredOn:
+        """As the settings say."""
+        return self.measure_on
+
+    def folds_of(self, dataset: Dataset) -> int:
+        """Always its own splits.
+
+        Raises:
+            SettingsError: It has no dev split.
+        """
+        if not dataset.given.dev:
+            raise SettingsError(
+                f"{dataset.place}: has no question of the split dev to choose the epoch by. Give "
+                "some of train that split."
+            )
+        return 1
+
+    def base(self, dataset: str) -> TrainingSettings:
+        """What all training runs on a dataset have in common.
+
+        Raises:
+            SettingsError: A value is out of its range, or two do not fit together.
+        """
+        base = super().base(dataset)
+        assert isinstance(base, RankerTrainingSettings)
+        if base.candidates < RE_RANKED_DEPTH:
+            raise SettingsError(
+                f"candidates is {base.candidates}; {RE_RANKED_DEPTH} at least are measured."
+            )
+        return base
+
+
 def _shared(system: System) -> list[dataclasses.Field[Any]]:
     return [
         field
@@ -94,32 +177,40 @@ def _shared(system: System) -> list[dataclasses.Field[Any]]:
     ]
 
 
-def _with_shared_settings(system: System) -> type[GridSettings]:
-    """`GridSettings` with a field for each setting that all runs share, and its help."""
+G = TypeVar("G", bound=GridSettings)
+
+
+def _with_shared_settings(system: System, kind: type[G]) -> type[G]:
+    """A kind of grid with a field for each setting that all runs share, and its help."""
     types = get_type_hints(system.settings)
     shared = [
         (field.name, types[field.name], dataclasses.field(default=field.default))
         for field in _shared(system)
     ]
-    own, _, raises = (GridSettings.__doc__ or "").partition("\n\n    Raises:")
+    names = [
+        *(field.name for field in dataclasses.fields(kind)),
+        *(field.name for field in _shared(system)),
+    ]
     help_ = {
-        **_arguments(RunSettings.__doc__ or ""),
-        **_arguments(system.settings.__doc__ or ""),
+        name: text
+        for documented in (RunSettings, system.settings, GridSettings, kind)
+        for name, text in _arguments(documented.__doc__ or "").items()
     }
-    kept = "".join(help_[field.name] for field in _shared(system) if field.name in help_)
+    first = (kind.__doc__ or "").partition("\n")[0]
+    kept = "".join(help_[name] for name in names if name in help_)
     made = dataclasses.make_dataclass(
         "AblationSettings",
         shared,
-        bases=(GridSettings,),
+        bases=(kind,),
         frozen=True,
         kw_only=True,
         namespace={
-            "__doc__": f"{own}\n{kept}\n\n    Raises:{raises}",
+            "__doc__": f"{first}\n\n    Args:\n{kept}",
             "__module__": __name__,
             "system": system,
         },
     )
-    return cast("type[GridSettings]", made)
+    return cast("type[G]", made)
 
 
 def _arguments(docstring: str) -> dict[str, str]:
@@ -127,15 +218,18 @@ def _arguments(docstring: str) -> dict[str, str]:
     found: dict[str, str] = {}
     name = ""
     section = docstring.partition("Args:\n")[2].partition("\n\n")[0]
-    for line in section.splitlines(keepends=True):
+    for line in section.splitlines():
         if line.startswith(" " * 8) and not line.startswith(" " * 9):
             name = line.strip().partition(":")[0]
-        found[name] = found.get(name, "") + line
+        found[name] = found.get(name, "") + line + "\n"
     return found
 
 
-AblationSettings = _with_shared_settings(CUSINES)
-"""`GridSettings`, and beside them every setting of `training.cusines` that arms have in common."""
+AblationSettings = _with_shared_settings(CUSINES, FoldedGridSettings)
+"""A grid's settings, and beside them every one of `training.cusines` that arms have in common."""
 
-GraphAblationSettings = _with_shared_settings(GRAPH)
+GraphAblationSettings = _with_shared_settings(GRAPH, FoldedGridSettings)
 """The same of `training.graph`."""
+
+RankerAblationSettings = _with_shared_settings(RANKER, RankerGridSettings)
+"""The same of `training.ranker`."""

@@ -1,23 +1,39 @@
-"""What a grid can be of: CuSINeS's negatives, or networks over the tree."""
+"""What a grid can be of: CuSINeS's negatives, networks over the tree, negatives of a ranker."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from training import cusines, graph
-from training.ablation.arms import CUSINES_ARMS, GRAPH_ARMS, Arms
+from training.ablation.arms import (
+    CUSINES_ARMS,
+    FIRST_STAGE,
+    GRAPH_ARMS,
+    RANKER_ARMS,
+    UNTRAINED,
+    Arms,
+    TrainingSettings,
+)
+from training.ablation.metrics import METRICS, RANKER_METRICS
 from training.graph_training.settings import GraphSettings
-from training.run_settings import RunSettings
+from training.ranking.settings import RankerTrainingSettings
 from training.settings import CusinesSettings
+
+if TYPE_CHECKING:
+    from training.ablation.run import Run
+
+Perform = Callable[["Run", Path], dict[str, Any]]
+"""Makes a run in a work folder, and gives its line."""
 
 # Where things lie, what else tells runs apart (digests, the seed), or what changes no result but
 # by the order of a sum.
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
-    *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers"),
+    *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers", "start"),
     *("token_budget", "gradient_caching", "vectors"),
 }
 
@@ -30,32 +46,37 @@ class System:
         name: Of its command.
         settings: Of one run.
         arms: What is compared.
-        start: Opens what training starts from.
+        metrics: What is measured of each run.
         digests: Digests of the models that training starts from.
-        untrained: The settings that matter for an arm that is not trained.
+        performer: Opens what makes runs of these settings, one after the other.
+        tables: Writes the results of a dataset, see `training.ablation.tables.tables`.
+        untrained: The arms that are not trained, and the settings that matter for each.
         decided: Settings that the grid decides, beside those that it decides for every system.
     """
 
     name: str
-    settings: type[RunSettings]
+    settings: type[TrainingSettings]
     arms: Arms
-    start: Callable[..., Any]
+    metrics: Sequence[str]
     digests: Callable[[Any], dict[str, str]]
-    untrained: frozenset[str]
+    performer: Callable[[Any], Perform]
+    tables: Callable[..., str]
+    untrained: Mapping[str, frozenset[str]]
     decided: frozenset[str] = frozenset()
 
-    def keyed(self, *, trained: bool) -> list[str]:
-        """The settings that a run's result depends on, paths apart."""
+    def keyed(self, arm: str) -> list[str]:
+        """The settings that an arm's result depends on, paths apart."""
+        matter = self.untrained.get(arm)
         return [
             field.name
             for field in dataclasses.fields(self.settings)
-            if field.name not in _NOT_IN_KEY and (trained or field.name in self.untrained)
+            if field.name not in _NOT_IN_KEY and (matter is None or field.name in matter)
         ]
 
-    def defaults(self, *, trained: bool) -> Mapping[str, Any]:
+    def defaults(self, arm: str) -> Mapping[str, Any]:
         """Their defaults, as JSON has them."""
         default = {field.name: field.default for field in dataclasses.fields(self.settings)}
-        values = {name: default[name] for name in self.keyed(trained=trained)}
+        values = {name: default[name] for name in self.keyed(arm)}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
 
@@ -72,26 +93,89 @@ def _graph_digests(settings: GraphSettings) -> dict[str, str]:
     return start_digests(settings)
 
 
+def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
+    from components.models.digest import model_digest
+    from components.models.locate import find_model
+    from training.ranking.starting import start_digest, start_folder
+
+    return {
+        "model_sha256": model_digest(find_model(settings.model)),
+        "start_sha256": start_digest(start_folder(settings.start)),
+    }
+
+
+def _cusines_runs(settings: CusinesSettings) -> Perform:
+    from training.ablation.run import learner_runs
+
+    return learner_runs(settings, cusines.start)
+
+
+def _graph_runs(settings: GraphSettings) -> Perform:
+    from training.ablation.run import learner_runs
+
+    return learner_runs(settings, graph.start)
+
+
+def _ranker_runs(_: RankerTrainingSettings) -> Perform:
+    from training.ablation.ranker_run import RankerRuns
+
+    return RankerRuns().perform
+
+
+def _tables(*arguments: Any) -> str:
+    from training.ablation.tables import tables
+
+    return tables(*arguments)
+
+
+def _ranker_tables(*arguments: Any) -> str:
+    from training.ablation.ranker_tables import tables
+
+    return tables(*arguments)
+
+
 CUSINES = System(
     "cusines",
     CusinesSettings,
     CUSINES_ARMS,
-    cusines.start,
+    METRICS,
     _cusines_digests,
-    frozenset(
-        {
-            *("pooling", "max_tokens", "head", "passage_tokens", "max_passages", "head_pooling"),
-            *("text_rule", "bm25_k1", "bm25_b", "dtype"),
-        }
-    ),
+    _cusines_runs,
+    _tables,
+    {
+        UNTRAINED: frozenset(
+            {
+                *("pooling", "max_tokens", "head", "passage_tokens", "max_passages"),
+                *("head_pooling", "text_rule", "segmentation", "bm25_k1", "bm25_b", "dtype"),
+            }
+        )
+    },
 )
 GRAPH = System(
     "graph",
     GraphSettings,
     GRAPH_ARMS,
-    graph.start,
+    METRICS,
     _graph_digests,
-    frozenset({"text_rule", "bm25_k1", "bm25_b"}),
+    _graph_runs,
+    _tables,
+    {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
     frozenset({"network", "neighbours", "citations"}),
 )
-SYSTEMS = {system.name: system for system in (CUSINES, GRAPH)}
+_LISTS = frozenset({"candidates", "dev_candidates", "dtype"})
+RANKER = System(
+    "ranker",
+    RankerTrainingSettings,
+    RANKER_ARMS,
+    RANKER_METRICS,
+    _ranker_digests,
+    _ranker_runs,
+    _ranker_tables,
+    {
+        FIRST_STAGE: _LISTS,
+        # What is chosen by select_by is the weight of the first stage's rank.
+        UNTRAINED: _LISTS | {"passages", "passage_tokens", "select_by"},
+    },
+    frozenset({"strategy", "negatives"}),
+)
+SYSTEMS = {system.name: system for system in (CUSINES, GRAPH, RANKER)}

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from training.ablation.comparison import ArmScore, Line, compare_arms, unseen_mean
+from training.ablation.comparison import Line, compare_arms, unseen_mean
+from training.ablation.markdown import (
+    NONE,
+    arm_name,
+    asked_and_seeds,
+    comparison,
+    machines,
+    markdown,
+    number,
+)
 from training.ablation.metrics import DENSE_METRICS, METRICS
-
-_NONE = "–"
 
 
 def tables(
@@ -33,7 +40,7 @@ def tables(
     parts = [
         f"## {name}\n\n{_caption(measured)}",
         _means(measured, n_runs, compare[0], baseline),
-        *(_comparison(measured, metric, baseline) for metric in compare),
+        *(comparison(measured, metric, baseline) for metric in compare),
         'What was drawn, means over the runs; "first" and "last" are epochs:\n\n'
         + _negatives(measured, baseline),
     ]
@@ -42,24 +49,17 @@ def tables(
 
 def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
     flat = [line for of_arm in lines.values() for line in of_arm]
-    questions = {question for line in flat for question in line["questions"]}
-    seeds = ", ".join(map(str, sorted({line["seed"] for line in flat})))
+    n_questions, seeds = asked_and_seeds(lines)
     folds = max(line["folds"] for line in flat)
     split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "the dev split"
     select_by = {line["settings"]["select_by"] for line in flat if line["trained"]}
     chosen = f" by {' or '.join(sorted(select_by))}" if select_by else ""
-    machines = sorted({_machine(line) for line in flat})
     return (
-        f"{len(questions)} questions ({split}), seeds {seeds}. Each run's epoch, 0 for none, is "
+        f"{n_questions} questions ({split}), seeds {seeds}. Each run's epoch, 0 for none, is "
         f'chosen{chosen} on the questions that it is measured on, in every arm alike; "last '
         'epoch" is without that choice. Intervals: bootstrap over questions, 95%. '
-        f"Measured on {'; '.join(machines)}."
+        f"Measured on {machines(lines)}."
     )
-
-
-def _machine(line: Line) -> str:
-    of = line["environment"]
-    return f"{of['device']} ({of['dtype']}, torch {of['torch']})"
 
 
 def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseline: str) -> str:
@@ -70,11 +70,11 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseli
         unseen, n_unseen = unseen_mean(of_arm, metric)
         rows.append(
             [
-                _arm(arm, baseline),
+                arm_name(arm, baseline),
                 f"{len(of_arm)}/{n_runs}",
-                *(_score(scores[each][arm].mean) for each in METRICS),
+                *(number(scores[each][arm].mean) for each in METRICS),
                 _last_epoch(of_arm, metric),
-                _NONE if unseen is None else f"{_score(unseen)} ({n_unseen})",
+                NONE if unseen is None else f"{number(unseen)} ({n_unseen})",
                 f"{fmean(line['articles_encoded'] for line in of_arm):,.0f}",
                 f"{fmean(line['passes_saved'] for line in of_arm):.0%}",
                 f"{fmean(line['steps'] for line in of_arm):,.0f}",
@@ -92,7 +92,7 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseli
         ),
         *("articles encoded", "passes saved", "steps", "epoch", "seconds"),
     ]
-    return _markdown(header, rows)
+    return markdown(header, rows)
 
 
 def _last_epoch(lines: Sequence[Line], metric: str) -> str:
@@ -101,37 +101,8 @@ def _last_epoch(lines: Sequence[Line], metric: str) -> str:
         (line["epochs"][-1]["dev"], len(line["questions"])) for line in lines if line["epochs"]
     ]
     if not ended or metric not in DENSE_METRICS:
-        return _NONE
-    return _score(sum(dev[metric] * n for dev, n in ended) / sum(n for _, n in ended))
-
-
-def _comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
-    """One metric with its interval, and beside the baseline."""
-    rows = [
-        [
-            _arm(score.arm, baseline),
-            f"{_score(score.mean)} [{_score(score.interval[0])}, {_score(score.interval[1])}]",
-            *_against(score),
-        ]
-        for score in compare_arms(lines, metric, baseline)
-    ]
-    header = [
-        *("arm", metric, f"difference to {baseline}", "p (Holm)"),
-        "smallest detectable difference",
-    ]
-    return _markdown(header, rows)
-
-
-def _against(score: ArmScore) -> list[str]:
-    if score.against is None or score.p is None:
-        return [_NONE] * 3
-    low, high = score.against.interval
-    detectable = score.against.detectable
-    return [
-        f"{_signed(score.against.difference)} [{_signed(low)}, {_signed(high)}]",
-        f"{score.p:.4f}",
-        _NONE if detectable is None else _score(detectable),
-    ]
+        return NONE
+    return number(sum(dev[metric] * n for dev, n in ended) / sum(n for _, n in ended))
 
 
 def _negatives(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
@@ -148,7 +119,7 @@ def _negatives(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
         every = [epoch for epochs in drawn for epoch in epochs]
         rows.append(
             [
-                _arm(arm, baseline),
+                arm_name(arm, baseline),
                 _mean(epochs[0]["mean_tree_distance"] for epochs in drawn),
                 _mean(epochs[-1]["mean_tree_distance"] for epochs in drawn),
                 _mean(epoch["overlap"] for epoch in every),
@@ -160,7 +131,7 @@ def _negatives(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
         *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
         *("above the best positive, first", "above the best positive, last"),
     ]
-    return _markdown(header, rows)
+    return markdown(header, rows)
 
 
 def _above_best(negatives: Line) -> float | None:
@@ -173,21 +144,4 @@ def _above_best(negatives: Line) -> float | None:
 
 def _mean(values: Iterable[float | None]) -> str:
     there = [value for value in values if value is not None]
-    return f"{fmean(there):.2f}" if there else _NONE
-
-
-def _arm(name: str, baseline: str) -> str:
-    return f"**{name}**" if name == baseline else name
-
-
-def _score(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}"
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    columns = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *rows))
+    return f"{fmean(there):.2f}" if there else NONE

@@ -9,7 +9,7 @@ from components.models.ranker_folder import Calibration
 from training.ranking.article_pairs import probabilities
 from training.ranking.measuring import DevLists
 
-WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Weights of the first stage's rank among which dev chooses."""
 
 _FOLDS = 5

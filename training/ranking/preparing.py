@@ -24,13 +24,30 @@ from training.negatives.gold import Gold
 from training.negatives.semihard import mine_negatives
 from training.ranking.article_pairs import ArticlePairs
 from training.ranking.examples import Examples, Passages, read_passages
-from training.ranking.first_stage import FirstStage
+from training.ranking.first_stage import Candidates, FirstStage
 from training.ranking.measuring import DevLists, RankerMeasuring
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import open_start, start_digest, start_folder
 
 # Negatives whose scores are looked at; more say no more.
 _SCORED = 2_000
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What runs that differ in nothing but their negatives and seed have in common.
+
+    Attributes:
+        biencoder: The first stage.
+        stage: What it finds.
+        passages: Chooses what is read of an article.
+        dev: Lists to re-rank; None where no question is of dev.
+    """
+
+    biencoder: BiEncoder
+    stage: FirstStage
+    passages: Passages
+    dev: DevLists | None
 
 
 @dataclass(frozen=True)
@@ -82,16 +99,47 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
         ModelError: A model cannot be opened.
         SettingsError: There is nothing to tell answers from.
     """
-    device = resolve_device(settings.device)
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
-    ranker = CrossEncoderRanker(
-        open_start(start_folder(settings.start), device, settings.seed),
+    ranker = open_ranker(settings, biencoder)
+    stage = FirstStage.search(biencoder, data, settings.candidates).kept_in(work)
+    passages = passages_read(data, biencoder, ranker)
+    dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
+    return prepare_on(Ground(biencoder, stage, passages, dev), settings, data, ranker)
+
+
+def open_ranker(settings: RankerTrainingSettings, biencoder: BiEncoder) -> CrossEncoderRanker:
+    """What training starts from, reading what of an article the bi-encoder reads.
+
+    Raises:
+        ModelError: It cannot be opened.
+    """
+    return CrossEncoderRanker(
+        open_start(start_folder(settings.start), resolve_device(settings.device), settings.seed),
         RankerSettings(passages=settings.passages, passage_tokens=settings.passage_tokens),
         text_rule=biencoder.text_rule,
         dtype=settings.dtype,
         name=settings.start,
     )
-    stage = FirstStage.search(biencoder, data, settings.candidates).kept_in(work)
+
+
+def prepare_on(
+    ground: Ground,
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    ranker: CrossEncoderRanker,
+) -> Prepared:
+    """Mine negatives from what was found, and lay out what is learnt and measured.
+
+    Args:
+        ground: Of these settings, but for `strategy`, `negatives` and `seed`.
+        settings: Of the run.
+        data: Law and questions.
+        ranker: What training starts from.
+
+    Raises:
+        SettingsError: There is nothing to tell answers from.
+    """
+    stage = ground.stage
     try:
         gold = Gold.of(list(data.corpus), data.train)
     except ValueError as error:
@@ -119,23 +167,21 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
         f"{mined['negatives']:,} {settings.strategy} negatives"
         + (f"; {len(negatives.short):,} questions have fewer" if negatives.short else "")
     )
-    passages = _passages(data, biencoder, ranker)
-    dataset = examples.dataset(data.train, passages)
-    dev = _dev_lists(settings, data, stage, passages)
+    dataset = examples.dataset(data.train, ground.passages)
     seen = examples.n_positives + np.unique(
         np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
     )
     measuring = RankerMeasuring(
         lambda pairs: ranker.logits(pairs).numpy(),
-        dev=dev,
+        dev=ground.dev,
         negatives=_pairs(dataset.select(seen)),
         cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
         select_by=settings.select_by,
     )
-    return Prepared(biencoder, ranker, dataset, dev, measuring, mined)
+    return Prepared(ground.biencoder, ranker, dataset, ground.dev, measuring, mined)
 
 
-def _passages(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
+def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
     """What the ranker reads of articles, in training and on dev as in use."""
     texts = [indexed_text(each.headings, each.text, ranker.text_rule) for each in data.corpus]
     chooser = PassageChooser(biencoder)
@@ -155,18 +201,24 @@ def _pairs(examples: Dataset) -> ArticlePairs:
     return ArticlePairs.of(list(examples["question"]), list(examples["passages"]))
 
 
-def _dev_lists(
-    settings: RankerTrainingSettings, data: TrainingData, stage: FirstStage, passages: Passages
-) -> DevLists | None:
-    if not data.dev:
-        return None
+def candidate_lists(
+    data: TrainingData, candidates: Candidates, depth: int, passages: Passages
+) -> DevLists:
+    """The lists of some questions, with what is read of those that are re-ranked.
+
+    Args:
+        data: The law.
+        candidates: What the first stage finds.
+        depth: How many of each question are re-ranked.
+        passages: Chooses what is read.
+    """
     ids = list(data.corpus.ids)
-    depth = min(settings.re_ranked, stage.dev.found.shape[1])
-    questions = [question.text for question in data.dev for _ in range(depth)]
-    read = read_passages(questions, stage.dev.found[:, :depth].ravel().tolist(), passages)
+    depth = min(depth, candidates.found.shape[1])
+    questions = [question.text for question in candidates.questions for _ in range(depth)]
+    read = read_passages(questions, candidates.found[:, :depth].ravel().tolist(), passages)
     return DevLists(
-        questions=data.dev,
-        found=[[ids[position] for position in row] for row in stage.dev.found.tolist()],
+        questions=candidates.questions,
+        found=[[ids[position] for position in row] for row in candidates.found.tolist()],
         pairs=ArticlePairs.of(questions, read),
         depth=depth,
     )

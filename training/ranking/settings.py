@@ -45,6 +45,9 @@ class RankerTrainingSettings:
         max_steps: Steps in place of epochs.
         batch_size: (question, article) examples a step.
         learning_rate: Highest learning rate. Paper: 2e-5.
+        head_lr: Highest learning rate of what the start lacks and is made from the seed: the
+            head over an encoder that is no cross-encoder yet.
+        dropout: Dropout while it is trained; default: the start's own.
         weight_decay: AdamW's.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
         clip: Highest norm of the gradient.
@@ -74,6 +77,8 @@ class RankerTrainingSettings:
     max_steps: int | None = None
     batch_size: int = 16
     learning_rate: float = 2e-5
+    head_lr: float = 1e-3
+    dropout: float | None = None
     weight_decay: float = 0.01
     warmup: float = 0.1
     clip: float = 1.0
@@ -94,12 +99,13 @@ class RankerTrainingSettings:
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise SettingsError(f"{name} is {value}; it must be at least {least}.")
-        for name in ("learning_rate", "clip"):
+        for name in ("learning_rate", "head_lr", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
-        for name in ("dev_share", "warmup"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it is a share, below 1.")
+        for name in ("dev_share", "warmup", "dropout"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < 1:
+                raise SettingsError(f"{name} is {value}; it is a share, below 1.")
         if self.re_ranked > self.candidates:
             raise SettingsError(
                 f"dev_candidates is {self.dev_candidates}, and the first stage finds "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 from sentence_transformers import CrossEncoder
 from torch import nn
 
@@ -43,6 +44,25 @@ def start_digest(folder: Path) -> str:
     """
     check_weight_files(folder)
     return "+".join(file_digest(path) for path in sorted(folder.rglob("*.safetensors")))
+
+
+def fresh_parameters(model: CrossEncoder, folder: Path) -> list[str]:
+    """Names of the parameters that a start's folder lacks, in the model's order.
+
+    Args:
+        model: As `open_start` gives it.
+        folder: What it was opened from.
+    """
+    stored: set[str] = set()
+    for path in folder.rglob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            stored.update(file.keys())
+    # An encoder's own names begin where the encoder of a cross-encoder does ("bert.").
+    return [
+        name
+        for name, _ in model.named_parameters()
+        if not any(name == known or name.endswith(f".{known}") for known in stored)
+    ]
 
 
 def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:

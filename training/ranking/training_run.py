@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,14 @@ from transformers import PrinterCallback
 
 from components.models.devices import resolve_device, resolve_dtype
 from training.command_line import say
+from training.dropout import set_dropout
 from training.pretraining.checkpoints import newest_complete
 from training.ranking.best_passage_loss import BestPassageLoss
 from training.ranking.epoch_batches import EpochBatches
 from training.ranking.preparing import Prepared
 from training.ranking.records import make_records
 from training.ranking.settings import RankerTrainingSettings
+from training.ranking.starting import fresh_parameters, start_folder
 from training.ranking.watch import RankerWatch
 from training.records import METRICS_FILE, write_metrics
 
@@ -46,6 +50,9 @@ def train_ranker(
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
     steps = settings.max_steps or settings.epochs * epoch_steps
+    fresh = fresh_parameters(model, start_folder(settings.start))
+    if settings.dropout is not None:
+        set_dropout(model, settings.dropout)
     checkpoint = newest_complete(work, say)
     if checkpoint is not None:
         say(f"Going on from {checkpoint.name} of {steps:,} steps")
@@ -60,7 +67,7 @@ def train_ranker(
     )
     trainer = CrossEncoderTrainer(
         model=model,
-        args=_arguments(settings, work, steps, resumed=checkpoint is not None),
+        args=_arguments(settings, work, steps, fresh, resumed=checkpoint is not None),
         train_dataset=examples,
         loss=BestPassageLoss(model),
         evaluator=prepared.measuring,
@@ -72,7 +79,12 @@ def train_ranker(
 
 
 def _arguments(
-    settings: RankerTrainingSettings, work: Path, steps: int, *, resumed: bool
+    settings: RankerTrainingSettings,
+    work: Path,
+    steps: int,
+    fresh: Sequence[str],
+    *,
+    resumed: bool,
 ) -> CrossEncoderTrainingArguments:
     device = resolve_device(settings.device)
     arguments = CrossEncoderTrainingArguments(
@@ -80,6 +92,7 @@ def _arguments(
         max_steps=steps,
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
+        learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in fresh},
         lr_scheduler_type="linear",
         warmup_steps=settings.warmup,
         weight_decay=settings.weight_decay,

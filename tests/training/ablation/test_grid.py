@@ -143,6 +143,18 @@ def test_other_machines_runs_say_nothing_of_this_ones_time(
     assert fake.go(two, budget_s=20.0) == Outcome(0, [])
 
 
+def test_a_run_is_expected_to_take_what_its_arm_took_else_what_the_longest_did(
+    runs: Runs, fake: FakeRuns, line: Line
+) -> None:
+    all_of_them = runs(arms=("random", "tree", "cusines"), seeds=(0, 1))
+    for run, seconds in zip(all_of_them[:2], (10.0, 100.0), strict=True):
+        fake.results.add(line(run, seconds=seconds))
+    # Of cusines nothing is known; random took 10 s before.
+    assert fake.go(all_of_them, budget_s=100.0) == Outcome(4, [])
+    assert fake.go(all_of_them[3:4], budget_s=10.5) == Outcome(0, [])
+    assert named(fake.made) == [(1, 0, "random")]
+
+
 def test_a_budget_of_nothing_makes_nothing(runs: Runs, fake: FakeRuns) -> None:
     assert fake.go(runs(arms=("untrained", "cusines")), budget_s=0) == Outcome(2, [])
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from training.ablation.dataset import Dataset
+from training.ablation.grid import runs_of
 from training.ablation.identity import key_of
 from training.ablation.run import Run
+from training.ablation.settings import RankerAblationSettings
 
 Runs = Callable[..., list[Run]]
 
@@ -92,3 +95,42 @@ def test_a_line_from_before_a_setting_existed_keeps_its_key(runs: Runs) -> None:
     assert key_of(about) == before
     about["settings"]["reduction"] = "question_sum"
     assert key_of(about) != before
+
+
+@pytest.fixture
+def ranker_keys(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """`ranker_keys(field=value, ...)`: arm to key of a grid of rankers."""
+    place = str(small_law)
+
+    def of(**fields: Any) -> dict[str, str]:
+        values = {"model": str(tiny_bert), "start": str(tiny_bert), **fields}
+        settings = RankerAblationSettings(
+            datasets=(place,), output=str(tmp_path / "grid"), seeds=(0,), **values
+        )
+        return {run.arm: run.key for run in runs_of(settings, [Dataset.read(place)])}
+
+    return of
+
+
+def test_every_arm_of_a_ranker_has_a_key_of_its_own(
+    ranker_keys: Callable[..., dict[str, str]],
+) -> None:
+    keys = ranker_keys()
+    assert len(set(keys.values())) == len(keys) == 11
+
+
+def test_what_is_not_trained_does_not_depend_on_how_others_are(
+    ranker_keys: Callable[..., dict[str, str]], other_bert: Path
+) -> None:
+    before = ranker_keys()
+
+    def changed(**fields: Any) -> set[str]:
+        after = ranker_keys(**fields)
+        return {arm for arm in before if after[arm] != before[arm]}
+
+    trained = set(before) - {"first_stage", "untrained"}
+    assert changed(checkpoint_every=7, device="cpu") == set()
+    assert changed(learning_rate=1e-3) == trained
+    assert changed(passages=3) == {*trained, "untrained"}
+    assert changed(candidates=30) == set(before)
+    assert changed(model=str(other_bert)) == set(before)

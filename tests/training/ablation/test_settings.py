@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from training.ablation.arms import CUSINES_ARMS
-from training.ablation.settings import AblationSettings, GridSettings
+from training.ablation.arms import CUSINES_ARMS, RANKER_ARMS
+from training.ablation.settings import (
+    RANKER_RESULTS,
+    AblationSettings,
+    GridSettings,
+    RankerAblationSettings,
+)
 from training.command_line import SettingsError, settings_from
+from training.ranking.settings import RankerTrainingSettings
 from training.settings import CusinesSettings
 
 Settings = Callable[..., GridSettings]
@@ -62,6 +68,40 @@ def test_help_explains_the_grid_and_every_shared_setting(
     assert "One run of each arm (and fold) a seed." in text
     assert "Times that each (question, positive) pair is seen. Paper: 15." in text
     assert "--select_by SELECT_BY Metric on dev that chooses the best epoch." in text
+    assert "1 measures on the given dev split." in text
+
+
+def of_rankers(*arguments: str) -> GridSettings:
+    return settings_from("ablate_ranker", "What it does.", RankerAblationSettings, arguments)
+
+
+def test_a_grid_of_rankers_has_every_setting_of_their_training_but_what_it_decides(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = of_rankers("--datasets", "[aldermere]", "--output", "out", "--passages", "3")
+    own = {field.name for field in dataclasses.fields(settings)}
+    trained = {field.name for field in dataclasses.fields(RankerTrainingSettings)}
+    decided = {"corpus", "questions", "dev_share", "seed", "strategy", "negatives"}
+    assert trained - own == decided
+    assert settings.base("aldermere") == RankerTrainingSettings(
+        corpus="aldermere", questions="aldermere", output="out", passages=3
+    )
+    assert (settings.results, settings.measured_on) == (RANKER_RESULTS, "dev")
+    assert settings.chosen_arms == RANKER_ARMS.tables["table2"]
+    with pytest.raises(SystemExit, match="0"):
+        of_rankers("--help")
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The split that is measured, dev or test." in text
+    assert "Articles that the first stage finds for a question" in text
+    assert "--folds" not in text
+
+
+def test_the_preset_of_rankers_is_the_whole_table_2_on_test() -> None:
+    file = Path(__file__).parents[3] / "training" / "configs" / "ablate_ranker.yaml"
+    settings = of_rankers("--config", str(file), "--output", "out")
+    assert settings.chosen_arms == RANKER_ARMS.tables["table2"]
+    assert (len(settings.seeds), settings.measured_on) == (3, "test")
+    settings.base(settings.datasets[0])
 
 
 def test_without_arms_the_main_ones_are_compared(grid_settings: Settings) -> None:

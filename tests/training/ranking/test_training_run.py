@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import Trainer
 
 from training.command_line import Place, Target, TrainingError
@@ -16,6 +16,7 @@ from training.data import TrainingData
 from training.ranking import watch
 from training.ranking.preparing import prepare
 from training.ranking.settings import RankerTrainingSettings
+from training.ranking.starting import open_start
 from training.ranking.training_run import train_ranker
 from training.ranking.watch import MODEL_FOLDER, best_folder
 from training.records import METRICS_FILE, PROGRESS_FILE
@@ -31,9 +32,9 @@ class KilledError(Exception):
 
 @pytest.fixture(scope="module")
 def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
-    """`train_in(work, field=value, ...)`: weights and records at the end."""
+    """`train_in(work, law=FOLDER, field=value, ...)`: weights and records at the end."""
 
-    def of(work: Path, **fields: Any) -> Run:
+    def of(work: Path, law: Path = small_law, **fields: Any) -> Run:
         values: dict[str, Any] = {
             "model": Place(str(tiny_bert)),
             "start": Place(str(tiny_bert)),
@@ -48,8 +49,8 @@ def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
             **fields,
         }
         settings = RankerTrainingSettings(
-            corpus=Place(str(small_law / "articles.jsonl")),
-            questions=Place(str(small_law / "questions.jsonl")),
+            corpus=Place(str(law / "articles.jsonl")),
+            questions=Place(str(law / "questions.jsonl")),
             output=Target("unused"),
             **values,
         )
@@ -194,3 +195,56 @@ def test_metrics_and_progress_are_there_while_it_runs(
     _, records = train_in(tmp_path / "run")
     assert len((tmp_path / "run" / METRICS_FILE).read_text().splitlines()) == len(records)
     assert f'"steps": {STEPS}' in (tmp_path / "run" / PROGRESS_FILE).read_text()
+
+
+def test_a_fresh_head_has_a_rate_of_its_own(
+    train_in: Callable[..., Run], tiny_bert: Path, tmp_path: Path
+) -> None:
+    start = dict(open_start(tiny_bert, torch.device("cpu"), seed=0).state_dict())
+    rates = {"learning_rate": 1e-9, "head_lr": 1e-2, "warmup": 0.0}
+    trained, _ = train_in(tmp_path / "run", max_steps=1, **rates)
+    moved = {name: float((trained[name] - start[name]).abs().max()) for name in start}
+    head = {name for name in moved if ".classifier." in name}
+    # AdamW's first step is as large as the rate.
+    assert {name for name, by in moved.items() if by > 1e-3} == head
+    assert len(head) == 2
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.25])
+def test_dropout_is_what_was_asked_for(
+    train_in: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dropout: float
+) -> None:
+    seen: list[float] = []
+    begin = watch.RankerWatch.on_step_begin
+
+    def look(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        seen.extend(m.p for m in kwargs["model"].modules() if isinstance(m, nn.Dropout))
+        begin(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RankerWatch, "on_step_begin", look)
+    train_in(tmp_path / "run", max_steps=1, dropout=dropout)
+    assert seen
+    assert set(seen) == {dropout}
+
+
+def test_it_learns_what_tells_answers_from_other_articles(
+    train_in: Callable[..., Run],
+    write_law: Callable[..., Path],
+    article: Callable[..., dict[str, Any]],
+    question: Callable[..., dict[str, Any]],
+    tmp_path: Path,
+) -> None:
+    # Every question is answered by the articles on appeals, whatever it asks for.
+    appeals = range(0, 30, 6)
+    law = [
+        article(n, text=f"From decision {n} an appeal lies to the court.") if n in appeals
+        else article(n)
+        for n in range(30)
+    ]  # fmt: skip
+    asked = [question(n, appeals, "train" if n < 12 else "dev") for n in range(16)]
+    folder = write_law(tmp_path / "law", law, asked)
+    _, records = train_in(
+        tmp_path / "run", law=folder, candidates=30, negatives=5, epochs=3, dropout=0.0
+    )
+    assert records[0]["dev"]["MAP@10"] < 0.6
+    assert records[-1]["dev"]["MAP@10"] > 0.95

@@ -1,0 +1,69 @@
+"""The ranker's part of the GPU script, as far as a machine without one can tell."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.ablation.arms import RANKER_ARMS
+from training.ablation.settings import RankerAblationSettings
+
+SCRIPT = Path(__file__).with_name("run.py")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+
+
+def test_its_checks_hold_on_the_cpu_but_for_speed() -> None:
+    specification = importlib.util.spec_from_file_location("gpu_run", SCRIPT)
+    assert specification is not None and specification.loader is not None
+    run = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(run)
+    from ranker_checks import check_ranker
+
+    checks = run.Checks()
+    small = {"n_questions": 2, "hidden": 64, "layers": 1}
+    measured = check_ranker(
+        checks, torch.device("cpu"), run.seconds, run.texts, run.base_model, **small
+    )
+    assert [name for name in checks.failed if "times" not in name] == []
+    assert measured["pairs"] == 180
+
+
+def test_the_whole_table_is_made_on_each_law_that_is_there_and_only_tables_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ranker_grid
+
+    asked: list[RankerAblationSettings] = []
+
+    def made(settings: RankerAblationSettings) -> None:
+        asked.append(settings)
+        output = Path(settings.output)
+        (output / "work").mkdir()
+        (output / f"{Path(settings.datasets[0]).name}.md").write_text("## table\n")
+
+    monkeypatch.setattr(ranker_grid, "ablate", made)
+    for law in ("pdpa_en", "obliqa_en", "first_stage/pdpa_en"):
+        (tmp_path / "data" / law).mkdir(parents=True)
+    out, results = tmp_path / "out", tmp_path / "ranker.jsonl"
+    ranker_grid.go_on(tmp_path / "data", out, results, 60.0)
+    assert [(Path(each.datasets[0]).name, each.measure_on) for each in asked] == [
+        ("obliqa_en", "dev"),
+        ("pdpa_en", "test"),
+    ]
+    assert [Path(each.model).name for each in asked] == ["all-MiniLM-L6-v2", "pdpa_en"]
+    for each in asked:
+        assert each.chosen_arms == RANKER_ARMS.tables["table2"]
+        assert each.budget_s is not None and 0 < each.budget_s <= 60
+        assert each.results == str(results)
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*")) == [
+        "ranker",
+        "ranker/obliqa_en.md",
+        "ranker/pdpa_en.md",
+    ]
