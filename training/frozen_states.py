@@ -19,9 +19,9 @@ MOST_BYTES = 2 << 30
 class FrozenStates:
     """Replays the frozen layers of a tower for batches that it has encoded before.
 
-    A batch is known again by its token ids, so that it does not matter which batches come in which
-    order. States are kept as they are, in full precision: the vectors are the same bits with and
-    without.
+    A batch is known again by its token ids and their mask, so that it does not matter which batches
+    come in which order. States are kept as they are, in full precision: the vectors are the same
+    bits with and without.
 
     Args:
         tower: Its embeddings and first layers are frozen.
@@ -54,8 +54,11 @@ class FrozenStates:
 
     def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
         ids: Tensor = inputs[0]
-        digest = hashlib.sha256(ids.cpu().numpy().tobytes())
-        digest.update(str(tuple(ids.shape)).encode())
+        # A text may hold the padding's own token: ids alone do not say what is padding.
+        mask: Tensor | None = inputs[1]
+        digest = hashlib.sha256(str(tuple(ids.shape)).encode())
+        for part in (ids, mask):
+            digest.update(b"" if part is None else part.cpu().numpy().tobytes())
         self._batch = digest.digest()
 
     def _skipping(self, forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from torch import nn
 
 from training import frozen_states
 from training.data import TrainingData
+from training.frozen_states import FrozenStates
 from training.starting import stack_of, starting_model
 from training.texts import RunTexts
 
@@ -94,6 +95,7 @@ def test_training_and_other_texts_are_not_touched(settings: Settings, data: Trai
     encoded(RunTexts(model, data, None, 1))
     _, layers = stack_of(model.query)
     assert all("forward" not in vars(layer) for layer in layers)
+    assert not model.query._forward_pre_hooks
     with counted(layers) as runs:
         assert torch.equal(model.encode_articles(["A worker gives notice."]), before)
     assert runs == [1, 1]
@@ -111,3 +113,39 @@ def test_two_towers_keep_their_own(settings: Settings, data: TrainingData, other
         again = encoded(texts)
     assert asked[0] == read[0] == 0 < min(asked[1], read[1])
     assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+
+
+def test_a_batch_is_known_by_its_tokens_their_rows_and_what_is_padding(
+    settings: Settings,
+) -> None:
+    tower = starting_model(settings(frozen_layers=1), CPU).query
+    ids = torch.arange(12, 24)
+    first_shorter, last_shorter = torch.ones(2, 2, 6, dtype=torch.int64)
+    first_shorter[0, 4:] = 0
+    last_shorter[1, 4:] = 0
+    batches: list[tuple[torch.Tensor, torch.Tensor | None]] = [
+        (ids.view(2, 6), None),
+        (ids.view(3, 4), None),
+        (ids.flip(0).view(2, 6), None),
+        (ids.view(2, 6), first_shorter),
+        (ids.view(2, 6), last_shorter),
+    ]
+    with torch.no_grad():
+        expected = [tower(*batch) for batch in batches]
+        with FrozenStates(tower, 1).replaying():
+            for _ in range(2):
+                for batch, vectors in zip(batches, expected, strict=True):
+                    assert torch.equal(tower(*batch), vectors)
+
+
+def test_states_are_kept_up_to_their_limit(settings: Settings) -> None:
+    tower = starting_model(settings(frozen_layers=1), CPU).query
+    batches = [torch.full((1, 10), token) for token in (10, 11, 12)]
+    bytes_a_batch = 10 * tower.dim * 4
+    states = FrozenStates(tower, 1, most_bytes=2 * bytes_a_batch)
+    with torch.no_grad(), states.replaying():
+        for computed in (3, 1):
+            with counted(stack_of(tower)[1]) as runs:
+                for batch in batches:
+                    tower(batch, None)
+            assert runs == [computed, 3]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,21 @@ from accelerate import Accelerator
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
+from components.models.digest import model_digest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
+from components.models.graph_vectors import node_texts
 from components.models.manifest import read_manifest
-from components.statutes.graph import LegislativeGraph
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from training.batches import make_batch
-from training.command_line import SettingsError
+from training.command_line import Place, SettingsError, Target
 from training.data import TrainingData
 from training.graph import main
+from training.graph_training import learner as learner_module
 from training.graph_training.learner import GraphLearner
 from training.graph_training.settings import GraphSettings
 from training.objective import contrastive_loss
+from training.optimizer import EPSILON
 from training.running import curriculum_negatives, fit
 
 Settings = Callable[..., GraphSettings]
@@ -89,12 +96,16 @@ def test_an_untrained_network_ranks_as_the_bi_encoder_alone(settings: Settings) 
     assert learner.changes() == {"graph_change": 0.0}
 
 
-def test_the_loss_is_that_of_the_whole_graph_s_vectors(settings: Settings) -> None:
-    chosen = settings()
+@pytest.mark.parametrize(("temperature", "reduction"), [(0.05, "mean"), (0.3, "question_sum")])
+def test_the_loss_is_that_of_the_whole_graph_s_vectors(
+    settings: Settings, temperature: float, reduction: Any
+) -> None:
+    chosen = settings(temperature=temperature, reduction=reduction)
     data, learner = data_of(chosen), learner_of(chosen)
     move(learner.network)
     negatives = curriculum_negatives(chosen, data, "cpu")
     vectors = learner.encode(lambda _: None)
+    torch.testing.assert_close(vectors.articles.norm(dim=1), torch.ones(len(data.corpus)))
     drawn = negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
     batch = make_batch(data.pairs[:8], drawn, negatives.gold, in_batch=True)
     loss = learner.loss_and_gradient(batch)
@@ -106,7 +117,8 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(settings: Settings) -> No
         articles[torch.from_numpy(batch.articles)],
         torch.from_numpy(batch.pairs),
         torch.from_numpy(batch.candidates),
-        temperature=0.05,
+        temperature=temperature,
+        reduction=reduction,
     )
     assert loss == pytest.approx(expected.item(), abs=1e-5)
     found = {name: p.grad.clone() for name, p in learner.network.named_parameters()}
@@ -124,6 +136,88 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(settings: Setting
         move(learner.network)
     one, other = (each.encode(lambda _: None).articles for each in (plain, permuted))
     assert not torch.allclose(one, other, atol=1e-3)
+
+
+def test_the_seed_decides_the_weights_and_where_permuted_leaves_hang(settings: Settings) -> None:
+    def started(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        learner = learner_of(settings(init="paper", permute_tree=True, seed=seed))
+        return learner.network.convolutions[0].source.weight, learner._nodes
+
+    for one, again, other in zip(started(1), started(1), started(2), strict=True):
+        assert torch.equal(one, again)
+        assert not torch.equal(one, other)
+
+
+def test_the_network_is_the_one_that_the_settings_describe(settings: Settings) -> None:
+    chosen = settings(
+        network="gat", layers=2, heads=8, init="paper", neighbours=True, citations=True
+    )
+    data = data_of(chosen)
+    articles = list(data.corpus)
+    articles[3] = replace(articles[3], text="As article 5 has it, and article 99 has not.")
+    learner = GraphLearner(
+        chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
+    )
+    assert learner.network.to_dict() == {
+        "dim": 32,
+        "kind": "gat",
+        "layers": 2,
+        "heads": 8,
+        "init": "paper",
+        "edge_kinds": list(EDGE_KINDS),
+        "dropout": 0.0,
+    }
+    assert learner_of(settings()).network.to_dict() == {
+        "dim": 32,
+        "kind": "gatv2",
+        "layers": 3,
+        "heads": 4,
+        "init": "identity",
+        "edge_kinds": ["self", "down", "up"],
+        "dropout": 0.0,
+    }
+
+
+def test_every_step_has_the_same_rate_and_weights_decay_but_not_biases(settings: Settings) -> None:
+    learner = learner_of(settings(init="paper", learning_rate=0.01, weight_decay=0.5))
+    before = {name: p.detach().clone() for name, p in learner.network.named_parameters()}
+    optimizer = learner.optimizer(10)
+    for step in (0, 9):
+        for parameter in learner.network.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        optimizer.step(step)
+    for name, parameter in learner.network.named_parameters():
+        left = (1 - 0.01 * 0.5) ** 2 if parameter.ndim > 1 else 1
+        torch.testing.assert_close(parameter.detach(), left * before[name])
+
+
+def test_the_defaults_are_g_dsr_s() -> None:
+    default = GraphSettings(corpus=Place("law"), questions=Place("law"), output=Target("model"))
+    assert (default.network, default.layers, default.epochs, default.min_steps) == (
+        *("gatv2", 3, 10, 500),
+    )
+    assert (default.batch_size, default.learning_rate, default.weight_decay) == (512, 2e-4, 0.1)
+    assert (default.clip, default.temperature, EPSILON) == (1.0, 0.01, 1e-7)
+
+
+def test_a_run_goes_on_below_the_same_model_and_with_the_same_arithmetic_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings()
+    learner = learner_of(chosen)
+    monkeypatch.setattr(learner_module, "linear_library", lambda device: f"{device}'s own")
+    assert learner.fixed == {
+        "model_sha256": model_digest(Path(str(chosen.model))),
+        "dtype": "float32",
+        "linear": "cpu's own",
+    }
+
+
+def test_several_processes_are_refused(settings: Settings) -> None:
+    chosen = settings()
+    two: Any = SimpleNamespace(num_processes=2, device=torch.device("cpu"))
+    with pytest.raises(SettingsError, match="a graph is trained in one process"):
+        GraphLearner(chosen, data_of(chosen), two)
 
 
 @pytest.mark.parametrize("network", ["gatv2", "mlp", "gcn"])
@@ -155,6 +249,8 @@ def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
     assert manifest.kind == ("biencoder", "graph")
     assert manifest.parts == ("biencoder/query", "graph")
     assert manifest.config == chosen.to_dict()
+    assert manifest.metrics["graph"]["nodes"] == {"law": 2, "division": 34, "article": 30}
+    assert manifest.metrics["dev"].keys() > {"R@10", "MAP"}
     assert not folder.with_name("model.work").exists()
     network = LegislativeGraphEncoder.load(folder / "graph")
     assert network.edge_kinds == ("self", "down", "up")
@@ -162,9 +258,16 @@ def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
     after = BiEncoder.load(folder, device="cpu")
     asked = ["Who pays for repairs?"]
     assert torch.equal(before.encode_queries(asked), after.encode_queries(asked))
-    # A second graph on the same bi-encoder takes its files over, and not the first graph.
-    second = settings(model=str(folder), output=str(tmp_path / "second"), neighbours=True)
+    # A second graph takes over the files of the bi-encoder and a ranker, not the first graph.
+    ranked = tmp_path / "ranked"
+    parts: Any = {
+        "graph": folder / "graph",
+        "ranker": lambda part: (part / "ranker.json").write_text("{}"),
+    }
+    after.save(ranked, kept=parts)
+    second = settings(model=str(ranked), output=str(tmp_path / "second"), neighbours=True)
     assert main(flags(second)) == 0
+    assert read_manifest(tmp_path / "second").parts == ("biencoder/query", "graph", "ranker")
     assert BiEncoder.load(tmp_path / "second", device="cpu").digest == after.digest
     network = LegislativeGraphEncoder.load(tmp_path / "second" / "graph")
     assert network.edge_kinds == ("self", "down", "up", "previous", "next")
@@ -175,7 +278,7 @@ def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
 ) -> None:
     kept = tmp_path / "vectors"
     first = learner_of(settings(vectors=str(kept)))
-    assert len(list(kept.iterdir())) == 1
+    assert len(list(kept.iterdir())) == 3, "the law, and two sides of questions"
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("encoded again")
@@ -185,8 +288,50 @@ def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
         again = learner_of(settings(vectors=str(kept)))
     assert torch.equal(first._inputs, again._inputs)
     other = learner_of(settings(vectors=str(kept), model=str(other_bert)))
-    assert len(list(kept.iterdir())) == 2
+    assert len(list(kept.iterdir())) == 6
     assert not torch.allclose(first._inputs, other._inputs, atol=1e-2)
+
+
+def test_an_article_s_vector_is_not_taken_for_a_question_s(
+    settings: Settings, tmp_path: Path
+) -> None:
+    chosen = settings(vectors=str(tmp_path / "vectors"))
+    data = data_of(chosen)
+    texts = node_texts(LegislativeGraph.of(data.corpus), data.corpus, chosen.text_rule)
+    asked = [replace(data.train[0], id=str(n), text=text) for n, text in enumerate(texts)]
+    GraphLearner(chosen, replace(data, train=asked, dev=[]), Accelerator(cpu=True))
+    assert len(list((tmp_path / "vectors").iterdir())) == 3
+
+
+def test_other_questions_and_other_texts_are_encoded_and_the_law_that_stays_is_not(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings(vectors=str(tmp_path / "vectors"))
+    data, cpu = data_of(chosen), Accelerator(cpu=True)
+    GraphLearner(chosen, data, cpu)
+    encoded: list[list[str]] = []
+
+    def noting(encode: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def noted(model: BiEncoder, texts: list[str]) -> torch.Tensor:
+            encoded.append(texts)
+            return encode(model, texts)
+
+        return noted
+
+    for name in ("encode_articles", "encode_queries"):
+        monkeypatch.setattr(BiEncoder, name, noting(getattr(BiEncoder, name)))
+    joined = data.joined()
+    learner = GraphLearner(chosen, joined, cpu)
+    assert encoded == [[each.text for each in joined.train], []]
+    vectors = learner.encode(lambda _: None)
+    expected = BiEncoder.load(str(chosen.model), device="cpu").encode_queries(encoded[0])
+    torch.testing.assert_close(vectors.train, expected)
+    encoded.clear()
+    articles = list(data.corpus)
+    articles[0] = replace(articles[0], text="Otherwise.")
+    GraphLearner(chosen, replace(data, corpus=StatuteCorpus(articles)), cpu)
+    assert len(encoded) == 1, "the questions are those of before"
+    assert any("Otherwise." in text for text in encoded[0])
 
 
 def test_an_interrupted_run_ends_with_the_weights_of_one_left_alone(

@@ -15,14 +15,14 @@ from torch import Tensor
 from components.models.artifacts import sync
 from components.models.biencoder import BiEncoder
 from components.models.digest import model_digest
+from components.models.graph_vectors import node_texts
 from components.models.locate import find_model
-from components.statutes.article import indexed_text
 from components.statutes.graph import LegislativeGraph
 from training.command_line import SettingsError, say
 from training.data import TrainingData
 from training.graph_training.settings import GraphSettings
 
-_SIDES = ("nodes", "train", "dev")
+_VECTORS = "vectors"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ def features_of(
 ) -> Features:
     """Encode every text once, or find the vectors that an earlier run has kept.
 
-    They are found by the digests of the model and of all texts, so no other model's are taken.
+    They are found by the digests of the model and of their texts, so no other model's are taken.
+    Articles and questions are kept apart: other questions on the same law, as in a fold of a
+    cross-validation, do not have it encoded again.
 
     Args:
         settings: Name the model.
@@ -72,31 +74,41 @@ def features_of(
         SettingsError: `text_rule` is not the model's.
     """
     digest = start_digests(settings)
-    articles = [indexed_text(a.headings, a.text, settings.text_rule) for a in data.corpus]
-    questions = [[question.text for question in side] for side in (data.train, data.dev)]
-    texts = [[*graph.labels, *articles], *questions]
-    path = folder / f"{_sha256([digest, texts])[:32]}.safetensors"
-    if not path.exists():
+    texts = {
+        "nodes": list(node_texts(graph, data.corpus, settings.text_rule)),
+        "train": [question.text for question in data.train],
+        "dev": [question.text for question in data.dev],
+    }
+    # An encoder reads an article and a question of the same words in different ways.
+    paths = {
+        side: folder / f"{_sha256([digest, side == 'nodes', read])[:32]}.safetensors"
+        for side, read in texts.items()
+    }
+    if missing := [side for side, path in paths.items() if not path.exists()]:
         model = BiEncoder.load(settings.start, device=str(device))
         if model.text_rule != settings.text_rule:
             raise SettingsError(
                 f"text_rule is {settings.text_rule}, and {settings.start} was trained with "
                 f"{model.text_rule}. Leave it as the model has it."
             )
-        say(f"Encoding {sum(map(len, texts)):,} articles, headings and questions, once")
-        nodes = model.encode_articles(texts[0])
-        train, dev = (model.encode_queries(side) for side in texts[1:])
-        _keep(path, {"nodes": nodes, "train": train, "dev": dev})
-    kept = load_file(path, device=str(device))
-    return Features(*(kept[side] for side in _SIDES))
+        number = sum(len(texts[side]) for side in missing)
+        say(f"Encoding {number:,} articles, headings and questions, once")
+        for side in missing:
+            encode = model.encode_articles if side == "nodes" else model.encode_queries
+            _keep(paths[side], encode(texts[side]))
+    return Features(**{side: _kept(path, device) for side, path in paths.items()})
 
 
-def _keep(path: Path, vectors: dict[str, Tensor]) -> None:
+def _keep(path: Path, vectors: Tensor) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    save_file(vectors, partial)
+    save_file({_VECTORS: vectors}, partial)
     sync(partial)
     partial.replace(path)
+
+
+def _kept(path: Path, device: torch.device) -> Tensor:
+    return load_file(path, device=str(device))[_VECTORS]
 
 
 def _sha256(value: Sequence[object]) -> str:

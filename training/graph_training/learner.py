@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
+from components.models.cpu_linear import linear_library
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, read_manifest
@@ -55,7 +56,8 @@ class GraphLearner:
         graph = LegislativeGraph.of(
             data.corpus, neighbours=settings.neighbours, citations=settings.citations
         )
-        say(_described(graph))
+        self._report = graph.report()
+        say(_described(self._report))
         output = Path(settings.output)
         work = output.with_name(f"{output.name}.work") / FEATURES
         kept = work if settings.vectors is None else Path(settings.vectors)
@@ -81,8 +83,12 @@ class GraphLearner:
 
     @property
     def fixed(self) -> Mapping[str, Any]:
-        """Digest of the bi-encoder below, and the network's number format."""
-        return {**start_digests(self._settings), "dtype": "float32"}
+        """Digest of the bi-encoder below, and what the network computes in and with."""
+        return {
+            **start_digests(self._settings),
+            "dtype": "float32",
+            "linear": linear_library(self._nodes.device),
+        }
 
     def optimizer(self, total_steps: int) -> Optimizer:  # noqa: ARG002
         """AdamW with the same rate at every step (G-DSR, Table 5)."""
@@ -150,7 +156,7 @@ class GraphLearner:
             base_model=start,
             config=self._settings.to_dict(),
             data=data.digests(),
-            metrics=metrics,
+            metrics={**metrics, "graph": self._report},
             kept={**kept, "graph": self.network.save},
         )
 
@@ -158,8 +164,7 @@ class GraphLearner:
         return torch.from_numpy(rows).to(self._nodes.device)
 
 
-def _described(graph: LegislativeGraph) -> str:
-    report = graph.report()
+def _described(report: Mapping[str, Any]) -> str:
     nodes, edges = (
         ", ".join(f"{count:,} {name}" for name, count in report[part].items())
         for part in ("nodes", "edges")
