@@ -74,43 +74,16 @@ def tiny_ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cross-encoder folder with random weights: few words, other words letter by letter."""
     import string
 
-    import torch
     from sentence_transformers import CrossEncoder
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    from tiny_bert import fixed_wordpiece, save_bert
+    from transformers import BertForSequenceClassification
 
     folder = tmp_path_factory.mktemp("tiny-ranker")
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = ["the", "landlord", "tenant", "court", "must", "pay", "mend", "roof", "rent", "law"]
     letters = string.ascii_lowercase + string.digits
-    pieces = [*special, *words, *letters, *(f"##{each}" for each in letters), *".,?"]
-    backend = Tokenizer(models.WordPiece({w: n for n, w in enumerate(pieces)}, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    names = dict(zip(("pad", "unk", "cls", "sep", "mask"), special, strict=True))
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        model_max_length=96,
-        **{f"{name}_token": token for name, token in names.items()},
-    )
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=96,
-        initializer_range=0.3,
-        num_labels=1,
-    )
-    BertForSequenceClassification(config).save_pretrained(folder / "bert")
-    tokenizer.save_pretrained(folder / "bert")
+    tokenizer = fixed_wordpiece([*words, *letters, *(f"##{each}" for each in letters), *".,?"])
+    kind = BertForSequenceClassification
+    save_bert(folder / "bert", tokenizer, longest=96, kind=kind, num_labels=1)
     encoder = CrossEncoder(str(folder / "bert"), device="cpu", local_files_only=True)
     encoder.save_pretrained(str(folder / "model"), create_model_card=False)
     return folder / "model"

@@ -48,7 +48,8 @@ class TrainingData:
         if leaked:
             raise SettingsError(
                 f"{len(leaked)} questions of dev stand in train too: {_some(leaked)}. What is "
-                "learnt by heart measures nothing: put each question into one split."
+                "learnt by heart measures nothing: put each question into one split, as "
+                "`python -m training.clean_questions --questions PATH --output FILE` does."
             )
 
     @classmethod
@@ -79,7 +80,7 @@ class TrainingData:
         }
         train, dev = by_split["train"], by_split["dev"]
         if train and not dev and dev_share:
-            train, dev = _held_out(train, dev_share, seed)
+            train, dev = held_out(train, dev_share, seed)
             say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
         return cls(law, train, dev, asked.sha256)
 
@@ -105,10 +106,16 @@ class TrainingData:
         }
 
 
-def _held_out(
+def held_out(
     questions: Sequence[Question], share: float, seed: int
 ) -> tuple[list[Question], list[Question]]:
-    """Questions to learn from, and a share of them to choose by."""
+    """Questions to learn from, and a share of them to choose by.
+
+    Args:
+        questions: Those with the same text stay together.
+        share: Of their distinct texts.
+        seed: Decides which.
+    """
     texts = list(dict.fromkeys(normalised(question.text) for question in questions))
     order = np.random.default_rng([seed, 1]).permutation(len(texts))
     dev = {texts[place] for place in order[: round(share * len(texts))].tolist()}

@@ -37,7 +37,7 @@ class Learner(Protocol):
         """Vectors of everything under the weights of this moment."""
 
     def loss_and_gradient(self, batch: Batch) -> float:
-        """The loss of a batch, eq. (1), its gradient added to the parameters'."""
+        """The loss of a batch, eq. (1), and its gradient in the parameters, which hold none."""
 
     def changes(self) -> dict[str, float]:
         """How far what started as an identity has moved; an identity has learnt nothing."""

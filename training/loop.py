@@ -19,7 +19,14 @@ from training.learner import Learner, Vectors
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
 from training.processes import from_main, sum_gradients
-from training.records import METRICS_FILE, Progress, numbers_of, refresh_shares, write_metrics
+from training.records import (
+    METRICS_FILE,
+    Length,
+    Progress,
+    numbers_of,
+    refresh_shares,
+    write_metrics,
+)
 from training.resuming import Resuming, RunState
 from training.run_settings import RunSettings
 from training.validation import validate
@@ -39,6 +46,7 @@ class TrainingLoop:
         learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
+        progress: Where to say how far it is; None: for this training alone, in `work`.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
             go as if it did not.
     """
@@ -52,6 +60,7 @@ class TrainingLoop:
         accelerator: Accelerator,
         work: Path,
         *,
+        progress: Progress | None = None,
         stop_after: int | None = None,
     ) -> None:
         self._settings = settings
@@ -62,8 +71,8 @@ class TrainingLoop:
         self._work = work
         self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
         self._steps = settings.total_steps(self._epoch_steps)
-        epochs = -(-self._steps // self._epoch_steps)
-        self._last_epoch = epochs if stop_after is None else min(stop_after, epochs)
+        length = Length.of(settings, len(data.pairs), stop_after=stop_after)
+        self._last_epoch = length.epochs
         self._optimizer = learner.optimizer(self._steps)
         fixed = {
             **settings.to_dict(),
@@ -73,7 +82,7 @@ class TrainingLoop:
             "processes": accelerator.num_processes,
         }
         self._resuming = Resuming(work, fixed, self._optimizer.parameters, self._optimizer)
-        self._progress = Progress(work, steps=self._steps, epochs=epochs)
+        self._progress = progress or Progress(work, steps=length.steps, epochs=length.epochs)
         self._state = RunState()
 
     def run(self) -> RunState:

@@ -56,6 +56,14 @@ def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) 
         gradient.copy_(part.view_as(gradient))
 
 
+def everywhere(accelerator: Accelerator, fact: bool) -> bool:
+    """Whether something is so in every process."""
+    if accelerator.num_processes == 1:
+        return fact
+    lacking = torch.tensor([int(not fact)], device=accelerator.device)
+    return int(accelerator.reduce(lacking, reduction="sum")) == 0
+
+
 def from_main(accelerator: Accelerator, value: Any) -> Any:
     """The main process's value, in every process."""
     if accelerator.num_processes == 1:

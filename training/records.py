@@ -6,11 +6,15 @@ import json
 import platform
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+
+from training.batches import steps_in_epoch
+from training.run_settings import RunSettings
 
 METRICS_FILE = "metrics.jsonl"
 PROGRESS_FILE = "progress.json"
@@ -26,6 +30,24 @@ def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     _replace(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
+@dataclass(frozen=True)
+class Length:
+    """How long a training is; the last epoch may be cut short by the steps."""
+
+    steps: int
+    epochs: int
+
+    @classmethod
+    def of(cls, settings: RunSettings, n_pairs: int, *, stop_after: int | None = None) -> Length:
+        """The length of a training on so many pairs; `stop_after` as for `TrainingLoop`."""
+        epoch_steps = steps_in_epoch(n_pairs, settings.batch_size)
+        steps = settings.total_steps(epoch_steps)
+        epochs = -(-steps // epoch_steps)
+        if stop_after is not None:
+            epochs = min(stop_after, epochs)
+        return cls(min(steps, epochs * epoch_steps), epochs)
+
+
 class Progress:
     """`progress.json`: where a run is, for whoever waits for it.
 
@@ -33,12 +55,16 @@ class Progress:
         folder: Where the file goes.
         steps: Of the whole run.
         epochs: Of the whole run.
+        before: What the run did in an earlier training; added to the steps and epochs of this one.
     """
 
-    def __init__(self, folder: Path, *, steps: int, epochs: int) -> None:
+    def __init__(
+        self, folder: Path, *, steps: int, epochs: int, before: Length = Length(0, 0)
+    ) -> None:
         self._path = folder / PROGRESS_FILE
         self._steps = steps
         self._epochs = epochs
+        self._before = before
         self._last = 0.0
         self._stage = ""
 
@@ -50,9 +76,9 @@ class Progress:
         self._last, self._stage = now, stage
         where = {
             "stage": stage,
-            "step": step,
+            "step": self._before.steps + step,
             "steps": self._steps,
-            "epoch": min(epoch + 1, self._epochs),
+            "epoch": min(self._before.epochs + epoch + 1, self._epochs),
             "epochs": self._epochs,
         }
         _replace(self._path, json.dumps(where))

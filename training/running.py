@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from training.data import TrainingData
     from training.learner import Learner
     from training.negatives import CurriculumNegatives
+    from training.records import Progress
     from training.resuming import RunState
 
 S = TypeVar("S", bound=RunSettings)
@@ -72,16 +73,11 @@ def train(
     if settings.final and not data.dev:
         raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
     accelerator.init_trackers(command, init_kwargs={})
-    learner, state = fit(settings, data, accelerator, work, start)
-    records = state.records
     if settings.final:
-        assert state.best is not None
-        epoch = state.best["epoch"]
-        say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
-        learner, final = fit(
-            settings, data.joined(), accelerator, work / "final", start, stop_after=epoch
-        )
-        records = [*records, *({**record, "final": True} for record in final.records)]
+        learner, state, records = _fit_twice(settings, data, accelerator, work, start)
+    else:
+        learner, state = fit(settings, data, accelerator, work, start)
+        records = state.records
     if accelerator.is_main_process:
         _finish(settings, data, learner, state, records, work)
     accelerator.wait_for_everyone()
@@ -95,9 +91,19 @@ def fit(
     work: Path,
     start: Callable[[S, TrainingData, Accelerator], L],
     *,
+    progress: Progress | None = None,
     stop_after: int | None = None,
 ) -> tuple[L, RunState]:
     """Train one model; what is wrong with settings and data is said before any model is opened.
+
+    Args:
+        settings: Of the run.
+        data: What to learn from and to choose by.
+        accelerator: Device and processes.
+        work: Folder of the checkpoints.
+        start: Opens what training starts from.
+        progress: As for `TrainingLoop`.
+        stop_after: As for `TrainingLoop`.
 
     Returns:
         The learner with its best weights, and the state at the end.
@@ -108,9 +114,42 @@ def fit(
     learner = start(settings, data, accelerator)
     work.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(
-        settings, data, negatives, learner, accelerator, work, stop_after=stop_after
+        *(settings, data, negatives, learner, accelerator, work),
+        progress=progress,
+        stop_after=stop_after,
     )
     return learner, loop.run()
+
+
+def _fit_twice(
+    settings: S,
+    data: TrainingData,
+    accelerator: Accelerator,
+    work: Path,
+    start: Callable[[S, TrainingData, Accelerator], L],
+) -> tuple[L, RunState, list[dict[str, Any]]]:
+    """`final`: choose the epoch on dev, then train anew on train and dev up to it.
+
+    Returns:
+        The learner of the second training, the state of the first, the records of both.
+    """
+    from training.records import Length, Progress
+
+    joined = data.joined()
+    # Which epoch will be the best is not known yet; at most the second training is as long.
+    one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
+    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
+    state = fit(settings, data, accelerator, work, start, progress=both)[1]
+    assert state.best is not None
+    epoch = state.best["epoch"]
+    say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
+    one = Length(state.step, state.epoch)
+    two = Length.of(settings, len(joined.pairs), stop_after=epoch)
+    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
+    learner, final = fit(
+        settings, joined, accelerator, work / "final", start, progress=both, stop_after=epoch
+    )
+    return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
 
 
 def curriculum_negatives(

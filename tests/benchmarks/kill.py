@@ -9,7 +9,6 @@ metrics, seconds aside.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -18,14 +17,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shared"))
 
-from conftest import bert
+from runs import of_aldermere, outcome, work_of
+from tiny_bert import save_bert, trained_wordpiece
 
-from components.models.manifest import read_manifest
 from components.statutes.corpus import StatuteCorpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,38 +37,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def command(model: Path, output: Path) -> list[str]:
-    values = {
-        "corpus": "aldermere",
-        "questions": "aldermere",
-        "model": model,
-        "output": output,
-        "max_steps": 12,
-        "checkpoint_every": 2,
-        "negatives_per_question": 4,
-        "learning_rate": 1e-3,
-        "temperature": 0.05,
-        "device": "cpu",
-        # "auto" measures which format is faster, and a busy machine may answer either way.
-        "dtype": "float32",
-    }
-    flags = [part for name, value in values.items() for part in (f"--{name}", str(value))]
-    return [sys.executable, "-m", "training.cusines", *flags]
-
-
 def start(model: Path, output: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(model, output),
+        [sys.executable, "-m", "training.cusines", *of_aldermere(model, output)],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def work_of(output: Path) -> Path:
-    return output.with_name(output.name + ".work")
 
 
 def wait_for_work(process: subprocess.Popen[str], output: Path) -> None:
@@ -86,26 +61,13 @@ def whereabouts(output: Path) -> str:
     return f"step {max(kept)}" if kept else "nothing"
 
 
-def result(output: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Digests of the model's files, and its metrics without what a clock says."""
-    lines = (output / "metrics.jsonl").read_text().splitlines()
-    steady = [
-        {
-            name: value
-            for name, value in json.loads(line).items()
-            if "seconds" not in name and name != "refresh_share"
-        }
-        for line in lines
-    ]
-    return dict(read_manifest(output).files), steady
-
-
 def main() -> None:
     options = arguments()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        model = bert(place / "bert", [article.text for article in StatuteCorpus.read("aldermere")])
+        texts = [article.text for article in StatuteCorpus.read("aldermere")]
+        model = save_bert(place / "bert", trained_wordpiece(texts, 600), longest=48, spread=0.2)
         process = start(model, place / "alone")
         wait_for_work(process, place / "alone")
         began = time.perf_counter()
@@ -113,7 +75,7 @@ def main() -> None:
         took = time.perf_counter() - began
         if process.returncode:
             sys.exit(f"the run left alone failed:\n{said}")
-        expected = result(place / "alone")
+        expected = outcome(place / "alone")
         print(f"left alone: {took:.1f} s from its first file to its end\n", flush=True)
         print(f"{'kill':>5}{'after':>9}{'it had':>14}{'exit':>6}{'weights':>9}{'metrics':>9}")
         held = 0
@@ -136,7 +98,7 @@ def main() -> None:
             weights = metrics = False
             if code == 0:
                 weights, metrics = (
-                    one == other for one, other in zip(result(output), expected, strict=True)
+                    one == other for one, other in zip(outcome(output), expected, strict=True)
                 )
             whole = weights and metrics and not work_of(output).exists()
             held += whole

@@ -113,8 +113,13 @@ def test_the_passage_that_fits_is_marked_and_in_sight(
     rest = " ".join(["word"] * 200)
     text = f"{rest}\n{rest}\n(3) The lessor repairs the heating."
     article = {
-        **{"id": "1", "law": "Housing Code", "number": "1", "headings": [], "content": text},
-        **{"score": 0.9, "ranks": {"bm25": 3, "reranker": 1}, "state": "unknown"},
+        "id": "1",
+        "law": "Housing Code",
+        "number": "1",
+        "headings": [],
+        "content": text,
+        "ranks": {"bm25": 3, "reranker": 1},
+        "state": "unknown",
         "passage": {"start": text.index("The lessor"), "end": len(text)},
     }
 

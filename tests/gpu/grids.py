@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from training.ablate import ablate
 from training.ablation.settings import AblationSettings
+from training.clean_questions import CleanQuestionsSettings, clean_questions
 from training.command_line import Place, Target
 from training.pretrain import pretrain
 from training.pretraining.settings import PretrainSettings
@@ -70,17 +72,30 @@ def go_on(data: Path, out: Path, results: Path, budget_s: float) -> None:
             print(f"no time is left for {grid.law}", flush=True)
             continue
         model = grid.model or str(_encoder(data, out, grid.law))
-        ablate(
-            AblationSettings(
-                **SHARED,
-                **grid.settings,
-                model=model,
-                datasets=(Place(str(data / grid.law)),),
-                output=Target(str(out / "ablate")),
-                results=Target(str(results)),
-                budget_s=max(0.0, end - time.monotonic()),
+        with tempfile.TemporaryDirectory() as folder:
+            ablate(
+                AblationSettings(
+                    **SHARED,
+                    **grid.settings,
+                    model=model,
+                    datasets=(Place(str(_cleaned(data / grid.law, Path(folder)))),),
+                    output=Target(str(out / "ablate")),
+                    results=Target(str(results)),
+                    budget_s=max(0.0, end - time.monotonic()),
+                )
             )
-        )
+
+
+def _cleaned(law: Path, folder: Path) -> Path:
+    """The law with each question in one split: itself, or a copy by its name in `folder`."""
+    copy = folder / law.name
+    copy.mkdir()
+    questions = Target(str(copy / "questions.jsonl"))
+    if not clean_questions(CleanQuestionsSettings(questions=Place(str(law)), output=questions)):
+        return law
+    for articles in law.glob("articles.jsonl*"):
+        (copy / articles.name).symlink_to(articles.resolve())
+    return copy
 
 
 def _encoder(data: Path, out: Path, law: str) -> Path:

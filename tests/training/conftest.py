@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import torch
 from accelerate import Accelerator
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
@@ -36,56 +35,23 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def bert(folder: Path, texts: Sequence[str], *, seed: int = 0, dropout: float = 0.1) -> Path:
-    """A BERT of 2 layers, 32 wide, with random weights and a tokenizer of these texts' words."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=600, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_max_length=48,
-    )
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(wrapped),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=48,
-        # Wide enough that texts differ from the start.
-        initializer_range=0.2,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-    )
-    BertModel(config).save_pretrained(folder)
-    wrapped.save_pretrained(folder)
-    return folder
+def bert(folder: Path, *, seed: int) -> Path:
+    """2 layers, 32 wide, with a tokenizer of the demo law's words and random weights."""
+    texts = [article.text for article in StatuteCorpus.read("aldermere")]
+    # Wide enough that texts differ from the start.
+    return save_bert(folder, trained_wordpiece(texts, 600), longest=48, spread=0.2, seed=seed)
 
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain Hugging Face folder, 32 dimensions, 48 tokens, dropout 0.1."""
-    folder = tmp_path_factory.mktemp("tiny") / "bert"
-    return bert(folder, [article.text for article in StatuteCorpus.read("aldermere")])
+    return bert(tmp_path_factory.mktemp("tiny") / "bert", seed=0)
 
 
 @pytest.fixture(scope="session")
 def other_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with other weights."""
-    folder = tmp_path_factory.mktemp("tiny") / "other"
-    return bert(folder, [article.text for article in StatuteCorpus.read("aldermere")], seed=1)
+    return bert(tmp_path_factory.mktemp("tiny") / "other", seed=1)
 
 
 def an_article(number: int, **fields: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
+from components.models.tower import Tower
 from training import loop
 from training.batches import make_batch
 from training.cusines import main
@@ -31,6 +32,7 @@ from training.texts import RunTexts
 STEPS: dict[str, tuple[int, int, int, dict[str, Any]]] = {
     "whole epoch": (0, 22, 3, {}),
     "cached": (0, 22, 3, {"gradient_caching": True, "token_budget": 60}),
+    "short of memory": (0, 22, 3, {"gradient_caching": True, "token_budget": 60}),
     "question_sum": (0, 22, 3, {"reduction": "question_sum"}),
     "uneven": (0, 7, 2, {}),
     "one question": (0, 1, 4, {}),
@@ -38,6 +40,19 @@ STEPS: dict[str, tuple[int, int, int, dict[str, Any]]] = {
     "head": (0, 22, 3, {"head": "paper", "passage_tokens": 16}),
     "without in-batch": (0, 9, 3, {"in_batch": False}),
 }
+
+
+def run_out_once(tower: Tower) -> None:
+    """No memory for the first pass that keeps activations."""
+    forward = tower.forward
+
+    def short(*arguments: Any) -> torch.Tensor:
+        if torch.is_grad_enabled():
+            tower.forward = forward
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(*arguments)
+
+    tower.forward = short
 
 
 def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -66,10 +81,13 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
             in_batch=settings.in_batch,
         )  # fmt: skip
         texts = RunTexts(model, data, settings.token_budget)
+        if name == "short of memory" and accelerator.is_last_process:
+            run_out_once(model.query)
         loss = loss_and_gradient(batch, texts, settings, accelerator)
         sum_gradients(accelerator, model.parameters())
         facts[name] = {
             "loss": loss,
+            "token_budget": texts.budget.tokens,
             "questions": len(batch.questions),
             "articles": len(batch.articles),
             "own_questions": len(share(accelerator, len(batch.questions))),

@@ -10,6 +10,7 @@ from typing import Any
 import accelerate.tracking
 import pytest
 import torch
+from runs import work_of
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
@@ -17,6 +18,7 @@ from components.models.biencoder import BiEncoder
 from components.models.manifest import read_manifest
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
+from training.records import Progress
 
 TEXTS = ["the landlord must give notice", "wages are due within three days", "custody"]
 
@@ -30,10 +32,6 @@ def output(tmp_path: Path) -> Path:
 
 def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
-def work_of(output: Path) -> Path:
-    return output.with_name(output.name + ".work")
 
 
 def test_a_run_makes_a_whole_model_folder_and_leaves_nothing_else(
@@ -182,6 +180,34 @@ def test_final_within_a_number_of_steps_may_have_fewer_epochs(flags, output, dev
     assert main(flags(final="true", max_steps=7)) == DONE
     last = [record for record in records(output) if record.get("final")]
     assert [record["step"] for record in last] == [0, 4, 7]
+
+
+@pytest.mark.parametrize(("patience", "at_first", "chosen_in"), [(None, 9, 3), (1, 6, 2)])
+def test_progress_goes_on_through_the_final_training(
+    flags, output, dev_says, monkeypatch, patience, at_first, chosen_in
+):
+    """3 epochs of 3 steps; then, of 4 steps, as many as were best: at most 3, and here 1."""
+    seen: list[dict[str, Any]] = []
+    call = Progress.__call__
+
+    def watching(self: Progress, *arguments: Any, **named: Any) -> None:
+        call(self, *arguments, **named)
+        seen.append(json.loads((work_of(output) / "progress.json").read_text()))
+        assert not (work_of(output) / "final" / "progress.json").exists()
+
+    monkeypatch.setattr(Progress, "__call__", watching)
+    monkeypatch.setattr("training.records._SECONDS_BETWEEN", 0.0)
+    dev_says([0.1, 0.9, 0.3, 0.2])
+    assert main(flags(final="true", epochs=3, patience=patience)) == DONE
+    places = list(dict.fromkeys((each["step"], each["steps"]) for each in seen))
+    whole = at_first + 4
+    assert places == [
+        *((step, 9 + 12) for step in range(at_first + 1)),
+        *((step, whole) for step in range(at_first, whole + 1)),
+    ]
+    assert {each["epochs"] for each in seen} == {3 + 3, chosen_in + 1}
+    epochs = [each["epoch"] for each in seen]
+    assert epochs == sorted(epochs) and epochs[-1] == chosen_in + 1
 
 
 def test_final_needs_questions_of_dev(

@@ -127,6 +127,13 @@ def test_two_processes_have_the_loss_of_one(of_one, of_two):
                 assert facts[name]["loss"] == pytest.approx(step["loss"], rel=1e-5, abs=1e-6), name
 
 
+def test_when_one_process_runs_out_of_memory_both_begin_the_batch_again(of_one, of_two):
+    """Their loss and gradient are compared with those of one process like any other step's."""
+    everyone = [of_one[0], *(facts for facts, _ in of_two)]
+    budgets = [facts["short of memory"]["token_budget"] for facts in everyone]
+    assert max(budgets[0], budgets[2]) < budgets[1] == 60
+
+
 def test_two_processes_have_the_summed_gradient_of_one(of_one, of_two):
     _, expected = of_one
     for _, tensors in of_two:

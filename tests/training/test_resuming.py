@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from accelerate import Accelerator
+from runs import steady
 
 from components.models.biencoder import BiEncoder
 from training import checkpoints
@@ -66,14 +67,6 @@ def killed_at(call: int, owner: Any, name: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched, pytest.raises(Killed):
         patched.setattr(owner, name, counting)
         yield
-
-
-def steady(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Records without what a clock says."""
-    return [
-        {k: v for k, v in record.items() if "seconds" not in k and k != "refresh_share"}
-        for record in records
-    ]
 
 
 def assert_same(found: tuple[BiEncoder, RunState], expected: tuple[BiEncoder, RunState]) -> None:

@@ -14,7 +14,7 @@ from training.batches import Batch, make_batch
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import contrastive_loss
-from training.starting import starting_model
+from training.starting import starting_model, train_mode
 from training.step import loss_and_gradient
 from training.texts import RunTexts
 
@@ -99,6 +99,59 @@ def test_loss_and_gradient_are_those_of_encoding_every_text_by_itself(
         if parameter.grad is not None:
             scale = max(1.0, float(parameter.grad.abs().max()))
             assert torch.allclose(gradients[name], parameter.grad, atol=2e-5 * scale), name
+
+
+class OutOfMemoryOnce:
+    """A device that lacks memory at one moment: in the n-th forward or backward pass."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: str, moment: int | None) -> None:
+        self.passes = {"forward": 0, "backward": 0}
+        forward = Tower.forward
+
+        def passing(name: str) -> None:
+            self.passes[name] += 1
+            if (name, self.passes[name] - 1) == (kind, moment):
+                raise torch.OutOfMemoryError("CUDA out of memory")
+
+        def short(tower, ids, mask, prompt_tokens=0):
+            passing("forward")
+            vectors = forward(tower, ids, mask, prompt_tokens)
+            if vectors.requires_grad:
+                vectors.register_hook(lambda _: passing("backward"))
+            return vectors
+
+        monkeypatch.setattr(Tower, "forward", short)
+
+
+@pytest.mark.parametrize("kind", ["forward", "backward"])
+@pytest.mark.parametrize("head", ["none", "paper"])
+def test_a_batch_that_ran_out_of_memory_is_one_begun_in_smaller_pieces_bit_for_bit(
+    data, batch, settings, accelerator, monkeypatch, kind, head
+):
+    """With dropout, in every pass that there is, of both sides."""
+    chosen = settings(gradient_caching=True, dropout=0.3, head=head, passage_tokens=16)
+
+    def step(budget: int, moment: int | None = None):
+        torch.manual_seed(0)
+        model = starting_model(chosen, CPU)
+        train_mode(model)
+        texts = RunTexts(model, data, budget)
+        torch.manual_seed(7)
+        with monkeypatch.context() as patched:
+            device = OutOfMemoryOnce(patched, kind, moment)
+            loss = loss_and_gradient(batch, texts, chosen, accelerator)
+        gradients = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+        return loss, gradients, texts.budget.tokens, device.passes[kind]
+
+    loss, gradients, budget, passes = step(400)
+    assert budget == 400 and passes >= 4
+    for moment in range(passes):
+        found, partly, lowered, _ = step(400, moment)
+        assert lowered < 400
+        expected, whole, same, _ = step(lowered)
+        assert found == expected != loss and same == lowered
+        assert partly.keys() == whole.keys() == gradients.keys()
+        assert all(torch.equal(partly[name], whole[name]) for name in whole), moment
 
 
 def test_a_step_in_bf16_has_nearly_the_loss_and_trains_float32_weights(

@@ -8,6 +8,7 @@ from typing import Any
 
 import accelerate.tracking
 import pytest
+from runs import work_of
 
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
@@ -18,10 +19,6 @@ pytestmark = pytest.mark.usefixtures("no_plots")
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     return tmp_path / "model"
-
-
-def work_of(output: Path) -> Path:
-    return output.with_name(output.name + ".work")
 
 
 @pytest.fixture

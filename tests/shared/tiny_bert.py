@@ -1,0 +1,93 @@
+"""BERTs with random weights and tokenizers made on the spot: real classes, no download."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import BertConfig, BertModel, PreTrainedModel, PreTrainedTokenizerFast
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def trained_wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
+    """WordPiece of these texts' words, in lower case."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    as_in_bert(tokenizer)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def fixed_wordpiece(pieces: Sequence[str]) -> Tokenizer:
+    """WordPiece of these pieces, behind the special tokens; for pairs of texts too."""
+    ids = {piece: number for number, piece in enumerate((*SPECIAL, *pieces))}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    as_in_bert(tokenizer, pair="[CLS] $A [SEP] $B:1 [SEP]:1")
+    return tokenizer
+
+
+def as_in_bert(tokenizer: Tokenizer, **templates: str) -> None:
+    """Lower case, words apart, special tokens around a text (and, by a template, a pair)."""
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        **templates,
+    )
+
+
+def save_bert(
+    folder: Path,
+    tokenizer: Tokenizer,
+    *,
+    longest: int,
+    hidden: int = 32,
+    layers: int = 2,
+    heads: int = 4,
+    inner: int = 64,
+    spread: float = 0.3,
+    seed: int = 0,
+    kind: type[PreTrainedModel] = BertModel,
+    **config: Any,
+) -> Path:
+    """Write a plain Hugging Face folder.
+
+    Args:
+        folder: Where to.
+        tokenizer: Knows the special tokens.
+        longest: Tokens that the model has positions for.
+        hidden: Dimensions.
+        layers: How many.
+        heads: Of attention.
+        inner: Width of the feed-forward layers.
+        spread: Standard deviation of the weights; at BERT's own .02 all texts look alike.
+        seed: Of the weights.
+        kind: Class of the model.
+        **config: Further fields of BertConfig.
+    """
+    names = [token.strip("[]").lower() for token in SPECIAL]
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=longest,
+        **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)},
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    sizes = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=inner,
+        max_position_embeddings=longest,
+        initializer_range=spread,
+        **config,
+    )
+    kind(sizes).save_pretrained(folder)
+    return folder

@@ -1,0 +1,126 @@
+"""python -m training.clean_questions: put each question into one split.
+
+    python -m training.clean_questions --questions PATH --output FILE
+
+Real data asks the same question in train and in dev. Training refuses that; this writes a copy
+without the repeats.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.statutes.corpus import read_questions
+from components.statutes.question import Question
+from training.command_line import Place, SettingsError, Target, run, say, settings_from
+from training.negatives.gold import normalised
+
+_DESCRIPTION = """\
+Writes a copy of a questions file in which no question of train stands in dev or test too, nor one
+of dev in test. The question stays where it is measured, so that results stay comparable with those
+of others on the same split; what is learnt from loses it. The same question twice within a split
+is left as it is."""
+
+# A question stays in the last of these in which it is asked.
+_SPLITS = ("train", "dev", "test")
+_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanQuestionsSettings:
+    """What to clean, and where to.
+
+    Args:
+        questions: A native file or folder, or a name such as aldermere.
+        output: File to write, in the native format; gzipped if its name ends in .gz.
+    """
+
+    questions: Place
+    output: Target
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("clean_questions", _DESCRIPTION, CleanQuestionsSettings, arguments)
+
+    def work() -> None:
+        clean_questions(settings)
+
+    return run(work)
+
+
+def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
+    """Write the copy, and say what it lacks.
+
+    Returns:
+        The questions that were left out.
+
+    Raises:
+        CorpusError: The questions cannot be read.
+        SettingsError: There is something where the copy is to go.
+    """
+    output = Path(settings.output)
+    if output.exists():
+        raise SettingsError(f"{output} is there already. Give another output, or remove it.")
+    asked = read_questions(settings.questions)
+    kept, left_out = each_in_one_split(asked)
+    text = "".join(_line(question) for question in kept).encode("utf-8")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_name(f".{output.name}.partial")
+    partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
+    partial.replace(output)
+    for split in _SPLITS:
+        ids = [repr(question.id) for question in left_out if question.split == split]
+        if ids:
+            more = ", ..." if len(ids) > _NAMED else ""
+            say(f"{len(ids)} of {split} left out: {', '.join(ids[:_NAMED])}{more}")
+    say(f"{len(kept):,} of {len(asked):,} questions are in {output}")
+    return left_out
+
+
+def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Questions of train, dev and test without those that a later split asks too.
+
+    Texts are compared as training compares them: but for case, white space and compatibility
+    characters. A question of no split, or of another, stays.
+
+    Returns:
+        What stays, and what is left out, both in their order.
+    """
+    last: dict[str, int] = {}
+    for question in questions:
+        if question.split in _SPLITS:
+            text = normalised(question.text)
+            last[text] = max(last.get(text, 0), _SPLITS.index(question.split))
+    kept: list[Question] = []
+    left_out: list[Question] = []
+    for question in questions:
+        repeated = (
+            question.split in _SPLITS
+            and _SPLITS.index(question.split) < last[normalised(question.text)]
+        )
+        (left_out if repeated else kept).append(question)
+    return kept, left_out
+
+
+def _line(question: Question) -> str:
+    fields: dict[str, Any] = {
+        "id": question.id,
+        "text": question.text,
+        "relevant": list(question.relevant),
+    }
+    if question.split is not None:
+        fields["split"] = question.split
+    if not question.answerable:
+        fields["answerable"] = False
+    return json.dumps({**fields, **question.extra}, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
