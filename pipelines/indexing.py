@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.models.locate import find_model
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
@@ -16,7 +17,7 @@ from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher
-from pipelines.model_choice import choose_graph, choose_model
+from pipelines.model_choice import TEXT_ALONE, choose_graph, choose_model
 from pipelines.publishing import publish_laws
 
 
@@ -117,6 +118,9 @@ def index_corpus(
             f"Articles that name no language: {unnamed:,}. Their words are matched as they stand, "
             "without stems or stop words. Give each a 'language', such as \"en\"."
         )
+    if model is not None and model != TEXT_ALONE:
+        # A wrong name should not leave an empty store.
+        find_model(model)
     store = StatuteDocumentStore(str(store_path))
     try:
         chosen = choose_model(model, corpus, store, say)

@@ -27,7 +27,7 @@ def test_its_checks_hold_on_the_cpu_but_for_speed() -> None:
     from ranker_checks import check_ranker
 
     checks = run.Checks()
-    small = {"n_questions": 2, "hidden": 64, "layers": 1}
+    small = {"n_questions": 2, "hidden": 384, "layers": 6}
     measured = check_ranker(
         checks, torch.device("cpu"), run.seconds, run.texts, run.base_model, **small
     )

@@ -293,6 +293,12 @@ def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
     assert [line for line in said if "bad.jsonl:4" in line or "bad.jsonl:8" in line]
 
 
+def test_an_unknown_model_leaves_no_store_behind(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such folder"):
+        index_corpus(corpus, tmp_path / "new.db", model="models/nowhere/of/mine")
+    assert not list(tmp_path.glob("new.db*"))
+
+
 def test_a_vector_of_nan_is_refused_by_the_articles_name(
     index: Index,
     store: StatuteDocumentStore,

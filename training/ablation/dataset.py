@@ -141,7 +141,8 @@ class Dataset:
         if leaked := [each.id for each in test if normalised(each.text) in learnt]:
             raise SettingsError(
                 f"{self.place}: {len(leaked)} questions of test stand in train too, {leaked[0]!r} "
-                "first. What is learnt by heart measures nothing: put each into one split."
+                "first. What is learnt by heart measures nothing: put each into one split, as "
+                "`python -m training.clean_questions --questions PATH --output FILE` does."
             )
         before = len(self.questions)
         return Split(given, range(before, before + len(test)), test)
