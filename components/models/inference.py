@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import torch
 from torch import nn
 
+from components.models.cpu_attention import fast_attention
 from components.models.cpu_linear import fast_linear
 
 
@@ -32,7 +33,7 @@ def inference(
         with (
             torch.no_grad(),
             torch.autocast(device.type, dtype, enabled=not exact),
-            fast_linear(device) if exact else nullcontext(),
+            fast_linear(device) if exact else fast_attention(device),
         ):
             yield
     finally:
