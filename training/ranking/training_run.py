@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from sentence_transformers import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from transformers import PrinterCallback
 
-from components.models.devices import resolve_device, resolve_dtype
 from training.command_line import say
 from training.dropout import set_dropout
 from training.pretraining.checkpoints import newest_complete
@@ -23,9 +20,7 @@ from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import fresh_parameters, start_folder
 from training.ranking.watch import RankerWatch
 from training.records import METRICS_FILE, write_metrics
-
-_STEPS_BETWEEN_LOGS = 10
-_KEPT = 2
+from training.trainer_arguments import trainer_arguments
 
 
 def train_ranker(
@@ -67,7 +62,17 @@ def train_ranker(
     )
     trainer = CrossEncoderTrainer(
         model=model,
-        args=_arguments(settings, work, steps, fresh, resumed=checkpoint is not None),
+        args=trainer_arguments(
+            CrossEncoderTrainingArguments,
+            settings,
+            work,
+            steps=steps,
+            rate=settings.learning_rate,
+            resumed=checkpoint is not None,
+            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in fresh},
+            batch_sampler=EpochBatches,
+            eval_strategy="epoch",
+        ),
         train_dataset=examples,
         loss=BestPassageLoss(model),
         evaluator=prepared.measuring,
@@ -76,43 +81,3 @@ def train_ranker(
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     return make_records(trainer.state.log_history)
-
-
-def _arguments(
-    settings: RankerTrainingSettings,
-    work: Path,
-    steps: int,
-    fresh: Sequence[str],
-    *,
-    resumed: bool,
-) -> CrossEncoderTrainingArguments:
-    device = resolve_device(settings.device)
-    arguments = CrossEncoderTrainingArguments(
-        output_dir=str(work),
-        max_steps=steps,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in fresh},
-        lr_scheduler_type="linear",
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip,
-        bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
-        use_cpu=device.type == "cpu",
-        seed=settings.seed,
-        batch_sampler=EpochBatches,
-        eval_strategy="epoch",
-        eval_on_start=not resumed,
-        logging_steps=_STEPS_BETWEEN_LOGS,
-        logging_nan_inf_filter=False,
-        save_strategy="steps",
-        save_steps=settings.checkpoint_every,
-        save_total_limit=_KEPT,
-        dataloader_pin_memory=device.type == "cuda",
-        disable_tqdm=True,
-        report_to="none",
-    )
-    if device.type == "cuda":
-        # Else it would spread each batch over all cards, and take a larger one.
-        arguments._n_gpu = 1
-    return arguments
