@@ -135,7 +135,7 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
     """
     plain = text.translate(PLAIN_CHARACTERS)
     found = [Citation(**fields) for fields in chinese_citations.found(plain)]
-    position = 0
+    position = taken = 0
     french = (language or "").lower().startswith("fr")
     while marker := _MARKER.search(plain, position):
         # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
@@ -151,17 +151,19 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
             plain, max(0, marker.start() - 12), marker.start()
         ):
             continue
-        group = list(_enumeration(plain, marker, kind))
+        group = list(_enumeration(plain, marker, kind, taken))
         if group:
-            position = group[-1].end
+            position = taken = group[-1].end
             found.extend(group)
     if plain != text:
         found = [replace(c, text=text[c.start : c.end]) for c in found]
     return sorted(found, key=lambda citation: citation.start)
 
 
-def _enumeration(text: str, marker: re.Match[str], kind: CitationKind) -> Iterator[Citation]:
-    """The citations behind one marker."""
+def _enumeration(
+    text: str, marker: re.Match[str], kind: CitationKind, taken: int
+) -> Iterator[Citation]:
+    """The citations behind one marker; the text up to `taken` belongs to others."""
     plural = _PLURAL.search(marker[0].rstrip()) is not None
     items: list[tuple[int, int, str, str | None, str | None]] = []
     position = marker.end()
@@ -189,7 +191,7 @@ def _enumeration(text: str, marker: re.Match[str], kind: CitationKind) -> Iterat
     if not items:
         return
     start = marker.start()
-    before = _LEVEL_BEFORE.search(text, max(0, start - 40), start)
+    before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
     group = (start, items[-1][1])
