@@ -26,6 +26,7 @@ from components.models.ranker_folder import RankerSettings, ranker_manifest
 from components.models.ranker_opening import open_cross_encoder, prepare
 from components.models.token_budget import TokenBudget, in_batches
 from components.statutes.article import TextRule
+from components.statutes.word_segmentation import words_joined
 
 # Kept from question to question: token ids of passages (16 MiB), and where articles are cut.
 _TOKENS_KEPT = 2**22
@@ -129,6 +130,10 @@ class CrossEncoderRanker:
         chosen = chooser.choose(question, words, most)
         return [[spans[i] for i in kept] for spans, kept in zip(cut, chosen, strict=True)]
 
+    def as_read(self, text: str) -> str:
+        """A question or passage as the encoder's tokenizer reads it: `settings.segmentation`."""
+        return text if self.settings.segmentation is None else words_joined(text)
+
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """Score pairs of question and passage, without gradients.
 
@@ -206,7 +211,8 @@ class CrossEncoderRanker:
                 missing.append(text)
             else:
                 found[text] = ids
-        for text, ids in zip(missing, self.tokenizer.token_ids(missing), strict=True):
+        read = [self.as_read(text) for text in missing]
+        for text, ids in zip(missing, self.tokenizer.token_ids(read), strict=True):
             found[text] = ids
             self._ids.put(text, ids, len(ids) + 1)
         return found

@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from torch import Tensor
 from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, Manifest, read_manifest
+from components.models.text_encoder import checked_segmentation
+from components.statutes.word_segmentation import Segmentation
 
 SETTINGS_FILE = "ranker.json"
 
@@ -46,17 +48,24 @@ class RankerSettings:
         passage_tokens: Longest passage in tokens, without the question and special tokens.
         calibration: Fitted on lists of candidates at their natural rate, article by article.
         fusion_weight: What the first stage's rank counts beside the ranker's, which counts 1.
+        segmentation: Language whose words are joined by "_" before a question or passage is read;
+            None for texts as they are, and in folders from before there was any.
 
     Raises:
-        ModelError: A value is out of its range.
+        ModelError: A value is out of its range, or what tells words apart is not installed.
     """
 
     passages: int = 2
     passage_tokens: int = 128
     calibration: Calibration | None = None
     fusion_weight: float | None = None
+    segmentation: Segmentation | None = None
 
     def __post_init__(self) -> None:
+        if self.segmentation not in (None, *get_args(Segmentation)):
+            known = ", ".join(get_args(Segmentation))
+            raise ModelError(f"segmentation is {known} or null, not {self.segmentation!r}.")
+        checked_segmentation(self.segmentation)
         for name in ("passages", "passage_tokens"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
@@ -95,6 +104,8 @@ class RankerSettings:
     @classmethod
     def _from_fields(cls, fields: Any) -> RankerSettings:
         names = {field.name for field in dataclasses.fields(cls)}
+        if isinstance(fields, dict):
+            fields = {"segmentation": None, **fields}
         if not isinstance(fields, dict) or fields.keys() != names:
             raise ModelError(f"must have the fields {', '.join(sorted(names))}, and no others.")
         calibration = fields["calibration"]

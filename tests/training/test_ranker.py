@@ -112,6 +112,12 @@ def test_another_ranker_goes_on_from_it(
     assert not torch.equal(before.logits(PAIRS), after.logits(PAIRS))
 
 
+def test_what_is_read_is_remembered(flags: Callable[..., list[str]], tmp_path: Path) -> None:
+    output = tmp_path / "model"
+    assert main(flags(segmentation="vi", output=output, max_steps=2)) == DONE
+    assert CrossEncoderRanker.load(output, device="cpu").settings.segmentation == "vi"
+
+
 @pytest.mark.parametrize("strategy", ["hard", "easy"])
 def test_other_strategies_run_over_any_encoder(
     strategy: str, flags: Callable[..., list[str]], tmp_path: Path

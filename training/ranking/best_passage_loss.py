@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.util import batch_to_device
 from torch import Tensor
@@ -23,12 +24,17 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
 
     Args:
         model: A CrossEncoder of one label.
+        as_read: From a question or passage to the text that its tokenizer reads.
 
     Inputs:
         | texts                            | labels                        |
         |----------------------------------|-------------------------------|
         | (question, list of passages)     | 1 if it answers it, 0 if not  |
     """
+
+    def __init__(self, model: CrossEncoder, as_read: Callable[[str], str] = str) -> None:
+        super().__init__(model)
+        self._as_read = as_read
 
     def forward(
         self,
@@ -47,7 +53,7 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         """
         questions, articles = inputs
         pairs = [
-            (question, passage)
+            (self._as_read(question), self._as_read(passage))
             for question, passages in zip(questions, articles, strict=True)
             for passage in passages
         ]

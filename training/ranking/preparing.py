@@ -115,7 +115,11 @@ def open_ranker(settings: RankerTrainingSettings, biencoder: BiEncoder) -> Cross
     """
     return CrossEncoderRanker(
         open_start(start_folder(settings.start), resolve_device(settings.device), settings.seed),
-        RankerSettings(passages=settings.passages, passage_tokens=settings.passage_tokens),
+        RankerSettings(
+            passages=settings.passages,
+            passage_tokens=settings.passage_tokens,
+            segmentation=settings.segmentation,
+        ),
         text_rule=biencoder.text_rule,
         dtype=settings.dtype,
         name=settings.start,

@@ -10,6 +10,7 @@ from typing import Any
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
 from components.statutes.metrics import metric_depth
+from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.negatives.semihard import Strategy
 
@@ -41,6 +42,8 @@ class RankerTrainingSettings:
         negatives: Negatives of a question. Paper: 2, 5 or 10.
         passages: Passages of a long article that are read: those that the bi-encoder scores best.
         passage_tokens: Longest passage, the tokenizer's special tokens left out.
+        segmentation: vi joins the syllables of Vietnamese words by "_" in what the ranker reads, as
+            the PhoBERT family was trained; the model folder remembers it.
         epochs: Times that each (question, article) is seen. Paper: 2.
         max_steps: Steps in place of epochs.
         batch_size: (question, article) examples a step.
@@ -73,6 +76,7 @@ class RankerTrainingSettings:
     negatives: int = 5
     passages: int = 2
     passage_tokens: int = 128
+    segmentation: Segmentation | None = None
     epochs: int = 2
     max_steps: int | None = None
     batch_size: int = 16

@@ -74,7 +74,7 @@ def train_ranker(
             eval_strategy="epoch",
         ),
         train_dataset=examples,
-        loss=BestPassageLoss(model),
+        loss=BestPassageLoss(model, prepared.ranker.as_read),
         evaluator=prepared.measuring,
         callbacks=[watch],
     )

@@ -65,6 +65,24 @@ def test_logits_are_those_of_sentence_transformers(
     assert (logits - predicted(tiny_ranker, PAIRS)).abs().max() < 1e-5
 
 
+def test_vietnamese_words_are_joined_in_what_is_read_and_passages_stay_in_the_text(
+    ranker: CrossEncoderRanker, tiny_ranker: Path
+) -> None:
+    question, article = "hợp đồng lao động", "Người lao động ký hợp đồng với công ty. " * 8
+    settings = RankerSettings(passages=3, passage_tokens=40, segmentation="vi")
+    joining = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
+    joining.settings = settings
+    assert joining.as_read(question) == "hợp_đồng lao_động"
+    scores = joining.score_articles(question, [article])
+    spans = joining.chosen_passages(question, [article])[0]
+    assert len(spans) == 3
+    joined = [("hợp_đồng lao_động", joining.as_read(article[a:b])) for a, b in spans]
+    expected = ranker.logits(joined)
+    assert (expected - ranker.logits([(question, article[a:b]) for a, b in spans])).abs().max() > 0
+    assert scores.logits[0] == pytest.approx(float(expected.max()), abs=1e-5)
+    assert scores.best[0] == spans[int(expected.argmax())]
+
+
 def test_models_that_tell_pairs_apart_otherwise_agree_too(
     tiny_roberta: Path, tmp_path: Path
 ) -> None:

@@ -27,10 +27,18 @@ def test_ranks_are_fused_by_hand() -> None:
 
 
 def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
-    for settings in (RankerSettings(), RankerSettings(3, 64, Calibration(0.5, -1), 0.25)):
+    full = RankerSettings(3, 64, Calibration(0.5, -1), 0.25, "vi")
+    for settings in (RankerSettings(), full):
         settings.save(tmp_path)
         assert RankerSettings.load(tmp_path) == settings
     assert json.loads((tmp_path / "ranker.json").read_text()) == dataclasses.asdict(settings)
+
+
+def test_a_folder_from_before_there_was_segmentation_is_read(tmp_path: Path) -> None:
+    fields = dataclasses.asdict(RankerSettings(3))
+    del fields["segmentation"]
+    (tmp_path / "ranker.json").write_text(json.dumps(fields))
+    assert RankerSettings.load(tmp_path) == RankerSettings(3)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +51,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
         ({"calibration": [1, 0]}, "must be null or have 'scale' and 'offset'"),
         ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
         ({"fusion_weight": "much"}, "not supported"),
+        ({"segmentation": "th"}, "segmentation is vi or null, not 'th'"),
         ({"unknown": 1}, "must have the fields"),
     ],
 )

@@ -57,3 +57,16 @@ def test_it_is_binary_cross_entropy(model: CrossEncoder) -> None:
     logits = model.predict(pairs, activation_fn=torch.nn.Identity(), convert_to_tensor=True)
     own = BestPassageLoss(model)([QUESTIONS, [[text] for text in FIRST]], LABELS)
     torch.testing.assert_close(own, binary_cross_entropy_with_logits(logits, LABELS))
+
+
+def test_questions_and_passages_are_read_as_in_use(model: CrossEncoder) -> None:
+    articles = [[text, "Leave is granted."] for text in FIRST]
+
+    def read(text: str) -> str:
+        return f"notice {text}"
+
+    own = BestPassageLoss(model, read)([QUESTIONS, articles], LABELS)
+    as_read = [[read(text) for text in passages] for passages in articles]
+    expected = BestPassageLoss(model)([[read(each) for each in QUESTIONS], as_read], LABELS)
+    torch.testing.assert_close(own, expected)
+    assert own != BestPassageLoss(model)([QUESTIONS, articles], LABELS)
