@@ -48,8 +48,8 @@ class RankerTrainingSettings:
         max_steps: Steps in place of epochs.
         batch_size: (question, article) examples a step.
         learning_rate: Highest learning rate. Paper: 2e-5.
-        head_lr: Highest learning rate of what the start lacks and is made from the seed: the
-            head over an encoder that is no cross-encoder yet.
+        head_lr: Highest learning rate of the head over an encoder that is no cross-encoder yet: of
+            what is made from the seed, and of the pooler below it.
         dropout: Dropout while it is trained; default: the start's own.
         weight_decay: AdamW's.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.

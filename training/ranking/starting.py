@@ -46,8 +46,12 @@ def start_digest(folder: Path) -> str:
     return "+".join(file_digest(path) for path in sorted(folder.rglob("*.safetensors")))
 
 
-def fresh_parameters(model: CrossEncoder, folder: Path) -> list[str]:
-    """Names of the parameters that a start's folder lacks, in the model's order.
+def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
+    """Names of the parameters of a head that is still to be learnt, in the model's order.
+
+    Those that the start's folder lacks; where it lacks some, also the pooler below them: the
+    folder's, if it has one, was trained for another task, or is what was left when its encoder was
+    trained with mean pooling. Empty for a cross-encoder.
 
     Args:
         model: As `open_start` gives it.
@@ -57,12 +61,14 @@ def fresh_parameters(model: CrossEncoder, folder: Path) -> list[str]:
     for path in folder.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:
             stored.update(file.keys())
+    names = [name for name, _ in model.named_parameters()]
     # An encoder's own names begin where the encoder of a cross-encoder does ("bert.").
-    return [
+    lacking = {
         name
-        for name, _ in model.named_parameters()
+        for name in names
         if not any(name == known or name.endswith(f".{known}") for known in stored)
-    ]
+    }
+    return [name for name in names if lacking and (name in lacking or ".pooler." in name)]
 
 
 def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:

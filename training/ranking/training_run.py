@@ -17,7 +17,7 @@ from training.ranking.epoch_batches import EpochBatches
 from training.ranking.preparing import Prepared
 from training.ranking.records import make_records
 from training.ranking.settings import RankerTrainingSettings
-from training.ranking.starting import fresh_parameters, start_folder
+from training.ranking.starting import head_parameters, start_folder
 from training.ranking.watch import RankerWatch
 from training.records import METRICS_FILE, write_metrics
 from training.trainer_arguments import trainer_arguments
@@ -45,7 +45,7 @@ def train_ranker(
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
     steps = settings.max_steps or settings.epochs * epoch_steps
-    fresh = fresh_parameters(model, start_folder(settings.start))
+    head = head_parameters(model, start_folder(settings.start))
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
     checkpoint = newest_complete(work, say)
@@ -69,7 +69,7 @@ def train_ranker(
             steps=steps,
             rate=settings.learning_rate,
             resumed=checkpoint is not None,
-            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in fresh},
+            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
             batch_sampler=EpochBatches,
             eval_strategy="epoch",
         ),

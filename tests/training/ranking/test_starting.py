@@ -11,7 +11,7 @@ from sentence_transformers import CrossEncoder
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.ranker_folder import RankerSettings
-from training.ranking.starting import fresh_parameters, open_start, start_digest, start_folder
+from training.ranking.starting import head_parameters, open_start, start_digest, start_folder
 
 CPU = torch.device("cpu")
 
@@ -52,14 +52,19 @@ def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert: Path, tmp_pa
     )
 
 
-def test_what_a_start_lacks_is_known(tiny_bert: Path, tmp_path: Path) -> None:
+def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert: Path, tmp_path: Path) -> None:
     model = open_start(tiny_bert, CPU, seed=0)
-    names = fresh_parameters(model, tiny_bert)
-    assert {name.split("model.")[-1] for name in names} == {"classifier.weight", "classifier.bias"}
+    names = head_parameters(model, tiny_bert)
+    assert [name.split("model.")[-1] for name in names] == [
+        "bert.pooler.dense.weight",
+        "bert.pooler.dense.bias",
+        "classifier.weight",
+        "classifier.bias",
+    ]
     assert set(names) <= {name for name, _ in model.named_parameters()}
     model.save_pretrained(str(tmp_path / "whole"), create_model_card=False)
     again = open_start(tmp_path / "whole", CPU, seed=0)
-    assert fresh_parameters(again, tmp_path / "whole") == []
+    assert head_parameters(again, tmp_path / "whole") == []
 
 
 def test_the_weights_have_a_digest(tiny_bert: Path, other_bert: Path) -> None:
