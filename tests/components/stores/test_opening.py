@@ -12,7 +12,12 @@ import psutil
 import pytest
 from haystack import Document
 
-from components.stores.database import APPLICATION_ID, FORMAT_VERSION, StoreError
+from components.stores.database import (
+    APPLICATION_ID,
+    FORMAT_VERSION,
+    StatuteDatabase,
+    StoreError,
+)
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -52,12 +57,14 @@ def test_a_creation_by_another_process_at_the_same_moment_is_waited_for(tmp_path
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("PRAGMA auto_vacuum = INCREMENTAL")
     other.execute("BEGIN IMMEDIATE")
-    # SQLite refuses the change of mode at once, without its own waiting.
-    with closing(sqlite3.connect(path)) as second, pytest.raises(sqlite3.OperationalError):
-        second.execute("PRAGMA journal_mode = WAL")
     let_go = threading.Timer(0.3, other.execute, ["ROLLBACK"])
-    let_go.start()
-    assert StatuteDocumentStore(str(path)).count_documents() == 0
+    with closing(sqlite3.connect(path, isolation_level=None)) as second:
+        # SQLite refuses the change of mode at once, without its own waiting.
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            second.execute("PRAGMA journal_mode = WAL")
+        let_go.start()
+        StatuteDatabase._write_ahead(second)
+        assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     let_go.join()
     other.close()
 
