@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
 from components.models.errors import ModelError, VectorError
+from components.retrievers.validity import in_force_on
 from components.statutes.article import Article
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from pipelines.files import LoadingError
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "neighbours")
 
 
 class Answer(TypedDict):
-    """What a pipeline found: `documents` best first, each as `found_article` describes it."""
+    """What a pipeline found: `documents` best first, each as `found_article` describes it.
+
+    `as_of` is there when the question was asked for a day, and `answer` when the pipeline gives
+    one: its text, and what `CitedAnswerBuilder` says of it.
+    """
 
     question: str
     pipeline: str
     took_ms: float
     documents: list[dict[str, Any]]
+    as_of: NotRequired[str]
+    answer: NotRequired[dict[str, Any]]
 
 
 def ask(
@@ -35,6 +43,7 @@ def ask(
     question: str,
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
+    as_of: date | None = None,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
@@ -44,6 +53,7 @@ def ask(
         question: in plain words.
         top_k: how many articles at most; None leaves it to the pipeline.
         filters: Haystack filters over the articles' metadata.
+        as_of: leaves out what was not in force on that day, of which the states then are.
 
     Raises:
         QuestionError: the question is empty or too long.
@@ -52,29 +62,69 @@ def ask(
         StoreError: the store cannot be read.
         ModelError: the model cannot be loaded.
     """
-    asked = clean_question(question)
-    start = time.perf_counter()
-    documents = retrieve(pipeline, asked, top_k, filters)
-    took = (time.perf_counter() - start) * 1000
-    today = date.today()
-    return Answer(
-        question=asked,
-        pipeline=str(pipeline.metadata.get("name", "")),
-        took_ms=round(took, 1),
-        documents=[found_article(document, today) for document in documents],
-    )
+    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    with _said_in_full():
+        outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
+    return asking.answer(outputs)
 
 
-def retrieve(
+async def ask_async(
     pipeline: Pipeline,
     question: str,
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
-) -> list[Document]:
-    """The documents of the pipeline's output `documents`; see `ask`."""
-    component, socket = documents_output(pipeline)
-    found: list[Document] = run(pipeline, question, {component}, top_k, filters)[component][socket]
-    return found
+    as_of: date | None = None,
+) -> Answer:
+    """`ask` without holding up the event loop."""
+    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    with _said_in_full():
+        outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
+    return asking.answer(outputs)
+
+
+class _Asking:
+    """One question to one pipeline: what goes in, and the answer made of what comes out."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        question: str,
+        top_k: int | None,
+        filters: Mapping[str, Any] | None,
+        as_of: date | None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._question = clean_question(question)
+        self._as_of = as_of
+        wanted = filters if as_of is None else in_force_on(as_of, filters)
+        self.data = _inputs(pipeline, self._question, top_k, wanted)
+        self._sockets = {"documents": documents_output(pipeline)}
+        if "answers" in pipeline.metadata["outputs"]:
+            self._sockets["answers"] = _output(pipeline, "answers")
+        if as_of is not None:
+            for target in pipeline.metadata["inputs"].get("as_of", []):
+                component, socket = target.split(".")
+                self.data.setdefault(component, {})[socket] = as_of.isoformat()
+        self.components = {component for component, _ in self._sockets.values()}
+        self._start = time.perf_counter()
+
+    def answer(self, outputs: Mapping[str, Mapping[str, Any]]) -> Answer:
+        found = {
+            name: outputs[component][socket] for name, (component, socket) in self._sockets.items()
+        }
+        took = (time.perf_counter() - self._start) * 1000
+        on = self._as_of or date.today()
+        answer = Answer(
+            question=self._question,
+            pipeline=str(self._pipeline.metadata.get("name", "")),
+            took_ms=round(took, 1),
+            documents=[found_article(document, on) for document in found["documents"]],
+        )
+        if self._as_of is not None:
+            answer["as_of"] = self._as_of.isoformat()
+        for given in found.get("answers", [])[:1]:
+            answer["answer"] = {"text": given.data, **given.meta}
+        return answer
 
 
 def documents_output(pipeline: Pipeline) -> tuple[str, str]:
@@ -83,8 +133,7 @@ def documents_output(pipeline: Pipeline) -> tuple[str, str]:
     Raises:
         LoadingError: it declares none.
     """
-    component, socket = _declared(pipeline, "outputs", "documents")[0].split(".")
-    return component, socket
+    return _output(pipeline, "documents")
 
 
 def run(
@@ -100,21 +149,9 @@ def run(
         What each of these components handed out, by component and socket; one that did not run is
         missing.
     """
-    given = {"query": question, "top_k": top_k, "filters": filters}
-    data: dict[str, dict[str, Any]] = {}
-    for name, value in given.items():
-        if value is None:
-            continue
-        for target in _declared(pipeline, "inputs", name):
-            component, socket = target.split(".")
-            data.setdefault(component, {})[socket] = value
-    try:
+    data = _inputs(pipeline, question, top_k, filters)
+    with _said_in_full():
         outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
-    except PipelineRuntimeError as error:
-        # Haystack wraps what a component says; ours already say what, where and how to mend it.
-        if isinstance(error.__cause__, _SAID_IN_FULL):
-            raise error.__cause__ from None
-        raise
     return outputs
 
 
@@ -153,6 +190,35 @@ def _day(written: object) -> date | None:
         return date.fromisoformat(written) if isinstance(written, str) else None
     except ValueError:
         return None  # another store may write its dates in words
+
+
+def _inputs(
+    pipeline: Pipeline, question: str, top_k: int | None, filters: Mapping[str, Any] | None
+) -> dict[str, dict[str, Any]]:
+    data: dict[str, dict[str, Any]] = {}
+    for name, value in {"query": question, "top_k": top_k, "filters": filters}.items():
+        if value is None:
+            continue
+        for target in _declared(pipeline, "inputs", name):
+            component, socket = target.split(".")
+            data.setdefault(component, {})[socket] = value
+    return data
+
+
+def _output(pipeline: Pipeline, name: str) -> tuple[str, str]:
+    component, socket = _declared(pipeline, "outputs", name)[0].split(".")
+    return component, socket
+
+
+@contextmanager
+def _said_in_full() -> Iterator[None]:
+    """Haystack wraps what a component says; ours already say what, where and how to mend it."""
+    try:
+        yield
+    except PipelineRuntimeError as error:
+        if isinstance(error.__cause__, _SAID_IN_FULL):
+            raise error.__cause__ from None
+        raise
 
 
 def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:

@@ -1,5 +1,6 @@
 """ask gives plain values, for every pipeline alike."""
 
+import asyncio
 import json
 from datetime import date
 from pathlib import Path
@@ -10,8 +11,9 @@ from haystack import Document, Pipeline
 from haystack.errors import FilterError
 
 from components.statutes.question import QuestionError
-from pipelines.asking import ask, found_article
+from pipelines.asking import ask, ask_async, found_article
 from pipelines.files import LoadingError
+from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
 PIPELINES = ["lexical", "dense", "hybrid"]
@@ -98,3 +100,58 @@ def test_the_state_is_that_of_the_day(meta: dict[str, str], state: str) -> None:
     found = found_article(document, date(2024, 6, 1))
     assert found["state"] == state
     assert {key: found[key] for key in meta} == meta
+
+
+@pytest.fixture(scope="module")
+def dated_store(
+    tmp_path_factory: pytest.TempPathFactory, make_article: Any, write_corpus: Any
+) -> Path:
+    """Four articles on rent: without dates, from 2020, until 2019, from 2010 until 2030."""
+    dates: list[dict[str, str]] = [
+        {},
+        {"valid_from": "2020-01-01"},
+        {"valid_to": "2019-12-31"},
+        {"valid_from": "2010-01-01", "valid_to": "2030-12-31"},
+    ]
+    articles = [make_article(8 * n, **fields) for n, fields in enumerate(dates, start=1)]
+    folder = tmp_path_factory.mktemp("dated")
+    index_corpus(write_corpus(folder / "articles.jsonl", articles), folder / "law.db", model="none")
+    return folder / "law.db"
+
+
+@pytest.mark.parametrize(
+    ("day", "states"),
+    [
+        (date(2005, 6, 1), {"a8": "unknown", "a24": "in force"}),
+        (date(2019, 12, 31), {"a8": "unknown", "a24": "in force", "a32": "in force"}),
+        (date(2020, 1, 1), {"a8": "unknown", "a16": "in force", "a32": "in force"}),
+        (date(2031, 1, 1), {"a8": "unknown", "a16": "in force"}),
+    ],
+)
+def test_a_day_leaves_out_what_was_not_in_force(
+    dated_store: Path, day: date, states: dict[str, str]
+) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    answer = ask(pipeline, "rent officer", as_of=day)
+    assert {each["id"]: each["state"] for each in answer["documents"]} == states
+    assert answer["as_of"] == day.isoformat()
+
+
+def test_a_day_and_filters_hold_together(dated_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    only = {"field": "meta.number", "operator": "in", "value": ["8", "24"]}
+    answer = ask(pipeline, "rent officer", filters=only, as_of=date(2020, 1, 1))
+    assert [each["id"] for each in answer["documents"]] == ["a8"]
+
+
+def test_asking_without_holding_up_the_loop_gives_the_same(pipeline: Pipeline) -> None:
+    question = "Who decides on custody under art. 12 Housing Code?"
+    only = {"field": "meta.law", "operator": "!=", "value": "Work Code"}
+    at_once = ask(pipeline, question, top_k=5, filters=only, as_of=date(2024, 2, 29))
+    awaited = asyncio.run(ask_async(pipeline, question, 5, only, date(2024, 2, 29)))
+    assert {**awaited, "took_ms": 0} == {**at_once, "took_ms": 0}
+
+
+def test_awaited_errors_are_ours(pipeline: Pipeline) -> None:
+    with pytest.raises(FilterError):
+        asyncio.run(ask_async(pipeline, "rent", filters={"field": "meta.law"}))

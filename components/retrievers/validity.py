@@ -1,0 +1,35 @@
+"""What was in force on a day, as Haystack filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+
+def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Filters that leave out what was not yet or no longer in force on a day.
+
+    An article without dates stays: whether it was in force is unknown, and results say so.
+
+    ```python
+    from datetime import date
+
+    from components.retrievers.validity import in_force_on
+
+    in_force_on(date(2020, 1, 1), {"field": "meta.law", "operator": "==", "value": "Housing Code"})
+    ```
+
+    Args:
+        day: the day that is asked about. The first and the last day in force count as in force.
+        filters: further Haystack filters that must hold.
+    """
+    # A comparison with a missing date is false, so its negation keeps what has none.
+    conditions = [
+        {
+            "operator": "NOT",
+            "conditions": [{"field": field, "operator": operator, "value": day.isoformat()}],
+        }
+        for field, operator in (("meta.valid_from", ">"), ("meta.valid_to", "<"))
+    ]
+    return {"operator": "AND", "conditions": [*conditions, *([dict(filters)] if filters else [])]}
