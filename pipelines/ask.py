@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from pipelines import command_line
+from pipelines.answer_text import answer_lines
 from pipelines.command_line import DONE, FAILED, say, show
 
 SHOWN_CHARS = 600
@@ -19,7 +21,14 @@ Without --store the invented Statutes of Aldermere are asked. An article that th
 ("art. 12 Housing Code") stands first.
 
   python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
-  python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json"""
+  python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json
+  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid
+  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid \\
+      --generator http://localhost:11434/v1 --generator-model llama3.2
+
+The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
+that speaks OpenAI's protocol, they write a short answer, and every citation and quotation of it is
+looked up. Its key is read from OPENAI_API_KEY; nothing is sent anywhere without --generator."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,9 +55,22 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="N",
         help="how many articles (default: 10)",
     )
+    parser.add_argument(
+        "--as-of",
+        type=command_line.day,
+        metavar="DATE",
+        help="leave out what was not in force on that day (2024-02-29)",
+    )
+    parser.add_argument(
+        "--generator", metavar="URL", help="who writes the answer, as http://localhost:11434/v1"
+    )
+    parser.add_argument("--generator-model", metavar="NAME", help="its model")
     parser.add_argument("--full", action="store_true", help="print the whole text of every article")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if (options.generator is None) != (options.generator_model is None):
+        parser.error("--generator and --generator-model go together")
+    return options
 
 
 def _ask(options: argparse.Namespace) -> int:
@@ -57,25 +79,37 @@ def _ask(options: argparse.Namespace) -> int:
     from pipelines.loading import load_pipeline
 
     question = clean_question(options.question)  # before a model is loaded
-    store = store_to_ask(options.store, options.pipeline, say, options.model)
     name = options.pipeline
+    overrides = {}
+    if options.generator is not None:
+        from pipelines.generators import KEY_VARIABLE, generator_overrides
+
+        name = name or "answer_hybrid"
+        overrides = generator_overrides(name, options.generator, options.generator_model)
+        # A server of one's own mostly asks for no key, and Haystack always for one.
+        os.environ.setdefault(KEY_VARIABLE, "none")
+    store = store_to_ask(options.store, name, say, options.model)
     if name is None:
         from pipelines.binding import default_pipeline
 
         name = default_pipeline(store)
         if name != "hybrid":
             say(f"{store} holds text alone: asking the pipeline '{name}'.")
-    pipeline = load_pipeline(name, store, options.model)
+    pipeline = load_pipeline(name, store, options.model, overrides)
     pipeline.warm_up()
     from pipelines.asking import ask
 
-    answer = ask(pipeline, question, top_k=options.top_k)
+    answer = ask(pipeline, question, top_k=options.top_k, as_of=options.as_of)
     if options.json:
         show(dict(answer))
-    elif answer["documents"]:
-        show(_written(answer["documents"], options.full))
+        return DONE if answer["documents"] else FAILED
+    written = [answer_lines(answer["answer"])] if "answer" in answer else []
+    if answer["documents"]:
+        written.append(_written(answer["documents"], options.full))
     else:
         say("Nothing was found. Try other words.")
+    if any(written):
+        show("\n\n".join(filter(None, written)))
     return DONE if answer["documents"] else FAILED
 
 

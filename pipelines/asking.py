@@ -13,14 +13,14 @@ from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
 from components.models.errors import ModelError, VectorError
-from components.retrievers.validity import in_force_on
-from components.statutes.article import Article
+from components.retrievers.validity import in_force_on, state_on
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from pipelines.files import LoadingError
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "neighbours")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage")
+_OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
 
 
 class Answer(TypedDict):
@@ -160,36 +160,25 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
 
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
     "unknown" on the given day. `passage` is what a ranker found best of the content, as characters
-    `start` to `end`, where there was a ranker.
+    `start` to `end`, where there was a ranker; `neighbours` name those that an expander attached.
     """
     meta = document.meta
-    article = Article(
-        document.id,
-        str(meta.get("law", "")),
-        str(meta.get("number", "")),
-        tuple(meta.get("headings") or ()),
-        document.content or "",
-        valid_from=_day(meta.get("valid_from")),
-        valid_to=_day(meta.get("valid_to")),
-    )
-    return {
-        "id": article.id,
-        "law": article.law,
-        "number": article.number,
-        "headings": list(article.headings),
-        "content": article.text,
+    found = {
+        "id": document.id,
+        "law": str(meta.get("law", "")),
+        "number": str(meta.get("number", "")),
+        "headings": list(meta.get("headings") or ()),
+        "content": document.content or "",
         "score": document.score,
         "ranks": meta.get("ranks") or {},
-        "state": article.state(on),
+        "state": state_on(on, document),
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
     }
-
-
-def _day(written: object) -> date | None:
-    try:
-        return date.fromisoformat(written) if isinstance(written, str) else None
-    except ValueError:
-        return None  # another store may write its dates in words
+    if "neighbours" in meta:
+        found["neighbours"] = [
+            {key: each.get(key) for key in _OF_A_NEIGHBOUR} for each in meta["neighbours"]
+        ]
+    return found
 
 
 def _inputs(

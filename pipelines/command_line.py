@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from components.statutes.problems import CorpusError
@@ -95,6 +96,14 @@ def _failures() -> tuple[type[Exception], ...]:
     from components.stores.database import StoreError
 
     return (StoreError, VectorError, OSError)
+
+
+def day(text: str) -> date:
+    """A day in ISO form, for argparse."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2024-02-29") from error
 
 
 def positive(text: str) -> int:

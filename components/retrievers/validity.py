@@ -1,10 +1,14 @@
-"""What was in force on a day, as Haystack filters."""
+"""What was in force on a day."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
+
+from haystack import Document
+
+from components.statutes.article import Article, ArticleState
 
 
 def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -33,3 +37,17 @@ def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str
         for field, operator in (("meta.valid_from", ">"), ("meta.valid_to", "<"))
     ]
     return {"operator": "AND", "conditions": [*conditions, *([dict(filters)] if filters else [])]}
+
+
+def state_on(day: date, document: Document) -> ArticleState:
+    """Whether a document's article is in force on a day; "unknown" where it has no dates."""
+    first, last = (_day(document.meta.get(key)) for key in ("valid_from", "valid_to"))
+    article = Article(document.id, "", "", (), "", valid_from=first, valid_to=last)
+    return article.state(day)
+
+
+def _day(written: object) -> date | None:
+    try:
+        return date.fromisoformat(written) if isinstance(written, str) else None
+    except ValueError:
+        return None  # another store may write its dates in words

@@ -23,25 +23,32 @@ import pytest
 import yaml
 from haystack import Document, Pipeline
 from haystack.components.embedders.types import DocumentEmbedder, TextEmbedder
+from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetriever
 from haystack.components.retrievers.types import EmbeddingRetriever, TextRetriever
-from haystack.dataclasses import ByteStream
+from haystack.dataclasses import ByteStream, ChatMessage
 from haystack.utils import ComponentDevice
 
+from components.builders.cited_answer import CitedAnswerBuilder
+from components.builders.prompt import StatutePromptBuilder
+from components.builders.quote_verifier import QuoteVerifier
 from components.converters.statutes import StatuteConverter
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.evaluators.retrieval import RetrievalEvaluator
+from components.generators.tolerant import TolerantChatGenerator
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models import registry
 from components.models.graph import LegislativeGraphEncoder
 from components.models.ranker_folder import Calibration, RankerSettings
 from components.rankers.cross_encoder import StatuteRanker
-from components.retrievers import bm25, citation, embedding
+from components.rankers.gate import AnswerabilityGate
+from components.retrievers import bm25, citation, embedding, structure
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.structure import StructureExpander
 from components.stores.sqlite import StatuteDocumentStore
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -179,6 +186,44 @@ CASES = [
         needed={"model": RANKER},
     ),
     Case(
+        StructureExpander,
+        {"document_store": STORE, "adjacent": 2, "cited": 1},
+        {"documents": [Document(id="h1", content="See art. 2.", embedding=[1.0])]},
+        loads=(structure, "CitationResolver"),
+        needed={"document_store": STORE},
+    ),
+    Case(
+        AnswerabilityGate,
+        {"threshold": 0.5, "stage": "reranker"},
+        {
+            "documents": [Document(id="h1", embedding=[1.0])],
+            "scored": [Document(id="h1", score=0.9, meta={"ranks": {"reranker": 1}})],
+        },
+    ),
+    Case(
+        StatutePromptBuilder,
+        {"max_articles": 2, "max_neighbours": 1, "max_chars": 500},
+        {"query": "Who mends the roof?", "documents": [Document(id="h1", content="A roof.")]},
+    ),
+    Case(
+        TolerantChatGenerator,
+        {"chat_generator": MockChatGenerator("The landlord [1]."), "time_limit": 5.0},
+        {"messages": [ChatMessage.from_user("Who mends the roof?")]},
+    ),
+    Case(
+        QuoteVerifier,
+        {},
+        {
+            "replies": [ChatMessage.from_assistant('"The landlord mends it" [1].')],
+            "documents": [Document(id="h1", content="The landlord mends it.")],
+        },
+    ),
+    Case(
+        CitedAnswerBuilder,
+        {"max_articles": 1},
+        {"query": "Who mends the roof?", "documents": [Document(id="h1", content="A roof.")]},
+    ),
+    Case(
         RetrievalEvaluator,
         {"metrics": ["R@5", "MRR@10"], "depth": 10},
         {"ground_truth_ids": [["a"]], "retrieved_documents": [[Document(id="a")]]},
@@ -293,7 +338,8 @@ def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
 @every_component
 def test_the_case_gives_every_parameter_another_value_than_its_default(case: Case) -> None:
     declared = inspect.signature(case.kind.__init__).parameters
-    assert set(case.parameters) == set(declared) - {"self"}
+    # A class without an __init__ of its own takes Python's `args` and `kwargs`, and no parameter.
+    assert set(case.parameters) == set(declared) - {"self", "args", "kwargs"}
     for name, value in case.parameters.items():
         assert declared[name].default != value
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import chat_server
 
 from pipelines import ask, evaluate, index, tree
 from pipelines.files import pipeline_file
@@ -69,6 +70,8 @@ def test_help_reads_well(command: Command, name: str) -> None:
         ("ask", "rent", "--top-k", "0"),
         ("ask", "rent", "--top-k", "many"),
         ("ask", "rent", "--topk", "3"),
+        ("ask", "rent", "--as-of", "29.2.2024"),
+        ("ask", "rent", "--generator", "http://localhost:1/v1"),
         ("ask", "rent", "--stor", "law.db"),
         ("evaluate",),
         ("evaluate", "--questions", "aldermere", "--depth", "-1"),
@@ -88,6 +91,31 @@ def test_asking_prints_articles_in_their_place(command: Command, law_store: Path
     assert "Title I. General provisions › Chapter" in out
     assert "bm25 1" in out
     assert "dense 1" in out
+
+
+def test_asking_for_an_answer_prints_it_first(command: Command, law_store: Path) -> None:
+    asked = ("ask", "Who decides on custody?", "--store", law_store, "--pipeline", "answer_hybrid")
+    code, out, _ = command(*asked, "--as-of", "2024-02-29")
+    assert code == 0
+    assert out.startswith("What the articles say:")
+    assert "custody" in out.splitlines()[2]
+    with chat_server() as server:
+        server.reply = "The officer decides [1]. Go [99]."
+        written = ("--generator", server.url, "--generator-model", "scripted")
+        code, out, _ = command("ask", "Who decides?", "--store", law_store, *written)
+    assert code == 0
+    assert "The officer decides [1]." in out
+    assert "Go [99] <not found:" in out
+
+
+def test_a_pipeline_without_answers_is_told_from_one_with(
+    command: Command, law_store: Path
+) -> None:
+    written = ("--generator", "http://localhost:1/v1", "--generator-model", "none")
+    asked = ("ask", "rent", "--store", law_store, "--pipeline", "hybrid")
+    code, _, err = command(*asked, *written)
+    assert code == 2
+    assert "answer_hybrid" in err
 
 
 def test_asking_prints_json_and_nothing_else(command: Command, law_store: Path) -> None:

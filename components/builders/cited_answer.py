@@ -1,0 +1,209 @@
+"""CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
+
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.dataclasses import GeneratedAnswer
+
+from components.builders.prompt import NO_ANSWER
+from components.builders.verbatim import verbatim_reply
+from components.retrievers.validity import state_on
+from components.statutes.question import clean_question
+from components.statutes.replies.checking import CheckedReply, CheckState
+
+_OF_A_SOURCE = (
+    "law",
+    "number",
+    "headings",
+    "valid_from",
+    "valid_to",
+    "source_url",
+    "relation",
+    "related_to",
+    "shown_chars",
+)
+
+
+@component
+class CitedAnswerBuilder:
+    """Builds the answer that a person reads, of a checked reply or of the articles' own words.
+
+    ```python
+    from haystack import Document
+
+    from components.builders.cited_answer import CitedAnswerBuilder
+
+    article = Document(id="h12", content="The deposit is returned within thirty days.")
+    given = CitedAnswerBuilder().run("When do I get my deposit back?", [article])
+    given["answers"][0].meta["state"]  # "verbatim"
+    ```
+
+    Nothing that was not verified is left out, and nothing of it passes for verified: each sentence
+    has its citations and quotations with their states. Without a reply the answer is what the best
+    articles say, word for word.
+    """
+
+    def __init__(self, max_articles: int = 3) -> None:
+        """Keep the parameters.
+
+        Args:
+            max_articles: how many articles answer in their own words, where no reply does.
+
+        Raises:
+            ValueError: that is no whole number from 1.
+        """
+        self.max_articles = max_articles
+        if type(max_articles) is not int or max_articles < 1:
+            raise ValueError(
+                "CitedAnswerBuilder.max_articles must be a whole number from 1, got "
+                f"{max_articles!r}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(self, max_articles=self.max_articles)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "CitedAnswerBuilder":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(answers=list[GeneratedAnswer])
+    def run(
+        self,
+        query: str,
+        documents: list[Document],
+        checked: list[CheckedReply] | None = None,
+        failure: str = "",
+        closest: dict[str, Any] | None = None,
+        pinned: list[Document] | None = None,
+        as_of: str | None = None,
+    ) -> dict[str, list[GeneratedAnswer]]:
+        """Build the answer.
+
+        Args:
+            query: the question.
+            documents: the articles that the reply was written from, as `StatutePromptBuilder`
+                hands them out; none where nothing answers.
+            checked: the reply, checked against them.
+            failure: why there is no reply, where there should be one.
+            closest: how near the best article came (`AnswerabilityGate`).
+            pinned: what the question cites without doubt: where no reply does, these articles
+                answer, and are quoted whole.
+            as_of: the day, in ISO form, on which the articles' states are told; None is today.
+
+        Returns:
+            `answers`: one. `data` is its text; `meta` are plain values:
+            `state`: "generated", "verbatim" or "nothing found".
+            `statements`: the sentences in their order, each with `start`, `end` and `text` in
+            `data`, whether it is `cited`, its `citations` (`start`, `end`, `text`, `state`, `ids`,
+            `why`) and its `quotations` (these, and the `id` of the article and the `passage` in
+            its text). A state is "verified", "not found" or "not checked".
+            `sources`: the articles by their numbers in the text (`label`), each with its `state`:
+            "in force", "repealed", "not yet in force" or "unknown".
+            `closest`: as given. `notices`: what the reader should know, `code` and `text`.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            ValueError: `as_of` is no date.
+        """
+        question = clean_question(query)
+        on = date.fromisoformat(as_of) if as_of else date.today()
+        notices = [_notice("generator_failed", f"No answer was written: {failure}.")][
+            : bool(failure)
+        ]
+        reply = checked[0] if checked else None
+        if reply is not None and reply.text.strip(" .\n\"'").upper() == NO_ANSWER:
+            # The articles may answer it all the same: they are shown, in their own words.
+            notices.append(
+                _notice("not_answered", "The generator found no answer in these articles.")
+            )
+            reply = None
+        if not documents:
+            state, reply = "nothing found", CheckedReply("", ())
+        elif reply is None:
+            state = "verbatim"
+            named = {each.id for each in pinned or []}
+            found = [each for each in documents if "relation" not in each.meta]
+            # Who names an article wants that one.
+            documents = [each for each in found if each.id in named] or found[: self.max_articles]
+            reply = verbatim_reply(question, documents, named)
+        else:
+            state = "generated"
+            notices += _doubts(reply)
+        notices += _cuts(documents) if state == "generated" else []
+        meta = {
+            "state": state,
+            "statements": [_plain(asdict(each)) for each in reply.statements],
+            "sources": [
+                _source(label, document, on) for label, document in enumerate(documents, start=1)
+            ],
+            "closest": closest or None,
+            "notices": notices,
+        }
+        return {"answers": [GeneratedAnswer(reply.text, question, documents, meta)]}
+
+    @component.output_types(answers=list[GeneratedAnswer])
+    async def run_async(
+        self,
+        query: str,
+        documents: list[Document],
+        checked: list[CheckedReply] | None = None,
+        failure: str = "",
+        closest: dict[str, Any] | None = None,
+        pinned: list[Document] | None = None,
+        as_of: str | None = None,
+    ) -> dict[str, list[GeneratedAnswer]]:
+        """`run`, which is short enough for an event loop."""
+        return self.run(query, documents, checked, failure, closest, pinned, as_of)
+
+
+def _notice(code: str, text: str) -> dict[str, str]:
+    return {"code": code, "text": text}
+
+
+def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
+    """What the check has to say of the reply as a whole."""
+    notices = []
+    states = [each.state for each in reply.citations]
+    states += [each.state for each in reply.quotations]
+    kinds: tuple[tuple[CheckState, str], ...] = (
+        ("not found", "not_found"),
+        ("not checked", "not_checked"),
+    )
+    for state, code in kinds:
+        count = states.count(state)
+        if count:
+            noun = "citation or quotation" if count == 1 else "citations or quotations"
+            could = "was not found" if state == "not found" else "could not be checked"
+            could = could if count == 1 else could.replace("was", "were")
+            notices.append(_notice(code, f"{count} {noun} {could}."))
+    uncited = sum(not each.cited for each in reply.statements)
+    if uncited:
+        noun = "sentence names" if uncited == 1 else "sentences name"
+        notices.append(_notice("uncited", f"{uncited} {noun} no article."))
+    return notices
+
+
+def _cuts(documents: list[Document]) -> list[dict[str, str]]:
+    cut = sum("shown_chars" in each.meta for each in documents)
+    if not cut:
+        return []
+    noun = "article was" if cut == 1 else "articles were"
+    return [_notice("cut", f"{cut} {noun} longer than what the generator was given of it.")]
+
+
+def _source(label: int, document: Document, on: date) -> dict[str, Any]:
+    meta = {key: document.meta[key] for key in _OF_A_SOURCE if document.meta.get(key) is not None}
+    return {"label": label, "id": document.id, **meta, "state": state_on(on, document)}
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, as JSON gives them back."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value

@@ -1,0 +1,80 @@
+"""QuoteVerifier: every citation and quotation of a reply, looked up in the articles."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+from components.statutes.replies.checking import CheckedReply, check_reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A document as the check reads it."""
+
+    id: str
+    law: str
+    number: str
+    text: str
+
+
+@component
+class QuoteVerifier:
+    """Looks up every citation and quotation of a reply in the articles that it was written from.
+
+    ```python
+    from haystack import Document
+    from haystack.dataclasses import ChatMessage
+
+    from components.builders.quote_verifier import QuoteVerifier
+
+    article = Document(id="h12", content="The deposit is returned within thirty days.")
+    reply = ChatMessage.from_assistant('It is "returned within thirty days" [1].')
+    checked = QuoteVerifier().run([reply], [article])["checked"]
+    checked[0].quotations[0].state  # "verified"
+    ```
+
+    `components.statutes.replies.checking.check_reply` says what is verified, not found and not
+    checked.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component, which has no parameters."""
+        return default_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "QuoteVerifier":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(checked=list[CheckedReply])
+    def run(
+        self, replies: list[ChatMessage], documents: list[Document]
+    ) -> dict[str, list[CheckedReply]]:
+        """Check replies.
+
+        Args:
+            replies: a generator's; one without text is left out.
+            documents: the articles that they were written from; a reply's [1] is the first.
+
+        Returns:
+            `checked`: one for each reply.
+        """
+        sources = [
+            _Source(
+                document.id,
+                str(document.meta.get("law") or ""),
+                str(document.meta.get("number") or ""),
+                document.content or "",
+            )
+            for document in documents
+        ]
+        return {"checked": [check_reply(reply.text, sources) for reply in replies if reply.text]}
+
+    @component.output_types(checked=list[CheckedReply])
+    async def run_async(
+        self, replies: list[ChatMessage], documents: list[Document]
+    ) -> dict[str, list[CheckedReply]]:
+        """`run`, which is short enough for an event loop."""
+        return self.run(replies, documents)

@@ -1,0 +1,1 @@
+"""Chat generators that may fail."""

@@ -1,0 +1,176 @@
+"""StructureExpander: found articles with their neighbours in the law."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.document_stores.types import DocumentStore
+
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex, resident_index
+from components.retrievers.snapshot import readable
+from components.statutes.citation_resolver import CitationResolver
+
+_OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
+
+
+class _Places:
+    """Which article stands before and after which in its law, and who cites whom."""
+
+    def __init__(self, store: ReadableStore) -> None:
+        entries = list(store.entries())
+        self.before: dict[str, str] = {}
+        self.after: dict[str, str] = {}
+        last: dict[str, str] = {}
+        for id_, law, _ in entries:
+            if law in last:
+                self.before[id_] = last[law]
+                self.after[last[law]] = id_
+            last[law] = id_
+        self.known = {id_ for id_, _, _ in entries}
+        self.resolver = CitationResolver(entries)
+
+
+@component
+class StructureExpander:
+    """Attaches to each found article its neighbours in the law.
+
+    ```python
+    from components.retrievers.structure import StructureExpander
+    from components.stores.sqlite import StatuteDocumentStore
+
+    expander = StructureExpander(StatuteDocumentStore("adgm.db"))
+    expander.run(documents=[])["documents"]
+    ```
+
+    A neighbour is the article before or after in the same law, or one that the article cites.
+    They stand in `meta["neighbours"]`, each a dictionary with `id`, `content`, the article's
+    metadata, and `relation`: "previous", "next" or "cited".
+    """
+
+    def __init__(self, document_store: DocumentStore, adjacent: int = 1, cited: int = 3) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: where the articles stand.
+            adjacent: how many articles to attach on each side.
+            cited: how many cited articles to attach at most, in the order of their citations.
+
+        Raises:
+            ValueError: a number is negative.
+        """
+        self.document_store = document_store
+        self.adjacent = adjacent
+        self.cited = cited
+        self._store: ReadableStore = readable(document_store)
+        self._resident: ResidentIndex[_Places] | None = None
+        for name, value in (("adjacent", adjacent), ("cited", cited)):
+            if type(value) is not int or value < 0:
+                raise ValueError(
+                    f"StructureExpander.{name} must be a whole number from 0, got {value!r}."
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self, document_store=self.document_store, adjacent=self.adjacent, cited=self.cited
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StructureExpander":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Read the order of the laws, if the store's content has changed.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        self._places().current(self._store)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, documents: list[Document], filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """Attach neighbours.
+
+        Args:
+            documents: articles of the store; others get no neighbours.
+            filters: Haystack filters that neighbours must match, too.
+
+        Returns:
+            `documents`: in the same order, each with `meta["neighbours"]`, without embedding.
+
+        Raises:
+            FilterError: the filters are malformed.
+            StoreError: the store cannot be read.
+        """
+        _, places = self._places().current(self._store)
+        related = [self._related(document, places) for document in documents]
+        found = self._fetched({id_ for each in related for id_ in each}, filters)
+        return {
+            "documents": [
+                replace(
+                    document,
+                    meta={
+                        **document.meta,
+                        "neighbours": [
+                            _neighbour(found[id_], relation)
+                            for id_, relation in each.items()
+                            if id_ in found
+                        ],
+                    },
+                    embedding=None,
+                )
+                for document, each in zip(documents, related, strict=True)
+            ]
+        }
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, documents: list[Document], filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, documents, filters)
+
+    def _related(self, document: Document, places: _Places) -> dict[str, str]:
+        """Id and relation of each neighbour: before, nearest first, after, then cited."""
+        related: dict[str, str] = {}
+        if document.id not in places.known:
+            return related
+        for relation, step in (("previous", places.before), ("next", places.after)):
+            id_ = document.id
+            for _ in range(self.adjacent):
+                if id_ not in step:
+                    break
+                id_ = step[id_]
+                related[id_] = relation
+        cited = places.resolver.resolve(
+            document.content or "", within=document.id, language=document.meta.get("language")
+        )
+        # A range ("sections 4 to 90") or a number in doubt is no neighbour.
+        certain = dict.fromkeys(each.ids[0] for each in cited if each.certain)
+        certain.pop(document.id, None)
+        for id_ in list(certain)[: self.cited]:
+            related.setdefault(id_, "cited")
+        return related
+
+    def _fetched(self, ids: Iterable[str], filters: dict[str, Any] | None) -> dict[str, Document]:
+        keys = self._store.keys_of(ids)
+        if filters:
+            allowed = set(self._store.keys_matching(filters).tolist())
+            keys = [key for key in keys if key in allowed]
+        return {document.id: document for document in self._store.fetch(keys)}
+
+    def _places(self) -> ResidentIndex[_Places]:
+        if self._resident is None:
+            self._resident = resident_index(self._store, "structure", _Places)
+        return self._resident
+
+
+def _neighbour(document: Document, relation: str) -> dict[str, Any]:
+    meta = {key: document.meta[key] for key in _OF_A_NEIGHBOUR if document.meta.get(key)}
+    return {"id": document.id, "relation": relation, "content": document.content or "", **meta}

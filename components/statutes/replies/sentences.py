@@ -1,0 +1,62 @@
+"""A reply's sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from components.statutes.replies.reference_marks import MARK
+
+# A full stop behind these ends nothing: before a number, and anywhere.
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:arts?|secs?|sects?|ss?|paras?|pars?|regs?|nos?|nr|ch|chap|abs|al|pp?|[LRD])\.\Z",
+    re.IGNORECASE,
+)
+_ANYWHERE = re.compile(
+    r"\b(?:cf|e\.g|i\.e|approx|ca|vs?|bzw|d\.\s?h|z\.\s?b|c\.\s?civ|c\.\s?trav|mrs?|ms|dr)\.\Z",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"[\s\-*]*\d{1,2}\.")
+_NUMBER = re.compile(r"\s*[*\d]")
+_SMALL = re.compile(r"\s+[a-zß-ÿ]")
+_END = re.compile(
+    rf"(?P<stop>[.!?]+|[。！？]+)(?P<after>[\"'”’»)\]]*(?:\s*{MARK.pattern})*[.]?)"
+    r"(?P<gap>\s+|\Z|(?<=[。！？])|(?<=[。！？]”))"
+    r"|(?P<line>\n\s*)"
+)
+
+
+def sentence_spans(reply: str, whole: Iterable[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+    """Spans of the sentences of a reply, without the blanks around them.
+
+    A line's end ends a sentence; reference marks behind a full stop belong to the sentence before.
+
+    Args:
+        reply: the text.
+        whole: spans in which no sentence ends, such as quotations.
+    """
+    kept = sorted(whole)
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in _END.finditer(reply):
+        cut = end.start() if end["line"] is not None else end.end("after")
+        if cut <= start or any(first < cut < last for first, last in kept):
+            continue
+        if end["line"] is None and end["stop"] == "." and not end["after"].strip():
+            head = reply[start : end.end("stop")].strip()
+            if _ANYWHERE.search(head[-12:]) or _LIST_NUMBER.fullmatch(head):
+                continue
+            if _BEFORE_NUMBER.search(head[-12:]) and _NUMBER.match(reply, cut):
+                continue
+            if _SMALL.match(reply, cut):
+                continue
+        spans.append((start, cut))
+        start = cut
+    spans.append((start, len(reply)))
+    trimmed = (_trimmed(reply, *span) for span in spans)
+    return [(first, last) for first, last in trimmed if first < last]
+
+
+def _trimmed(reply: str, start: int, end: int) -> tuple[int, int]:
+    part = reply[start:end]
+    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))

@@ -1,0 +1,48 @@
+"""An answer as a terminal shows it, every doubt beside what it is about."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+WIDTH = 97
+_HEADS = {
+    "generated": "Answer, written by a language model and checked against the articles:",
+    "verbatim": "What the articles say:",
+    "nothing found": "Nothing that was found is near enough to answer this.",
+}
+
+
+def answer_lines(answer: Mapping[str, Any]) -> str:
+    """The answer, its sources and its notices; `answer` as `pipelines.asking.ask` gives it."""
+    lines = [_HEADS[answer["state"]], ""]
+    for statement in answer["statements"]:
+        lines += [
+            line for part in _marked(statement).splitlines() for line in textwrap.wrap(part, WIDTH)
+        ]
+    lines += [] if not answer["statements"] else [""]
+    for source in answer["sources"]:
+        place = f"[{source['label']}] {source['law']}, {source['number']}"
+        lines.append(place if source["state"] == "unknown" else f"{place} · {source['state']}")
+    closest = answer["closest"]
+    if closest and not closest["enough"]:
+        lines.append(
+            f"The closest is {closest['law']}, {closest['number']}: score {closest['score']:.3f}, "
+            f"and {closest['threshold']:.3f} is asked for."
+        )
+    lines += [f"Note: {notice['text']}" for notice in answer["notices"]]
+    return textwrap.indent("\n".join(lines).rstrip(), "   ").lstrip()
+
+
+def _marked(statement: Mapping[str, Any]) -> str:
+    """A sentence with its doubts in brackets, each behind the words that it is about."""
+    text: str = statement["text"]
+    doubts = [
+        (check["end"] - statement["start"], f" <{check['state']}: {check['why']}>")
+        for check in (*statement["citations"], *statement["quotations"])
+        if check["state"] != "verified"
+    ]
+    for end, doubt in sorted(doubts, reverse=True):
+        text = text[:end] + doubt + text[end:]
+    return text

@@ -1,0 +1,64 @@
+"""The chat generator of an answer, as a pipeline's definition names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
+
+_GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+def chat_generator(url: str, model: str) -> dict[str, Any]:
+    """Haystack's `OpenAIChatGenerator` for a server that speaks OpenAI's protocol.
+
+    ```python
+    from pipelines.generators import chat_generator
+    from pipelines.loading import load_pipeline
+
+    local = chat_generator("http://localhost:11434/v1", "llama3.2")
+    load_pipeline("answer_hybrid", overrides={"generator.chat_generator": local})
+    ```
+
+    The key is read from the environment, as OPENAI_API_KEY, when the first answer is written; a
+    server that asks for none takes any word.
+
+    Args:
+        url: of the API, as "http://localhost:11434/v1".
+        model: its name there.
+    """
+    return {
+        "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
+        "init_parameters": {
+            "api_base_url": url,
+            "model": model,
+            "api_key": {"type": "env_var", "env_vars": [KEY_VARIABLE], "strict": True},
+            "timeout": 30.0,
+            "max_retries": 1,
+        },
+    }
+
+
+def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:
+    """Overrides for `load_pipeline` that have a pipeline's answers written by a server.
+
+    Args:
+        pipeline: name or file.
+        url: of the API.
+        model: its name there.
+
+    Raises:
+        LoadingError: there is no such pipeline, or it writes no answers.
+    """
+    path = pipeline_file(pipeline)
+    components = read_pipeline_file(path).get("components") or {}
+    for name, fields in components.items():
+        if isinstance(fields, dict) and fields.get("type") == _GENERATOR:
+            return {f"{name}.chat_generator": chat_generator(url, model)}
+    raise LoadingError(
+        f"{path} has no {_GENERATOR.rsplit('.', 1)[1]} and writes no answers. "
+        "Ask the pipeline answer_hybrid, or answer where the model has a ranker."
+    )

@@ -1,0 +1,163 @@
+"""CitedAnswerBuilder: what was not verified is neither left out nor passed off as verified."""
+
+import json
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+
+from components.builders.cited_answer import CitedAnswerBuilder
+from components.builders.quote_verifier import QuoteVerifier
+from components.statutes.question import QuestionError
+
+QUESTION = "When do I get my deposit back?"
+
+
+def article(number: int, text: str, **meta: Any) -> Document:
+    return Document(
+        id=f"h{number}", content=text, meta={"law": "Housing Code", "number": str(number), **meta}
+    )
+
+
+ARTICLES = [
+    article(12, "The deposit is returned within thirty days.", valid_from="2019-01-01"),
+    article(13, "A deposit bears interest.", valid_to="2020-12-31"),
+    article(14, "Keys are given back.", relation="next", related_to="h12"),
+]
+
+
+def built(reply: str | None = None, **inputs: Any) -> dict[str, Any]:
+    checked = []
+    documents = inputs.pop("documents", ARTICLES)
+    if reply is not None:
+        checked = QuoteVerifier().run([ChatMessage.from_assistant(reply)], documents)["checked"]
+    (answer,) = CitedAnswerBuilder().run(
+        QUESTION, documents, checked=checked, **{"as_of": "2024-01-01", **inputs}
+    )["answers"]
+    assert answer.query == QUESTION
+    json.dumps(answer.meta)
+    return {"text": answer.data, **answer.meta}
+
+
+def codes(answer: dict[str, Any]) -> list[str]:
+    return [notice["code"] for notice in answer["notices"]]
+
+
+def test_a_reply_is_kept_word_for_word_with_its_checks() -> None:
+    reply = 'It is "returned within thirty days" [1]. You get "double the sum" [2]. Go [9]!'
+    answer = built(reply)
+    assert (answer["text"], answer["state"]) == (reply, "generated")
+    assert [each["text"] for each in answer["statements"]] == [
+        'It is "returned within thirty days" [1].',
+        'You get "double the sum" [2].',
+        "Go [9]!",
+    ]
+    states = [
+        [check["state"] for check in (*each["citations"], *each["quotations"])]
+        for each in answer["statements"]
+    ]
+    assert states == [["verified", "verified"], ["verified", "not found"], ["not found"]]
+    assert answer["statements"][0]["quotations"][0]["passage"] == [15, 42]
+    assert codes(answer) == ["not_found", "uncited"]
+    assert answer["notices"][0]["text"] == "2 citations or quotations were not found."
+
+
+def test_sources_carry_their_state_on_the_day() -> None:
+    states = {each["id"]: each["state"] for each in built("Yes [1].")["sources"]}
+    assert states == {"h12": "in force", "h13": "repealed", "h14": "unknown"}
+    earlier = built("Yes [1].", as_of="2018-01-01")["sources"]
+    assert [each["state"] for each in earlier] == ["not yet in force", "in force", "unknown"]
+    assert [each["label"] for each in earlier] == [1, 2, 3]
+    assert earlier[2]["related_to"] == "h12"
+
+
+def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
+    answer = built()
+    assert answer["state"] == "verbatim"
+    assert answer["text"] == (
+        "“The deposit is returned within thirty days.” [1]\n\n“A deposit bears interest.” [2]"
+    )
+    for statement in answer["statements"]:
+        assert answer["text"][statement["start"] : statement["end"]] == statement["text"]
+        for part in (*statement["citations"], *statement["quotations"]):
+            assert part["text"] in answer["text"][part["start"] : part["end"]]
+    assert [each["id"] for each in answer["sources"]] == ["h12", "h13"]
+    assert codes(answer) == []
+
+
+def test_a_verbatim_answer_stands_the_check() -> None:
+    """What is said to be verified without having been looked up is, when it is looked up."""
+    answer = built()
+    checked = QuoteVerifier().run([ChatMessage.from_assistant(answer["text"])], ARTICLES[:2])
+    found = checked["checked"][0].quotations
+    assert [each.state for each in found] == ["verified", "verified"]
+    assert [each.passage for each in found] == [
+        tuple(each["passage"])
+        for statement in answer["statements"]
+        for each in statement["quotations"]
+    ]
+
+
+def test_the_rankers_passage_is_what_is_quoted() -> None:
+    ranked = article(1, "First part. Second part.", passage={"start": 12, "end": 24})
+    assert built(documents=[ranked])["text"] == "“Second part.” [1]"
+
+
+def test_an_article_that_is_named_answers_alone_and_whole() -> None:
+    long = article(15, "Keys. " * 200)
+    answer = built(documents=[*ARTICLES, long], pinned=[long])
+    assert [each["id"] for each in answer["sources"]] == ["h15"]
+    assert answer["text"] == f"“{long.content}” [1]"
+
+
+@pytest.mark.parametrize("reply", ["NOTHING FOUND", "Nothing found.", '"NOTHING FOUND"\n'])
+def test_a_generator_that_finds_no_answer_leaves_the_articles(reply: str) -> None:
+    answer = built(reply)
+    assert answer["state"] == "verbatim"
+    assert codes(answer) == ["not_answered"]
+
+
+def test_a_failed_generator_leaves_the_articles_and_says_so() -> None:
+    answer = built(failure="the generator cannot be reached")
+    assert answer["state"] == "verbatim"
+    assert answer["notices"] == [
+        {
+            "code": "generator_failed",
+            "text": "No answer was written: the generator cannot be reached.",
+        }
+    ]
+
+
+def test_nothing_found_says_how_close_the_best_came() -> None:
+    closest = {"id": "h12", "score": 0.2, "threshold": 0.4, "enough": False}
+    answer = built(documents=[], closest=closest)
+    assert answer == {
+        "text": "",
+        "state": "nothing found",
+        "statements": [],
+        "sources": [],
+        "closest": closest,
+        "notices": [],
+    }
+    assert built(documents=[])["closest"] is None
+
+
+def test_what_the_generator_saw_in_part_is_said() -> None:
+    cut = article(1, "x" * 500, shown_chars=300)
+    assert codes(built("Yes [1].", documents=[cut])) == ["cut"]
+    assert codes(built(documents=[cut])) == []
+
+
+def test_sentences_without_a_citation_are_counted() -> None:
+    answer = built("It is returned [1]. Trust me. And me.")
+    assert answer["notices"] == [{"code": "uncited", "text": "2 sentences name no article."}]
+
+
+def test_wrong_input_is_refused() -> None:
+    with pytest.raises(QuestionError):
+        CitedAnswerBuilder().run("", ARTICLES)
+    with pytest.raises(ValueError, match="isoformat"):
+        CitedAnswerBuilder().run(QUESTION, ARTICLES, as_of="yesterday")
+    with pytest.raises(ValueError, match="max_articles"):
+        CitedAnswerBuilder(max_articles=0)

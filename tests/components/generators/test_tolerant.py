@@ -1,0 +1,161 @@
+"""TolerantChatGenerator against a server that speaks OpenAI's protocol, and fails."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from chat_server import Fault, Script, chat_server
+from haystack import component
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage
+from haystack.utils import Secret
+
+from components.generators.tolerant import TolerantChatGenerator
+
+QUESTION = [ChatMessage.from_user("my secret question")]
+KEY = "sk-very-secret"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with chat_server() as script:
+        yield script
+
+
+def generator(url: str, time_limit: float = 5.0, **parameters: Any) -> TolerantChatGenerator:
+    asked = OpenAIChatGenerator(
+        api_key=Secret.from_token(KEY),
+        model="scripted",
+        api_base_url=url,
+        max_retries=0,
+        **parameters,
+    )
+    return TolerantChatGenerator(asked, time_limit)
+
+
+def asked(generator: TolerantChatGenerator, asynchronous: bool) -> dict[str, Any]:
+    if asynchronous:
+        return asyncio.run(generator.run_async(QUESTION))
+    return generator.run(QUESTION)
+
+
+both_ways = pytest.mark.parametrize("asynchronous", [False, True], ids=["run", "run_async"])
+
+
+@both_ways
+def test_a_reply_is_handed_out(server: Script, asynchronous: bool) -> None:
+    server.reply, server.fault = "It is returned [1].", ""
+    outcome = asked(generator(server.url), asynchronous)
+    assert [reply.text for reply in outcome["replies"]] == ["It is returned [1]."]
+    assert outcome["failure"] == ""
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("500", "HTTP status 500"),
+        ("401", "HTTP status 401"),
+        ("slow", "did not reply in time"),
+        ("cut", "the generator"),
+        ("no json", "the generator failed"),
+        ("length", "cut off"),
+    ],
+)
+def test_a_failure_is_an_output(
+    server: Script,
+    fault: Fault,
+    said: str,
+    asynchronous: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server.reply, server.fault = "It is returned [1].", fault
+    time_limit = 0.3 if fault == "slow" else 5.0
+    outcome = asked(generator(server.url, time_limit), asynchronous)
+    assert outcome["replies"] == []
+    assert said in outcome["failure"]
+    assert "secret" not in outcome["failure"] + caplog.text
+
+
+@both_ways
+def test_an_empty_reply_is_a_failure(server: Script, asynchronous: bool) -> None:
+    server.reply, server.fault = " \n", ""
+    outcome = asked(generator(server.url), asynchronous)
+    assert outcome == {"replies": [], "failure": "the generator's reply is empty"}
+
+
+@both_ways
+def test_a_stream_cut_in_the_middle_is_a_failure(server: Script, asynchronous: bool) -> None:
+    server.reply = "It is returned [1]. It bears interest [2]."
+    chunks: list[str] = []
+    streaming = generator(server.url, streaming_callback=lambda chunk: chunks.append(chunk.content))
+    server.fault = ""
+    whole = asked(streaming, asynchronous)
+    assert [reply.text for reply in whole["replies"]] == [server.reply]
+    server.fault = "cut stream"
+    chunks.clear()
+    outcome = asked(streaming, asynchronous)
+    assert "".join(chunks) == server.reply[: len(server.reply) // 2]
+    assert outcome["replies"] == []
+    assert outcome["failure"]
+
+
+@both_ways
+def test_a_server_that_is_down_is_a_failure(asynchronous: bool) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    outcome = asked(generator(f"http://127.0.0.1:{port}/v1"), asynchronous)
+    assert outcome == {"replies": [], "failure": "the generator cannot be reached"}
+
+
+@both_ways
+def test_a_missing_key_is_a_failure(
+    server: Script, asynchronous: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", "")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    keyless = OpenAIChatGenerator(
+        api_key=Secret.from_env_var("A_KEY_THAT_NOBODY_SET", strict=True), api_base_url=server.url
+    )
+    outcome = asked(TolerantChatGenerator(keyless), asynchronous)
+    assert outcome["replies"] == []
+    assert outcome["failure"].startswith("the generator failed")
+
+
+@both_ways
+def test_without_a_generator_nothing_is_said(asynchronous: bool) -> None:
+    assert asked(TolerantChatGenerator(), asynchronous) == {"replies": [], "failure": ""}
+
+
+@both_ways
+def test_without_messages_nothing_is_asked(server: Script, asynchronous: bool) -> None:
+    server.asked.clear()
+    asking = generator(server.url)
+    outcome = asyncio.run(asking.run_async([])) if asynchronous else asking.run([])
+    assert outcome == {"replies": [], "failure": ""}
+    assert server.asked == []
+
+
+@component
+class Plain:
+    """A generator that cannot be awaited."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        return {"replies": [ChatMessage.from_assistant("Plain [1].")]}
+
+
+def test_a_generator_that_cannot_be_awaited_is_asked_in_a_thread() -> None:
+    outcome = asyncio.run(TolerantChatGenerator(Plain()).run_async(QUESTION))
+    assert [reply.text for reply in outcome["replies"]] == ["Plain [1]."]
+
+
+@pytest.mark.parametrize("time_limit", [0, -1, float("inf"), float("nan")])
+def test_a_time_limit_is_a_time(time_limit: float) -> None:
+    with pytest.raises(ValueError, match="time_limit"):
+        TolerantChatGenerator(time_limit=time_limit)

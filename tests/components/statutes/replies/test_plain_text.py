@@ -1,0 +1,114 @@
+"""Texts compared word for word, whatever their blanks, quotation marks and dashes."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.statutes.replies.plain_text import PlainText, plain_text
+
+ARTICLE = (
+    "The landlord shall return the deposit within thirty (30) days — or, where the parties "
+    "agree,\n  within sixty days — and shall not keep more than 1,000 crowns for what the "
+    "“ordinary wear” clause calls the tenant’s use."
+)
+
+
+def slow_find(article: str, words: str) -> bool:
+    """Whether words stand in an article, blank for blank, each text made alike by hand."""
+
+    def alike(text: str) -> str:
+        text = unicodedata.normalize("NFC", text)
+        for marks, one in (('“”‘’"«»', "'"), ("—–‑", "-")):
+            for mark in marks:
+                text = text.replace(mark, one)
+        text = " ".join(text.split())
+        return re.sub(r"[ -]*-[ -]*", "-", text)
+
+    return alike(words) in alike(article)
+
+
+def of(article: str, span: tuple[int, int] | None) -> str | None:
+    return None if span is None else article[slice(*span)]
+
+
+@pytest.mark.parametrize(
+    ("words", "stands"),
+    [
+        ("shall return the deposit within", "shall return the deposit within"),
+        (
+            "days–or, where the parties agree, within",
+            "days — or, where the parties agree,\n  within",
+        ),
+        ("days -- or, where the parties agree", "days — or, where the parties agree"),
+        ("'ordinary wear' clause", "“ordinary wear” clause"),
+        ("the tenant's use", "the tenant’s use"),
+        ("the te\u00adnant's\u200b use", "the tenant’s use"),
+        ("turn the deposit", None),
+        ("return the depo", None),
+        ("000 crowns for what", None),
+        ("keep more than 1", None),
+        ("more than 1,000 crowns", "more than 1,000 crowns"),
+        ("Shall return the deposit", None),
+        ("", None),
+    ],
+)
+def test_words_stand_from_word_to_word(words: str, stands: str | None) -> None:
+    assert of(ARTICLE, plain_text(ARTICLE).find(plain_text(words).text)) == stands
+
+
+def test_chinese_has_no_words_to_cut() -> None:
+    article = "出租人应当在租赁期满后三十日内返还押金。"
+    assert of(article, plain_text(article).find("三十日内返还")) == "三十日内返还"
+
+
+def test_guillemets_may_have_blanks_inside() -> None:
+    article = "Le bailleur restitue le « dépôt de garantie » dans un délai de deux mois."
+    decomposed = unicodedata.normalize("NFD", article)
+    for text in (article, decomposed):
+        found = of(text, plain_text(text).find(plain_text("le «dépôt de garantie» dans").text))
+        assert found is not None
+        assert unicodedata.normalize("NFC", found) == "le « dépôt de garantie » dans"
+
+
+@given(st.lists(st.sampled_from([*"ab 1,.-—“'«»\n\u00ad中é", "e\u0301"])).map("".join))
+def test_every_character_knows_its_place(text: str) -> None:
+    plain: PlainText = plain_text(text)
+    assert len(plain.text) == len(plain.starts) == len(plain.ends)
+    assert all(start < end for start, end in zip(plain.starts, plain.ends, strict=True))
+    assert list(plain.starts) == sorted(plain.starts)
+    assert plain.text == plain.text.strip()
+    assert plain_text(plain.text).text == plain.text
+
+
+@given(st.data())
+def test_every_piece_between_words_is_found_where_it_stands(data: st.DataObject) -> None:
+    words = ARTICLE.split()
+    first = data.draw(st.integers(0, len(words) - 1))
+    last = data.draw(st.integers(first, len(words) - 1))
+    gaps = data.draw(
+        st.lists(
+            st.sampled_from([" ", "  ", "\n", "\u00a0", " \u200b"]),
+            min_size=last - first,
+            max_size=last - first,
+        )
+    )
+    pieces = words[first : last + 1]
+    quoted = pieces[0] + "".join(gap + word for gap, word in zip(gaps, pieces[1:], strict=True))
+    quoted = quoted.translate(str.maketrans({"—": "-", "“": '"', "”": '"', "’": "'"}))
+    found = of(ARTICLE, plain_text(ARTICLE).find(plain_text(quoted).text))
+    if quoted == "-":
+        assert found is None or found == "—"
+    else:
+        assert found is not None
+        assert plain_text(found).text == plain_text(quoted).text
+
+
+@given(st.data())
+def test_what_is_found_stands_there(data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.sampled_from(ARTICLE.split()), min_size=1, max_size=6))
+    quoted = " ".join(words)
+    if plain_text(ARTICLE).find(plain_text(quoted).text) is not None:
+        assert slow_find(ARTICLE, quoted)

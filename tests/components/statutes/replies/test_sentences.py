@@ -1,0 +1,50 @@
+"""A reply's sentences."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.statutes.replies.sentences import sentence_spans
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["The deposit is returned.", "It bears interest."],
+        ["The deposit is returned. [1]", "It bears interest [2]."],
+        ["The deposit is returned.[1][2]", "It bears interest! [1, 2]", "Does it?"],
+        ["Under s. 5 and art. 12 it is due.", "Pay."],
+        ["The rate is 1.5 per cent, e.g. Monthly, cf. Mr. Smith.", "Pay."],
+        ["The answer is no.", "The landlord pays."],
+        ["L. 1221-1 of the code applies.", "It binds."],
+        ["He said it. and went.", "She stayed."],
+        ["押金应当返还。", "逾期支付利息。[1]"],
+        ["It says “Return it. Now.” [1]", "Pay."],
+    ],
+)
+def test_sentences(sentences: list[str]) -> None:
+    space = "" if sentences[0].endswith("。") else " "
+    reply = space.join(sentences)
+    whole = [(reply.index("“"), reply.index("”") + 1)] if "“" in reply else []
+    assert [reply[start:end] for start, end in sentence_spans(reply, whole)] == sentences
+
+
+def test_a_line_ends_a_sentence_and_a_lists_number_none() -> None:
+    reply = "Two things:\n1. Return the deposit.\n2. Pay interest."
+    spans = sentence_spans(reply)
+    assert [reply[start:end] for start, end in spans] == [
+        "Two things:",
+        "1. Return the deposit.",
+        "2. Pay interest.",
+    ]
+
+
+@given(st.text(st.sampled_from('ab1 .?!\n[]"”。A')))
+def test_every_word_is_in_one_sentence(reply: str) -> None:
+    spans = sentence_spans(reply)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    assert "".join(reply[start:end] for start, end in spans).replace(" ", "").replace("\n", "") == (
+        "".join(reply.split())
+    )

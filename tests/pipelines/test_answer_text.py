@@ -1,0 +1,57 @@
+"""An answer as a terminal shows it."""
+
+from typing import Any
+
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+
+from components.builders.cited_answer import CitedAnswerBuilder
+from components.builders.quote_verifier import QuoteVerifier
+from pipelines.answer_text import answer_lines
+
+ARTICLE = Document(
+    id="h12",
+    content="The deposit is returned within thirty days.",
+    meta={"law": "Housing Code", "number": "12", "valid_to": "2020-12-31"},
+)
+
+
+def lines(reply: str | None, documents: list[Document], **inputs: Any) -> list[str]:
+    replies = [] if reply is None else [ChatMessage.from_assistant(reply)]
+    checked = QuoteVerifier().run(replies, documents)["checked"]
+    (answer,) = CitedAnswerBuilder().run("When?", documents, checked=checked, **inputs)["answers"]
+    return answer_lines({"text": answer.data, **answer.meta}).splitlines()
+
+
+def test_every_doubt_stands_behind_its_words() -> None:
+    written = lines(
+        'It is "returned within thirty days" [1], or "within three years" [4].', [ARTICLE]
+    )
+    assert written[0].startswith("Answer, written by a language model")
+    text = " ".join(each.strip() for each in written)
+    assert '"returned within thirty days" [1], or "within three years" <not found: none' in text
+    assert "[4] <not found: there are 1 articles; it names another>." in text
+    assert "[1] Housing Code, 12 · repealed" in text
+    assert "Note: 2 citations or quotations were not found." in text
+
+
+def test_the_articles_own_words() -> None:
+    written = lines(None, [ARTICLE], failure="the generator cannot be reached")
+    assert written[0] == "What the articles say:"
+    assert written[2].strip() == "“The deposit is returned within thirty days.” [1]"
+    assert written[-1].strip() == "Note: No answer was written: the generator cannot be reached."
+
+
+def test_nothing_found_says_how_close() -> None:
+    closest = {
+        "law": "Housing Code",
+        "number": "12",
+        "score": 0.25,
+        "threshold": 0.4,
+        "enough": False,
+    }
+    written = lines(None, [], closest=closest)
+    assert written[0] == "Nothing that was found is near enough to answer this."
+    assert written[-1].strip() == (
+        "The closest is Housing Code, 12: score 0.250, and 0.400 is asked for."
+    )

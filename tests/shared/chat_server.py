@@ -1,0 +1,120 @@
+"""A scripted server that speaks OpenAI's chat protocol, on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+Fault = Literal["", "500", "401", "slow", "cut", "cut stream", "no json", "length"]
+
+
+@dataclass
+class Script:
+    """What the server says, and what it was asked.
+
+    Attributes:
+        reply: the text of its reply; "{1}" stands for what it was asked.
+        fault: how it fails.
+        asked: the bodies of the requests.
+    """
+
+    reply: str = ""
+    fault: Fault = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    url: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """All messages of the last request."""
+        return "\n".join(message["content"] for message in self.asked[-1]["messages"])
+
+
+@contextmanager
+def chat_server() -> Iterator[Script]:
+    """A running server; its script may be changed between requests."""
+    script = Script()
+    over = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            length = int(self.headers["Content-Length"])
+            script.asked.append(json.loads(self.rfile.read(length)))
+            if script.fault in ("500", "401"):
+                self._send(b'{"error": {"message": "no"}}', status=int(script.fault))
+            elif script.fault == "slow":
+                over.wait(30)
+                self.close_connection = True
+            elif script.fault == "no json":
+                self._send(b"<html>bad gateway</html>")
+            elif script.asked[-1].get("stream"):
+                self._stream()
+            else:
+                finish = "length" if script.fault == "length" else "stop"
+                message = {"role": "assistant", "content": script.reply}
+                body = _completion(message=message, finish=finish)
+                cut = len(body) // 2 if script.fault == "cut" else len(body)
+                self._send(body[:cut], declared=len(body))
+
+        def _stream(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            half = len(script.reply) // 2
+            parts = [script.reply[:half], script.reply[half:]]
+            for place, part in enumerate(parts):
+                last = place == len(parts) - 1
+                if last and script.fault == "cut stream":
+                    break
+                finish = "stop" if last else None
+                body = _completion(delta={"content": part}, finish=finish)
+                self.wfile.write(b"data: " + body + b"\n\n")
+                self.wfile.flush()
+            else:
+                self.wfile.write(b"data: [DONE]\n\n")
+            self.close_connection = True
+
+        def _send(self, body: bytes, status: int = 200, declared: int | None = None) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body) if declared is None else declared))
+            self.end_headers()
+            self.wfile.write(body)
+            if declared not in (None, len(body)):
+                self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    script.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield script
+    finally:
+        over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _completion(finish: str | None, **content: Any) -> bytes:
+    streamed = "delta" in content
+    return json.dumps(
+        {
+            "id": "c1",
+            "object": "chat.completion.chunk" if streamed else "chat.completion",
+            "created": int(time.time()),
+            "model": "scripted",
+            "choices": [{"index": 0, "finish_reason": finish, **content}],
+        }
+    ).encode()
