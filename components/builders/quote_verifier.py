@@ -70,7 +70,12 @@ class QuoteVerifier:
             )
             for document in documents
         ]
-        return {"checked": [check_reply(reply.text, sources) for reply in replies if reply.text]}
+        # A reply is in the language of the question, which is mostly the law's.
+        language = next(
+            (each.meta["language"] for each in documents if each.meta.get("language")), None
+        )
+        checked = [check_reply(reply.text, sources, language) for reply in replies if reply.text]
+        return {"checked": checked}
 
     @component.output_types(checked=list[CheckedReply])
     async def run_async(
