@@ -124,3 +124,15 @@ def test_it_is_measured_as_any_other(store: Path, trained: Path) -> None:
     model = trained / "ranker"
     measured = measure("hybrid_rerank", questions, store=store, model=model, depth=25)
     assert measured.pipeline == "hybrid_rerank"
+
+
+def test_an_answer_quotes_the_passage_that_the_ranker_found(store: Path, trained: Path) -> None:
+    pipeline = load_pipeline("answer", store=store, model=trained / "ranker")
+    answer = ask(pipeline, QUESTION, top_k=4)
+    assert answer["answer"]["state"] == "verbatim"
+    assert answer["answer"]["closest"]["stage"] == "reranker"
+    best = answer["documents"][0]
+    (first, *_) = answer["answer"]["statements"]
+    passage = best["content"][slice(*(best["passage"][side] for side in ("start", "end")))]
+    assert [each["text"] for each in first["quotations"]] == [passage]
+    assert [each["id"] for each in first["quotations"]] == [best["id"]]
