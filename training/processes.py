@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,3 +73,23 @@ def from_main(accelerator: Accelerator, value: Any) -> Any:
     box = [value]
     broadcast_object_list(box)
     return box[0]
+
+
+def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
+    """Whether every process finds in a folder what the main process puts there.
+
+    Args:
+        accelerator: The processes.
+        folder: Is made where it is missing.
+    """
+    if accelerator.num_processes == 1:
+        return True
+    token = folder / f".seen-{from_main(accelerator, secrets.token_hex(8))}"
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        token.touch()
+    accelerator.wait_for_everyone()
+    shared = everywhere(accelerator, token.exists())
+    if accelerator.is_main_process:
+        token.unlink()
+    return shared

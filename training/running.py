@@ -47,7 +47,7 @@ def train(
     from components.models.artifacts import check_target
     from components.models.devices import resolve_device
     from training.data import TrainingData
-    from training.processes import from_main
+    from training.processes import from_main, sees_what_main_writes
 
     output = Path(settings.output)
     work = output.with_name(output.name + ".work")
@@ -60,6 +60,12 @@ def train(
         log_with=list(settings.trackers) or None,
         project_dir=str(work / TRACKERS),
     )
+    if not sees_what_main_writes(accelerator, output.parent):
+        accelerator.end_training()
+        raise SettingsError(
+            f"output: {output} is not one folder for all processes. Name one on a file system "
+            "that all machines share."
+        )
     if from_main(accelerator, _made(settings, work)):
         # Stopped when nothing was left but to tidy up.
         if accelerator.is_main_process:

@@ -52,12 +52,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert: Path) -> Path:
-    """The inputs, and what two processes made of them, as torchrun starts them."""
-    folder = tmp_path_factory.mktemp("two")
-    shutil.copytree(small_law, folder / "law")
-    shutil.copytree(tiny_bert, folder / "bert")
+def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:
+    """Exit codes and words of two processes, as torchrun starts them."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -70,21 +66,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert:
     }
     running = [
         subprocess.Popen(
-            [sys.executable, str(SCRIPT), str(folder), *flags(folder, "of-two")],
+            [sys.executable, *own],
             cwd=ROOT,
             env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for rank in (0, 1)
+        for rank, own in enumerate(arguments)
     ]
     try:
         said = [process.communicate(timeout=240)[0] for process in running]
     finally:
         for process in running:
             process.kill()
-    assert [process.returncode for process in running] == [0, 0], "\n\n".join(said)[-6_000:]
+    return [process.returncode for process in running], said
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert: Path) -> Path:
+    """The inputs, and what two processes made of them."""
+    folder = tmp_path_factory.mktemp("two")
+    shutil.copytree(small_law, folder / "law")
+    shutil.copytree(tiny_bert, folder / "bert")
+    command = [str(SCRIPT), str(folder), *flags(folder, "of-two")]
+    codes, said = in_two_processes(command, command)
+    assert codes == [0, 0], "\n\n".join(said)[-6_000:]
     return folder
 
 
@@ -191,3 +198,14 @@ def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, no_plots)
     ]
     assert torch.allclose(*vectors, atol=1e-3)
     assert not (folder / "of-two.work").exists()
+
+
+def test_an_output_that_the_machines_do_not_share_is_refused_at_once(folder: Path) -> None:
+    commands = [
+        ["-m", "training.cusines", *flags(folder, f"machine-{rank}/model")] for rank in (0, 1)
+    ]
+    codes, said = in_two_processes(*commands)
+    assert codes == [2, 2], "\n\n".join(said)[-6_000:]
+    assert "is not one folder for all processes" in said[0]
+    # Nothing was trained, and nothing is left behind.
+    assert [path for path in folder.glob("machine-*/*") if path.name != ".lock"] == []
