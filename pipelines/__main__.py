@@ -8,10 +8,11 @@ from pipelines.files import pipeline_names
 show(f"""\
 Lexarbor finds the articles of law that answer a question. Commands (each has --help):
 
-  python -m pipelines.index     read a law into a store
-  python -m pipelines.ask       ask a question
-  python -m pipelines.evaluate  measure a pipeline on questions
-  python -m pipelines.tree      draw an article in its law, measure neighbours
-  python -m ui                  the same in a browser
+  python -m pipelines.index      read a law into a store
+  python -m pipelines.ask        ask a question
+  python -m pipelines.evaluate   measure a pipeline on questions
+  python -m pipelines.calibrate  choose the score below which nothing was found
+  python -m pipelines.tree       draw an article in its law, measure neighbours
+  python -m ui                   the same in a browser
 
 Pipelines: {", ".join(pipeline_names())}""")

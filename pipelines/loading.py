@@ -53,10 +53,12 @@ def load_pipeline(
     check_definition(definition, str(path))
     # Haystack takes seconds to import; a file that is refused is refused before that.
     from pipelines.binding import bind, check_models
+    from pipelines.thresholds import fill_thresholds
 
     bind(definition, str(path), store, model)
     pipeline = _built(definition, path, list(ALLOWED_PACKAGES))
     check_models(definition, pipeline, str(path))
+    fill_thresholds(pipeline, str(path))
     return pipeline
 
 

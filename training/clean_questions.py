@@ -18,8 +18,8 @@ from typing import Any
 
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 from training.command_line import Place, SettingsError, Target, run, say, settings_from
-from training.negatives.gold import normalised
 
 _DESCRIPTION = """\
 Writes a copy of a questions file in which no question of train stands in dev or test too, nor one

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 from training.command_line import SettingsError, say
-from training.negatives.gold import normalised
 
 _NAMED = 3
 

@@ -121,10 +121,9 @@ def _comparison(condition: dict[str, Any]) -> Clause:
             equal, bound = _equals(sql_of, json_type, path_values, value)
             return f"({negation}{equal})", bound
         if operator in ("in", "not in") and all(_is_plain(each) for each in value):
-            parts = [_equals(sql_of, json_type, path_values, each) for each in value]
-            joined = " OR ".join(sql for sql, _ in parts) or "0"
             negation = "NOT " if operator == "not in" else ""
-            return f"({negation}({joined}))", [each for _, bound in parts for each in bound]
+            among, bound = _among(sql_of, json_type, path_values, value)
+            return f"({negation}{among})", bound
         if operator in _ORDERINGS:
             return _ordering(condition, sql_of, json_type, path_values)
     return _fallback(condition)
@@ -179,6 +178,19 @@ def _equals(sql_of: str, json_type: str, path: list[str], value: Any) -> Clause:
         f"({json_type} NOT IN ('array', 'object') AND {sql_of} IS ?)",
         [*path, *path, value],
     )
+
+
+def _among(sql_of: str, json_type: str, path: list[str], values: list[Any]) -> Clause:
+    """Equality with one of many: one bound list, since SQL of thousands of parts is refused."""
+    wanted = [each for each in values if each is not None and (path or isinstance(each, str))]
+    among = (
+        f"({json_type} NOT IN ('array', 'object') AND "
+        f"ifnull({sql_of} IN (SELECT value FROM json_each(?)), 0))"
+    )
+    bound = [*path, *path, json.dumps(wanted)]
+    if None in values:
+        return f"({among} OR {json_type} = 'null')", [*bound, *path]
+    return among, bound
 
 
 def _ordering(condition: dict[str, Any], sql_of: str, json_type: str, path: list[str]) -> Clause:

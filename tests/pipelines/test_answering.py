@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,10 @@ import pytest
 from chat_server import Fault, Script, chat_server
 from haystack import Pipeline
 
+from components.stores.answerability import AnswerThreshold, save_threshold
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, ask_async
+from pipelines.files import LoadingError
 from pipelines.generators import chat_generator
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
@@ -173,6 +177,60 @@ def test_a_question_that_nothing_answers_is_not_asked(
     closest = answer["answer"]["closest"]
     assert closest["id"] in TEXTS and closest["score"] < 0.99 and not closest["enough"]
     assert server.asked == []
+
+
+@pytest.fixture
+def calibrated(store: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the store with a threshold for these scores."""
+
+    def make(threshold: float, digest: str | None = None) -> Path:
+        path = tmp_path / f"{threshold}.db"
+        shutil.copy(store, path)
+        opened = StatuteDocumentStore(str(path))
+        assert opened.model is not None
+        record = AnswerThreshold(
+            stage="dense",
+            threshold=threshold,
+            model_digest=digest or opened.model.digest,
+            questions="some",
+            questions_sha256="0" * 64,
+            split="dev",
+            corpus_sha256=opened.publisher.recorded_corpus(),
+            n_answerable=20,
+            n_unanswerable=20,
+            how="marked",
+            precision=0.9,
+            recall=0.9,
+            nothing_precision=0.9,
+            nothing_recall=0.9,
+            auc=0.9,
+            date="2024-01-01",
+        )
+        save_threshold(opened, record)
+        opened.close()
+        return path
+
+    return make
+
+
+def test_the_calibrated_threshold_decides(calibrated: Callable[..., Path]) -> None:
+    def state(store: Path, **overrides: Any) -> str:
+        pipeline = load_pipeline("answer_hybrid", store, overrides=overrides)
+        answer = ask(pipeline, "How tall is the tower?")["answer"]
+        assert answer["closest"]["threshold"] == pipeline.get_component("gate").threshold
+        return str(answer["state"])
+
+    assert state(calibrated(0.99)) == "nothing found"
+    assert state(calibrated(-0.99)) == "verbatim"
+    # One that was chosen under another model says nothing about this one's scores.
+    assert state(calibrated(0.98, digest="0" * 64)) == "verbatim"
+    # The file's own comes first.
+    assert state(calibrated(-0.98), **{"gate.threshold": 0.97}) == "nothing found"
+
+
+def test_a_gate_on_another_score_than_the_calibrated_one_is_refused(store: Path) -> None:
+    with pytest.raises(LoadingError, match=r"gate\.stage is 'reranker'"):
+        load_pipeline("answer_hybrid", store, overrides={"gate.stage": "reranker"})
 
 
 def test_a_citation_needs_no_likeness(store: Path) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from chat_server import chat_server
 
-from pipelines import ask, evaluate, index, tree
+from pipelines import ask, calibrate, evaluate, index, tree
 from pipelines.files import pipeline_file
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "index": index.main,
     "ask": ask.main,
     "evaluate": evaluate.main,
+    "calibrate": calibrate.main,
     "tree": tree.main,
 }
 
@@ -75,6 +76,7 @@ def test_help_reads_well(command: Command, name: str) -> None:
         ("ask", "rent", "--stor", "law.db"),
         ("evaluate",),
         ("evaluate", "--questions", "aldermere", "--depth", "-1"),
+        ("calibrate",),
     ],
 )
 def test_wrong_arguments_end_with_two(command: Command, arguments: tuple[str, ...]) -> None:

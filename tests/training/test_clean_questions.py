@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, FAILED, WRONG_USE, SettingsError
 from training.data import TrainingData
-from training.negatives.gold import normalised
 
 Asked = Callable[..., dict[str, Any]]
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from components.statutes.article import TextRule
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 from training.ablation.folds import folds_of
 from training.command_line import SettingsError
 from training.data import TrainingData
-from training.negatives.gold import normalised
 from training.negatives.views.bm25 import BM25View
 
 SMALL, SMALL_FOLDS = 200, 5

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from components.statutes.question import Question
-from training.negatives.gold import normalised
+from components.statutes.twins import normalised
 
 
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from components.statutes.article import Article
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 
 _SHOWN = 5
 
@@ -112,11 +112,6 @@ def flattened(
     chosen = [positions[row] for row in rows.tolist()]
     places = np.repeat(np.arange(len(rows)), [len(each) for each in chosen])
     return places, np.concatenate([*chosen, np.empty(0, dtype=np.int64)])
-
-
-def normalised(text: str) -> str:
-    """A text as it is compared with others: twins and questions asked twice are equal in it."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _positions(positions: Iterable[int]) -> NDArray[np.int64]:

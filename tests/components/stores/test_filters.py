@@ -1,5 +1,6 @@
 """SQL filters give what Haystack's in-memory matcher gives, on any documents and filters."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +148,15 @@ def test_a_list_is_no_string_though_its_json_reads_like_one(store: StatuteDocume
     for operator, value in (("==", '["a"]'), ("in", ['["a"]'])):
         like_a_list = {"field": "meta.law", "operator": operator, "value": value}
         assert store.filter_documents(like_a_list) == []
+
+
+def test_a_list_of_any_length_is_searched(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents([Document(id=f"a{n}", content="x", meta={"n": n}) for n in range(3)])
+    for field, values in (
+        ("id", [f"a{n}" for n in range(1, 50_000)]),
+        ("meta.n", [*range(1, 50_000)]),
+    ):
+        for operator, expected in (("in", ["a1", "a2"]), ("not in", ["a0"])):
+            filters = {"field": field, "operator": operator, "value": values}
+            assert [each.id for each in store.filter_documents(filters)] == expected

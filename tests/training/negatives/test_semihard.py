@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from components.statutes.article import Article
 from components.statutes.question import Question
-from training.negatives.gold import Gold, normalised
+from components.statutes.twins import normalised
+from training.negatives.gold import Gold
 from training.negatives.semihard import (
     MinedNegatives,
     Strategy,

@@ -28,6 +28,12 @@ def test_sentences_that_share_words_are_taken_in_the_articles_order() -> None:
     assert "A deposit that is kept without reason bears double interest." in found[1]
 
 
+def test_a_rare_word_counts_more_than_two_that_stand_everywhere() -> None:
+    article = FILLER * 8 + "A kennel needs a permit."
+    found = passages("Which lease does the registry ask of a kennel?", article)
+    assert "A kennel needs a permit." in found[-1]
+
+
 def test_a_short_article_is_one_passage() -> None:
     assert passages("anything", "  One. Two.\n") == ["One. Two."]
     assert passages("anything", " \n") == []

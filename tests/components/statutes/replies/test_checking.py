@@ -100,6 +100,8 @@ def test_a_citation_must_name_an_article_that_was_given(
         ('It says "the tenant pays for everything".', [("not found", None)]),
         ('The "deposit" is returned [1].', [("not checked", None)]),
         ('It says "return the deposit within thirty days [1].', [("not checked", None)]),
+        # Two articles are section 12: which of them is meant, nobody knows.
+        ('Section 12 says "return the deposit within thirty days".', [("not checked", None)]),
         # The citation of another sentence is not this one's.
         (
             'It says "return the deposit within thirty days". Wages are monthly [3].',

@@ -1,0 +1,149 @@
+"""python -m pipelines.calibrate: choose the score below which nothing was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from pipelines import command_line
+from pipelines.command_line import DONE, FAILED, WRONG_USE, say, show
+from pipelines.files import LoadingError
+
+_EPILOG = """\
+The score is that of the pipeline's ranker, else of its dense retriever: the best that it gives any
+article. Questions without an answer are those marked "answerable": false. Where the split has fewer
+than 20 of them, every answerable question is asked again without its relevant articles, their twins
+and all that stands in their divisions, and counts as one without an answer too.
+
+The threshold has the highest recall of both kinds together (Youden's J), which does not depend on
+how many there are of each; precision does. It is written into the store, for this stage and model,
+with the precision and recall of questions that were held out one by one when it was chosen. A score
+that does not tell the two kinds apart gives no threshold: nothing is written, and what was written
+before stays.
+
+  python -m pipelines.calibrate --questions aldermere
+  python -m pipelines.calibrate --store law.db --questions law.jsonl --pipeline hybrid_rerank"""
+
+_MEASURES = {
+    "precision": "answered, precision",
+    "recall": "answered, recall",
+    "nothing_precision": "nothing found, precision",
+    "nothing_recall": "nothing found, recall",
+    "j": "J (sum of recalls - 1)",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    return command_line.run(lambda: _calibrate(options))
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = command_line.parser(
+        "calibrate", "Choose the score below which nothing was found.", _EPILOG
+    )
+    parser.add_argument(
+        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
+    )
+    parser.add_argument("--split", default="dev", help="which questions (default: dev)")
+    parser.add_argument(
+        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
+    )
+    parser.add_argument(
+        "--store", metavar="FILE", help="gets the threshold (default: the demo store)"
+    )
+    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    return parser.parse_args(arguments)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from components.statutes.corpus import read_questions
+    from components.stores.answerability import save_threshold
+    from components.stores.sqlite import StatuteDocumentStore
+    from pipelines.binding import article_ids
+    from pipelines.calibrating import calibrate, report, threshold_record
+    from pipelines.engines.addresses import engine_address
+    from pipelines.home import store_to_ask
+
+    if engine_address(options.pipeline, options.store) is not None:
+        raise LoadingError(
+            f"The pipeline {options.pipeline} asks an engine, which keeps no threshold. Calibrate "
+            "on a store under the same model (python -m pipelines.index --corpus ... --store "
+            "FILE), and name the threshold that is printed in the pipeline's file."
+        )
+    path = store_to_ask(options.store, options.pipeline, say, options.model)
+    questions = read_questions(
+        options.questions, corpus_ids=article_ids(path), skip_bad=options.skip_bad
+    )
+    for problem in questions.problems:
+        say(str(problem))
+    splits = sorted({question.split or "(none)" for question in questions})
+    if options.split not in splits:
+        say(
+            f"error: --split: {options.questions} has no question of the split "
+            f"'{options.split}'. It has the splits {', '.join(splits)}."
+        )
+        return WRONG_USE
+    found = calibrate(options.pipeline, questions, options.split, store=path, model=options.model)
+    result = {"split": options.split, **report(found), "store": str(path)}
+    show(result if options.json else _table(result))
+    if not found.separation.separates:
+        low, high = found.separation.intervals["auc"]
+        say(
+            f"The {found.scorer.stage} score does not tell questions with an answer from those "
+            f"without: AUC {low:.3f} to {high:.3f}, J of questions held out "
+            f"{found.separation.held_out.j:+.3f}. No threshold is written. Train the model on "
+            "this law, take a pipeline with a ranker, or give more questions."
+        )
+        return FAILED
+    store = StatuteDocumentStore(str(path))
+    try:
+        corpus = store.publisher.recorded_corpus()
+        save_threshold(
+            store, threshold_record(found, options.questions, questions, options.split, corpus)
+        )
+    finally:
+        store.close()
+    say(f"wrote the threshold of the stage {found.scorer.stage} into {path}")
+    return DONE
+
+
+def _table(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['pipeline']}, best score of the stage '{result['stage']}', split "
+        f"'{result['split']}'",
+        "",
+        f"{'questions':<26}{'n':>6}{'median':>9}{'nothing found':>15}",
+    ]
+    for kind, of in result["kinds"].items():
+        if of["n"]:
+            shares = f"{of['median']:>9.3f}{of['nothing_found']:>15.3f}"
+            lines.append(f"{kind:<26}{of['n']:>6}{shares}")
+        if of["n_without_score"]:
+            lines.append(f"  left out, since no article was read: {of['n_without_score']}")
+    intervals = result["intervals"]
+    low, high = intervals["auc"]
+    lines += [
+        "",
+        f"threshold {result['threshold']:.4f}, AUC {result['auc']:.3f} ({low:.3f} to {high:.3f})",
+        "",
+        f"{'':<26}{'held out':>9}   {'95% interval':<18}in sample",
+    ]
+    for measure, title in _MEASURES.items():
+        low, high = intervals[measure]
+        held_out, in_sample = (
+            "none" if result[which][measure] is None else f"{result[which][measure]:.3f}"
+            for which in ("held_out", "in_sample")
+        )
+        lines.append(f"{title:<26}{held_out:>9}   {f'{low:.3f} to {high:.3f}':<18}{in_sample:>9}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
