@@ -15,6 +15,7 @@ from components.models.manifest import MANIFEST_FILE, RANKER_PART
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
+from pipelines.engines.binding import bind_engines
 from pipelines.files import LoadingError
 from pipelines.home import demo_store_path
 
@@ -43,6 +44,7 @@ def bind(
         StoreError: the store's file cannot be read.
     """
     components: dict[str, dict[str, Any]] = definition["components"]
+    bind_engines(components, where, store, model)
     writes = any(fields["type"] == _WRITER for fields in components.values())
     # Whoever brings a model asks the demo law under the untrained one.
     open_model = model is None and not any(

@@ -21,6 +21,9 @@ ALLOWED_PACKAGES = (
     "milvus_haystack",
 )
 
+# What brings the packages of an engine.
+_EXTRAS = {"haystack_integrations.document_stores.qdrant": "qdrant", "milvus_haystack": "milvus"}
+
 _TOP_LEVEL = {
     "components": dict,
     "connections": list,
@@ -148,7 +151,9 @@ def _class_of(name: str, where: str, component: bool) -> type:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise LoadingError(f"{where}: {name} cannot be imported ({error}).") from error
+        extra = next((extra for start, extra in _EXTRAS.items() if name.startswith(start)), None)
+        mend = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
+        raise LoadingError(f"{where}: {name} cannot be imported ({error}).{mend}") from error
     found = getattr(module, class_name, None)
     own = [
         each
@@ -194,6 +199,8 @@ def _fits(value: Any, expected: Any) -> bool:
         return any(_fits(value, each) for each in arguments)
     if origin is typing.Literal:
         return value in arguments
+    if expected is Any:  # a class of its own to Python, and none that a value could be of
+        return True
     if expected in (None, type(None)):
         return value is None
     if expected is float:

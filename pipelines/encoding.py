@@ -62,6 +62,11 @@ class CorpusTexts:
         return f"article '{article.id}' of {article.law}"
 
 
+def block_size(model: ChosenModel) -> int:
+    """How many texts are encoded between two writes."""
+    return _BLOCK.get(model.encoder.device.type, _BLOCK_ON_ACCELERATORS)
+
+
 def encode_unknown(
     texts: CorpusTexts,
     model: ChosenModel,
@@ -82,7 +87,7 @@ def encode_unknown(
     if not todo:
         return 0, 0
     say(f"Encoding {len(todo):,} texts ({len(texts) - len(todo):,} known or alike)")
-    size = _BLOCK.get(model.encoder.device.type, _BLOCK_ON_ACCELERATORS)
+    size = block_size(model)
     truncated = 0
     with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
 

@@ -75,6 +75,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
     from pipelines.binding import article_ids
+    from pipelines.engines.addresses import engine_address
     from pipelines.evaluating import distinct_names, measure, report, stage_gains
     from pipelines.home import store_to_ask
     from pipelines.plotting import check_target, plot_recall, plot_stages
@@ -83,9 +84,10 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.plot:
         check_target(Path(options.plot), "--plot")
     store = store_to_ask(options.store, options.pipeline, say, options.model)
-    everything = read_questions(
-        options.questions, corpus_ids=article_ids(store), skip_bad=options.skip_bad
-    )
+    # An engine is not asked for all its ids: it may hold more than this machine.
+    in_engine = engine_address(options.pipeline, options.store) is not None
+    ids = None if in_engine else article_ids(store)
+    everything = read_questions(options.questions, corpus_ids=ids, skip_bad=options.skip_bad)
     for problem in everything.problems:
         say(str(problem))
     if everything.repeated_relevant:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.engines.addresses import engine_address
 from pipelines.file_lock import file_lock
 from pipelines.files import LoadingError, pipeline_file, read_pipeline_file, store_named_in
 
@@ -72,6 +73,8 @@ def store_to_ask(
 ) -> Path:
     """The store asked for, else the one that the pipeline's file gives, else the demo store.
 
+    For a pipeline over an engine it is the engine's address, as a path.
+
     Args:
         store: as given by the user.
         pipeline: name or file, as given by the user.
@@ -79,9 +82,13 @@ def store_to_ask(
         model: as given by the user; the demo law is then asked under its untrained model.
 
     Raises:
-        LoadingError: there is no such pipeline, or the demo store's folder cannot be made.
+        LoadingError: there is no such pipeline, the demo store's folder cannot be made, or a
+            pipeline over an engine has no address.
         StoreError: the demo store cannot be written.
     """
+    address = engine_address(pipeline, store)
+    if address is not None:
+        return Path(address)
     if store is None and pipeline is not None:
         store = store_named_in(pipeline)
     if store is not None:

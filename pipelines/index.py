@@ -1,4 +1,4 @@
-"""python -m pipelines.index: read a file of law, encode it, and keep it in a store."""
+"""python -m pipelines.index: read a file of law, encode it, and keep it in a store or an engine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import argparse
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, say, show
+
+if TYPE_CHECKING:
+    from pipelines.engines.indexing import EngineReport
+    from pipelines.indexing import IndexReport
 
 _EPILOG = """\
 The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, a folder
@@ -16,7 +21,8 @@ of BSARD or SoICT tables, or "aldermere", the invented demo law. Interrupt it wh
 the same command goes on where it stopped, and what did not change is not encoded again.
 
   python -m pipelines.index --corpus articles.jsonl --store law.db
-  python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model"""
+  python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
+  python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,8 +34,26 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("index", "Index a corpus of law into a store.", _EPILOG)
     parser.add_argument("--corpus", required=True, metavar="PATH", help="the law")
+    parser.add_argument("--store", metavar="FILE", help="the store; made when it is not there")
     parser.add_argument(
-        "--store", required=True, metavar="FILE", help="the store; made when it is not there"
+        "--engine",
+        choices=("qdrant", "milvus"),
+        help="index into a distributed engine, in place of a store; see docs/scale.md",
+    )
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help="the engine's address; a folder (qdrant) or a .db file (milvus) for one within this "
+        "process",
+    )
+    parser.add_argument(
+        "--collection", metavar="NAME", help="the engine's collection (default: lexarbor)"
+    )
+    parser.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="with --engine: index this part of the laws, of N that together are all; each by a "
+        "process of its own",
     )
     parser.add_argument(
         "--model",
@@ -48,18 +72,47 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--skip-bad", action="store_true", help="leave out lines that cannot be read; names each"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if (options.store is None) == (options.engine is None):
+        parser.error("give either --store FILE, or --engine with --url")
+    if options.engine is None and (options.url or options.collection or options.shard):
+        parser.error("--url, --collection and --shard go with --engine")
+    if options.engine is not None and options.url is None:
+        parser.error("--engine needs the engine's address, as --url URL")
+    if options.engine is not None and options.graph:
+        parser.error("--graph goes with --store: an engine gets the bi-encoder's own vectors")
+    if options.engine is not None and options.model == "none":
+        parser.error("--model none goes with --store: an engine needs vectors")
+    try:
+        options.shard = _shard(options.shard or "1/1")
+    except ValueError:
+        parser.error(f"--shard {options.shard}: write it as I/N, such as 1/4, with I from 1 to N")
+    return options
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, of = map(int, text.split("/"))
+    if not 1 <= number <= of:
+        raise ValueError(text)
+    return number, of
 
 
 def _index(options: argparse.Namespace) -> int:
     from components.statutes.sources import aldermere, bsard
-    from pipelines.indexing import index_corpus
 
     corpus = Path(options.corpus)
     if options.corpus not in (aldermere.NAME, bsard.HUB_NAME) and not corpus.exists():
         say(f"error: --corpus: there is no {corpus}. Check the path.")
         return WRONG_USE
-    report = index_corpus(
+    report = _into_engine(options) if options.engine else _into_store(options)
+    show(asdict(report) if options.json else str(report))
+    return DONE
+
+
+def _into_store(options: argparse.Namespace) -> IndexReport:
+    from pipelines.indexing import index_corpus
+
+    return index_corpus(
         options.corpus,
         options.store,
         model=options.model,
@@ -67,8 +120,23 @@ def _index(options: argparse.Namespace) -> int:
         skip_bad=options.skip_bad,
         say=say,
     )
-    show(asdict(report) if options.json else str(report))
-    return DONE
+
+
+def _into_engine(options: argparse.Namespace) -> EngineReport:
+    from pipelines.engines.connecting import COLLECTION
+    from pipelines.engines.indexing import index_into_engine
+    from pipelines.engines.scan import Shard
+
+    return index_into_engine(
+        options.corpus,
+        options.engine,
+        options.url,
+        collection=options.collection or COLLECTION,
+        model=options.model,
+        shard=Shard(*options.shard),
+        skip_bad=options.skip_bad,
+        say=say,
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """CitationRetriever: the articles that the question itself names."""
 
 import asyncio
+from collections.abc import Container
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -103,7 +104,7 @@ class CitationRetriever:
         citations = resolver.resolve(question)
         for _ in range(2):
             keys = self._keys(citations, wanted)
-            pinned, listed = _divided(citations, keys, alone=_is_nothing_else(question, citations))
+            pinned, listed = divided(citations, keys, alone=is_nothing_else(question, citations))
             found = [self._fetch(keys, scores, k) for scores in (pinned, listed)]
             if [len(each) for each in found] == [min(k, len(pinned)), min(k, len(listed))]:
                 break  # else a law was published again just now, and its articles have new keys
@@ -139,7 +140,7 @@ class CitationRetriever:
         return self._resident
 
 
-def _is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
+def is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
     """Whether no letter or figure of the question stands outside its citations."""
     rest = question
     for resolved in sorted(citations, key=lambda each: -each.citation.start):
@@ -147,8 +148,8 @@ def _is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
     return bool(citations) and not any(character.isalnum() for character in rest)
 
 
-def _divided(
-    citations: list[ResolvedCitation], keys: dict[str, int], *, alone: bool
+def divided(
+    citations: list[ResolvedCitation], keys: Container[str], *, alone: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Scores of the articles that are cited without doubt, and of the others that fit.
 

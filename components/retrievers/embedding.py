@@ -9,8 +9,8 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
-from components.models.errors import VectorError
 from components.retrievers.dense_vectors import DenseVectors
+from components.retrievers.query_vector import checked_query
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable
@@ -109,7 +109,7 @@ class StatuteEmbeddingRetriever:
         """
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("StatuteEmbeddingRetriever", k, at_least=0)
-        query = _checked_query(query_embedding)
+        query = checked_query("StatuteEmbeddingRetriever", query_embedding)
 
         def search(
             vectors: DenseVectors, allowed: NDArray[np.int64] | None
@@ -136,19 +136,3 @@ class StatuteEmbeddingRetriever:
                 self._store, ("dense", device), lambda store: DenseVectors.read(store, device)
             )
         return self._resident
-
-
-def _checked_query(embedding: list[float]) -> NDArray[np.float32]:
-    """The query as float32 `[dim]`."""
-    where = "StatuteEmbeddingRetriever.query_embedding"
-    try:
-        query = np.asarray(embedding, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise VectorError(f"{where} is no list of numbers: {error}.") from error
-    if query.ndim != 1 or not len(query):
-        raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
-    if not np.isfinite(query).all():
-        raise VectorError(f"{where} holds NaN or infinite values. Embed the question again.")
-    if not query.any():
-        raise VectorError(f"{where} is all zeros and has no direction. Embed the question again.")
-    return query

@@ -86,11 +86,14 @@ class CitationResolver:
     fits the laws that the text names elsewhere, else every law with that number.
     """
 
-    def __init__(self, entries: Iterable[tuple[str, str, str]]) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[str, str, str]], names: LawNames | None = None
+    ) -> None:
         """Reads the corpus's directory.
 
         Args:
             entries: (id, law, number as printed) of every article, in the corpus's order.
+            names: of the corpus's laws, where they are at hand already.
         """
         self._ids: list[str] = []
         self._position: dict[str, int] = {}
@@ -109,7 +112,7 @@ class CitationResolver:
                 numbers.setdefault(number.core, []).append(
                     (number.division, number.paragraphs, position)
                 )
-        self._names = LawNames(self._numbers)
+        self._names = LawNames(self._numbers) if names is None else names
 
     def resolve(
         self, text: str, *, within: str | None = None, language: str | None = None

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,8 +26,9 @@ from haystack.components.embedders.types import DocumentEmbedder, TextEmbedder
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetriever
 from haystack.components.retrievers.types import EmbeddingRetriever, TextRetriever
-from haystack.dataclasses import ByteStream, ChatMessage
+from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding
 from haystack.utils import ComponentDevice
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.prompt import StatutePromptBuilder
@@ -35,6 +36,8 @@ from components.builders.quote_verifier import QuoteVerifier
 from components.converters.statutes import StatuteConverter
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.graph import LegislativeGraphEmbedder
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
+from components.embedders.sparse_text import StatuteSparseTextEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.evaluators.retrieval import RetrievalEvaluator
 from components.generators.tolerant import TolerantChatGenerator
@@ -48,7 +51,13 @@ from components.retrievers import bm25, citation, embedding, structure
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.engine_citation import EngineCitationRetriever
+from components.retrievers.engine_dense import EngineEmbeddingRetriever
+from components.retrievers.engine_lexical import EngineLexicalRetriever
 from components.retrievers.structure import StructureExpander
+from components.statutes.term_weights import question_terms
+from components.stores.engines.engine import LAW, engine_of
+from components.stores.engines.rows import as_row
 from components.stores.sqlite import StatuteDocumentStore
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -72,7 +81,10 @@ class Case:
 
 
 STORE, MODEL, GRAPH_MODEL, RANKER = "<store>", "<model>", "<graph model>", "<ranker>"
+ENGINE = "<engine>"
 OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY}
+OF_AN_ENGINE = {**OF_A_RETRIEVER, "document_store": ENGINE}
+TERMS = question_terms("Who shares the household, and who mends the roof?", ["en"])
 OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
 
 CASES = [
@@ -146,6 +158,42 @@ CASES = [
         {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
         loads=(citation, "CitationResolver"),
         needed={"document_store": STORE},
+        protocol=TextRetriever,
+    ),
+    Case(
+        StatuteSparseTextEmbedder,
+        {"languages": ["en", None]},
+        {"text": "Who mends the roof?"},
+        protocol=TextEmbedder,
+    ),
+    Case(
+        StatuteSparseDocumentEmbedder,
+        {"average_length": 7.5, "weighting": "count"},
+        {"documents": [Document(id="h1", content="A roof.", meta={"headings": ["Repairs"]})]},
+        protocol=DocumentEmbedder,
+    ),
+    Case(
+        EngineEmbeddingRetriever,
+        OF_AN_ENGINE,
+        {"query_embedding": [1.0] + [0.1] * 383, "filters": FAMILY, "top_k": 3},
+        needed={"document_store": ENGINE},
+        protocol=EmbeddingRetriever,
+    ),
+    Case(
+        EngineLexicalRetriever,
+        OF_AN_ENGINE,
+        {
+            "query_sparse_embedding": SparseEmbedding(TERMS, [1.0] * len(TERMS)),
+            "filters": FAMILY,
+            "top_k": 3,
+        },
+        needed={"document_store": ENGINE},
+    ),
+    Case(
+        EngineCitationRetriever,
+        OF_AN_ENGINE,
+        {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
+        needed={"document_store": ENGINE},
         protocol=TextRetriever,
     ),
     Case(
@@ -231,7 +279,11 @@ CASES = [
 ]
 every_component = pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.__name__)
 NAMES = {case.kind.__name__: case for case in CASES}
-RETRIEVERS = [case for case in CASES if "filters" in case.inputs and case.loads]
+RETRIEVERS = [
+    case
+    for case in CASES
+    if "filters" in case.inputs and (case.loads or case.needed.get("document_store") == ENGINE)
+]
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +314,22 @@ def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterato
 
 
 @pytest.fixture(scope="module")
+def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> str:
+    """The same laws in Qdrant, in a folder."""
+    path = str(tmp_path_factory.mktemp("engine") / "qdrant")
+    engine = engine_of(QdrantDocumentStore(path=path))
+    engine.create(384)
+    documents = [
+        replace(each, meta=as_row(each, "digest"))
+        for each in StatuteDocumentStore(store_path).filter_documents()
+    ]
+    engine.write(StatuteSparseDocumentEmbedder().run(documents)["documents"])
+    for law in ("Housing Code", "Family Code"):
+        engine.put_state(LAW, law, {"digest": "", "articles": 2})
+    return path
+
+
+@pytest.fixture(scope="module")
 def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
     """MiniLM with a fresh graph network over it."""
     folder = tmp_path_factory.mktemp("graph") / "model"
@@ -285,13 +353,14 @@ def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ran
 
 @pytest.fixture
 def make(
-    store_path: str, minilm: str, graph_model: str, ranker_model: str
+    store_path: str, engine_path: str, minilm: str, graph_model: str, ranker_model: str
 ) -> Callable[[Case, dict[str, Any]], Any]:
     """A component with these parameters, its store and model filled in."""
 
     def filled(case: Case, parameters: dict[str, Any]) -> Any:
         store = StatuteDocumentStore(store_path)
         places = {STORE: store, MODEL: minilm, GRAPH_MODEL: graph_model, RANKER: ranker_model}
+        places[ENGINE] = QdrantDocumentStore(path=engine_path)
         return case.kind(
             **{
                 name: places.get(value, value) if isinstance(value, str) else value

@@ -15,7 +15,12 @@ from components.stores.sqlite import StatuteDocumentStore
 # Laws in turn, so that neighbours do not stand side by side in the file.
 LAW = [
     ("h1", "Housing Code", "1", "See article 3 and article 1."),
-    ("w1", "Work Code", "1", "As article 2 of the Housing Code says, and article 99."),
+    (
+        "w1",
+        "Work Code",
+        "1",
+        "As article 2 of the Housing Code says, articles 1 to 3 of the Housing Code, article 99.",
+    ),
     ("h2", "Housing Code", "2", "Rent is due."),
     ("w2", "Work Code", "2", "Wages are due under articles 1 to 2."),
     ("h3", "Housing Code", "3", "Articles 1, 2 and 4 hold."),
@@ -63,8 +68,8 @@ def test_neighbours_are_of_the_same_law_or_cited(
     assert neighbours(expand, "h2") == [("previous", "h1"), ("next", "h3")]
     # What stands beside it is named as that, and not once more as cited.
     assert neighbours(expand, "h3") == [("previous", "h2"), ("next", "h4"), ("cited", "h1")]
-    assert neighbours(expand, "w1") == [("next", "w2"), ("cited", "h2")]
     # A range is no neighbour.
+    assert neighbours(expand, "w1") == [("next", "w2"), ("cited", "h2")]
     assert neighbours(expand, "w2") == [("previous", "w1")]
 
 

@@ -1,0 +1,185 @@
+"""EngineCitationRetriever: the articles that the question itself names, found by an engine."""
+
+import asyncio
+import time
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.document_stores.types import DocumentStore
+
+from components.retrievers.citation import divided, is_nothing_else
+from components.retrievers.top_k import checked_top_k
+from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
+from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
+from components.statutes.law_names import LawNames
+from components.statutes.question import clean_question
+from components.stores.engines.engine import LAW, ArticleEngine, engine_of
+from components.stores.engines.filters import Condition, both, compared, engine_filters
+
+_MOST_FITTING = 10_000  # articles of one number, where the question names no law
+_LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
+_LAWS_KEPT = 60.0  # seconds for which the laws' names are taken to be the same
+
+
+@component
+class EngineCitationRetriever:
+    """Finds the articles that a question cites, such as "art. 12 Housing Code", in an engine.
+
+    ```python
+    from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+
+    from components.retrievers.engine_citation import EngineCitationRetriever
+
+    store = QdrantDocumentStore(url="http://localhost:6333", index="lexarbor")
+    EngineCitationRetriever(store).run("What does section 14(2) require?")["pinned"]
+    ```
+
+    What counts as a citation and which articles fit it is as in `CitationRetriever`. The engine is
+    asked for the articles of the cited numbers only, and for the names of the laws once a minute;
+    a question that cites nothing asks it nothing.
+    """
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> None:
+        """Keep the parameters; nothing is connected.
+
+        Args:
+            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
+            top_k: how many to return at most, in each of the two lists.
+            filters: Haystack filters that hold unless `run` gives others.
+
+        Raises:
+            ValueError: `top_k` is less than 1.
+        """
+        self.document_store = document_store
+        self.top_k = checked_top_k("EngineCitationRetriever", top_k, at_least=1)
+        self.filters = filters
+        self._engine: ArticleEngine | None = None
+        self._laws: tuple[list[str], LawNames] = ([], LawNames([]))
+        self._laws_end = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        return default_to_dict(
+            self, document_store=self.document_store, top_k=self.top_k, filters=self.filters
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "EngineCitationRetriever":
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(pinned=list[Document], documents=list[Document])
+    def run(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Find the articles that a question cites.
+
+        Args:
+            query: the question.
+            filters: Haystack filters in place of the component's.
+            top_k: how many to return at most in each list, in place of the component's.
+
+        Returns:
+            `pinned`: articles named without doubt, or by a question that is nothing but a
+            citation, in the order of their citations, score 1.
+            `documents`: articles that fit a citation in doubt, in the order of the citations,
+            then of the law; the score is 1 divided by how many fit.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            FilterError: the filters are malformed, or over a field that engines do not keep.
+            StoreError: the engine does not answer, or refuses.
+            TypeError: `document_store` is no engine's.
+        """
+        question = clean_question(query)
+        k = self.top_k if top_k is None else top_k
+        k = checked_top_k("EngineCitationRetriever", k, at_least=0)
+        condition = engine_filters(self.filters if filters is None else filters)
+        cited = find_citations(question)
+        if not cited or condition is False:
+            return {"pinned": [], "documents": []}
+        if self._engine is None:
+            self._engine = engine_of(self.document_store)
+        citations = self._resolved(self._engine, question, cited)
+        ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
+        if isinstance(condition, dict):
+            ids = _matching(self._engine, ids, condition)
+        alone = is_nothing_else(question, citations)
+        pinned, listed = divided(citations, frozenset(ids), alone=alone)
+        return {
+            "pinned": _fetched(self._engine, pinned, k),
+            "documents": _fetched(self._engine, listed, k),
+        }
+
+    @component.output_types(pinned=list[Document], documents=list[Document])
+    async def run_async(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, query, filters, top_k)
+
+    def _resolved(
+        self, engine: ArticleEngine, question: str, cited: list[Citation]
+    ) -> list[ResolvedCitation]:
+        laws, names = self._named_laws(engine)
+        spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
+        of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
+        numbers = sorted({n for each in cited for n in (each.number, each.through) if n})
+        found = _entries(engine, both(compared("core", "in", numbers), of_laws), _MOST_FITTING)
+        for law, first, last in _ranges(cited, found):
+            between = both(
+                compared("law", "==", law),
+                compared("position", ">=", first),
+                compared("position", "<=", last),
+            )
+            found |= _entries(engine, between, _LONGEST_RANGE)
+        ordered = sorted(found.values(), key=lambda each: int(each.meta["position"]))
+        # An entry without a number tells the resolver of a law, and fits no citation.
+        entries = [("", law, "") for law in laws]
+        entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
+        return CitationResolver(entries, names).resolve(question)
+
+    def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
+        if time.monotonic() >= self._laws_end:
+            laws = sorted(engine.states(LAW))
+            self._laws = (laws, LawNames(laws))
+            self._laws_end = time.monotonic() + _LAWS_KEPT
+        return self._laws
+
+
+def _entries(engine: ArticleEngine, condition: Condition | bool, limit: int) -> dict[str, Document]:
+    assert isinstance(condition, dict)
+    return {document.id: document for document in engine.matching(condition, limit)}
+
+
+def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str, int, int]]:
+    """Law, first and last position of every range that the citations can mean."""
+    if not any(citation.through for citation in cited):
+        return []
+    positions: dict[str, list[int]] = {}
+    for document in found.values():
+        positions.setdefault(document.meta["law"], []).append(document.meta["position"])
+    return [(law, min(each), max(each)) for law, each in positions.items() if len(each) > 1]
+
+
+def _matching(engine: ArticleEngine, ids: list[str], condition: Condition) -> list[str]:
+    if not ids:
+        return []
+    wanted = both(compared("id", "in", ids), condition)
+    kept = _entries(engine, wanted, len(ids))
+    return [id_ for id_ in ids if id_ in kept]
+
+
+def _fetched(engine: ArticleEngine, scores: dict[str, float], k: int) -> list[Document]:
+    ids = list(scores)[:k]
+    found = {document.id: document for document in engine.fetch(ids)} if ids else {}
+    return [
+        Document(id=id_, content=found[id_].content, meta=found[id_].meta, score=scores[id_])
+        for id_ in ids
+        if id_ in found
+    ]

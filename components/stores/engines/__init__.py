@@ -1,0 +1,1 @@
+"""Distributed engines behind Haystack's own integrations: Qdrant and Milvus."""

@@ -1,0 +1,274 @@
+"""Articles in Milvus, through Haystack's integration.
+
+Its document store holds the connection and gives the client; searches ask that client directly,
+since the integration's retrievers send every vector back and wait without end.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import grpc
+from haystack import Document
+from haystack.dataclasses import SparseEmbedding
+from milvus_haystack import MilvusDocumentStore
+from milvus_haystack.filters import parse_filters
+from pymilvus import MilvusClient, MilvusException
+
+from components.statutes.term_weights import spelled
+from components.stores.database import StoreError
+from components.stores.engines.engine import Weighting, tried
+from components.stores.engines.filters import Condition
+from components.stores.engines.milvus_rows import (
+    MOST_TERMS,
+    READ,
+    articles_plan,
+    as_document,
+    as_entity,
+    states_plan,
+)
+
+Value = TypeVar("Value")
+
+# The first version that computes BM25 itself.
+_LEAST_VERSION = (2, 5)
+_SECONDS = 10.0  # a call's time, within which pymilvus tries again by itself
+_PAGE = 1_000
+_MOST_FOUND = 16_384  # Milvus's own limit of one search
+_MAY_PASS = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    2,  # no connection
+    8,  # too many requests
+    MilvusException().code,  # pymilvus gave up after trying again
+)
+
+
+class MilvusEngine:
+    """The articles of one Milvus collection; see `ArticleEngine`.
+
+    Args:
+        store: names the address and the collection.
+        pauses: seconds between tries.
+    """
+
+    weighting: Weighting = "count"
+    most_terms: int | None = MOST_TERMS
+
+    def __init__(self, store: MilvusDocumentStore, pauses: Sequence[float]) -> None:
+        # It logs each failed call with its traceback; what is raised says it in one line.
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+        self._client: MilvusClient = store.client
+        self._name: str = store.collection_name
+        self._states = f"{self._name}_states"
+        self._seconds = store.timeout or _SECONDS
+        self._pauses = pauses
+        address = str(store.connection_args["uri"])
+        self._local = "://" not in address
+        self.where = f"Milvus at {address}, collection '{self._name}',"
+
+    def exists(self) -> bool:
+        """See `ArticleEngine.exists`."""
+
+        def look() -> bool:
+            version = str(self._client.get_server_version(timeout=self._seconds))
+            found = re.match(r"v?(\d+)\.(\d+)", version)
+            if found and tuple(map(int, found.groups())) < _LEAST_VERSION:
+                raise StoreError(
+                    f"{self.where} is version {version}; 2.5 or later is needed, which computes "
+                    "BM25. Upgrade the engine."
+                )
+            return bool(self._client.has_collection(self._name, timeout=self._seconds))
+
+        return self._ask(look)
+
+    def create(self, dim: int) -> None:
+        """See `ArticleEngine.create`."""
+
+        def make() -> None:
+            # The approximate index of Milvus Lite hands out fewer articles than are asked for.
+            plans = {self._name: articles_plan(self._client, dim, exact=self._local)}
+            plans[self._states] = states_plan(self._client)
+            for name, (schema, indexes) in plans.items():
+                if not self._client.has_collection(name, timeout=self._seconds):
+                    self._client.create_collection(
+                        name, schema=schema, index_params=indexes, timeout=self._seconds
+                    )
+
+        self._ask(make)
+
+    def count(self) -> int:
+        """See `ArticleEngine.count`."""
+
+        def read() -> int:
+            found = self._client.query(
+                self._name,
+                filter="",
+                output_fields=["count(*)"],
+                consistency_level="Strong",
+                timeout=self._seconds,
+            )
+            return int(found[0]["count(*)"])
+
+        return self._ask(read)
+
+    def states(self, kind: str) -> dict[str, dict[str, Any]]:
+        """See `ArticleEngine.states`."""
+
+        def read() -> dict[str, dict[str, Any]]:
+            if not self._client.has_collection(self._states, timeout=self._seconds):
+                return {}
+            found = self._queried(self._states, f"kind == {json.dumps(kind)}", ["key", "value"])
+            return {each["key"]: json.loads(each["value"]) for each in found}
+
+        return self._ask(read)
+
+    def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
+        """See `ArticleEngine.put_state`."""
+        row = {
+            "id": f"{kind}/{key}",
+            "kind": kind,
+            "key": key,
+            "value": json.dumps(value, ensure_ascii=False),
+            "vector": [1.0, 0.0],
+        }
+        self._ask(lambda: self._client.upsert(self._states, [row], timeout=self._seconds))
+
+    def drop_state(self, kind: str, key: str) -> None:
+        """See `ArticleEngine.drop_state`."""
+        self._delete(self._states, {"field": "id", "operator": "==", "value": f"{kind}/{key}"})
+
+    def listed(self, law: str) -> dict[str, tuple[str, str]]:
+        """See `ArticleEngine.listed`."""
+
+        def read() -> dict[str, tuple[str, str]]:
+            found = self._queried(self._name, _of(law), ["id", "text_digest", "row_digest"])
+            return {each["id"]: (each["text_digest"], each["row_digest"]) for each in found}
+
+        return self._ask(read)
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """See `ArticleEngine.vectors`."""
+        found = self._got(ids, ["id", "vector"])
+        return {each["id"]: list(each["vector"]) for each in found}
+
+    def write(self, documents: Sequence[Document]) -> None:
+        """See `ArticleEngine.write`."""
+        rows = [as_entity(document) for document in documents]
+        self._ask(lambda: self._client.upsert(self._name, rows, timeout=self._seconds))
+
+    def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
+        """See `ArticleEngine.remove`."""
+        condition: Condition = {"field": "law", "operator": "==", "value": law}
+        if ids is not None:
+            listed = {"field": "id", "operator": "in", "value": list(ids)}
+            condition = {"operator": "AND", "conditions": [condition, listed]}
+        self._delete(self._name, condition)
+
+    def settle(self) -> None:
+        """See `ArticleEngine.settle`.
+
+        Milvus Lite counts a term among the articles that a filter lets through until then.
+        """
+        self._ask(lambda: self._client.flush(self._name, timeout=self._seconds))
+
+    def nearest(
+        self, embedding: list[float], k: int, condition: Condition | None
+    ) -> list[Document]:
+        """See `ArticleEngine.nearest`."""
+        return self._found(embedding, "vector", k, condition)
+
+    def by_words(
+        self, terms: SparseEmbedding, k: int, condition: Condition | None
+    ) -> list[Document]:
+        """See `ArticleEngine.by_words`."""
+        return self._found(spelled(terms.indices), "sparse", k, condition)
+
+    def matching(self, condition: Condition, limit: int) -> list[Document]:
+        """See `ArticleEngine.matching`."""
+
+        def read() -> list[Document]:
+            fields = ["id", "law", "number", "position"]
+            found = self._queried(self._name, parse_filters(condition), fields, limit)
+            return [Document(id=each.pop("id"), meta=dict(each)) for each in found]
+
+        return self._ask(read)
+
+    def fetch(self, ids: Sequence[str]) -> list[Document]:
+        """See `ArticleEngine.fetch`."""
+        return [as_document(each) for each in self._got(ids, READ)]
+
+    def close(self) -> None:
+        """See `ArticleEngine.close`."""
+        self._client.close()
+
+    def _found(
+        self, asked: list[float] | str, field: str, k: int, condition: Condition | None
+    ) -> list[Document]:
+        hits = self._ask(
+            lambda: self._client.search(
+                self._name,
+                data=[asked],
+                anns_field=field,
+                filter=parse_filters(condition) if condition else "",
+                limit=min(k, _MOST_FOUND),
+                output_fields=READ,
+                timeout=self._seconds,
+            )
+        )
+        # Milvus Lite hands out BM25 with its sign turned.
+        sign = abs if field == "sparse" else float
+        return [as_document(each["entity"], sign(each["distance"])) for each in hits[0]]
+
+    def _queried(
+        self, name: str, expression: str, fields: list[str], limit: int = -1
+    ) -> Iterator[dict[str, Any]]:
+        pages = self._client.query_iterator(
+            name,
+            filter=expression,
+            output_fields=fields,
+            batch_size=_PAGE,
+            limit=limit,
+            consistency_level="Strong",
+            timeout=self._seconds,
+        )
+        try:
+            while page := pages.next():
+                yield from page
+        finally:
+            pages.close()
+
+    def _got(self, ids: Sequence[str], fields: list[str]) -> list[dict[str, Any]]:
+        def read() -> list[dict[str, Any]]:
+            found = self._client.get(
+                self._name, ids=list(ids), output_fields=fields, timeout=self._seconds
+            )
+            return list(found)
+
+        return self._ask(read) if ids else []
+
+    def _delete(self, name: str, condition: Condition) -> None:
+        expression = parse_filters(condition)
+        self._ask(lambda: self._client.delete(name, filter=expression, timeout=self._seconds))
+
+    def _ask(self, call: Callable[[], Value]) -> Value:
+        return tried(call, self.where, may_pass, self._pauses)
+
+
+def may_pass(error: Exception) -> bool | None:
+    """Whether an error of pymilvus may pass by itself; None for one that is not of pymilvus."""
+    if isinstance(error, MilvusException):
+        return error.code in _MAY_PASS
+    if isinstance(error, grpc.RpcError):
+        return error.code() in _MAY_PASS
+    return None
+
+
+def _of(law: str) -> str:
+    expression: str = parse_filters({"field": "law", "operator": "==", "value": law})
+    return expression

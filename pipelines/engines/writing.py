@@ -1,0 +1,172 @@
+"""LawWriter: what changed of each law, encoded in blocks and written into an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from haystack import Document
+from tqdm import tqdm
+
+from components.converters.statutes import as_document
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
+from components.models.errors import ModelError
+from components.statutes.article import indexed_text
+from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord
+from components.stores.engines.rows import as_row, digest_of
+from components.stores.journal import text_digest
+from pipelines.encoding import block_size
+from pipelines.engines.scan import LawSpool, as_article
+from pipelines.model_choice import ChosenModel
+
+_DOCUMENTS_AT_ONCE = 100
+_REMOVED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """An article to write; `known` where the engine has its text's vector already."""
+
+    document: Document
+    known: bool
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A law whose articles are all written or waiting, and what makes it done."""
+
+    name: str
+    digest: str
+    articles: int
+    stale: Sequence[str]
+
+
+class LawWriter:
+    """Brings laws in an engine up to date.
+
+    A law is marked as unfinished before its first write and as done, with the digest of all its
+    articles, after its last: a run that is repeated passes over what is done without looking at
+    its articles, and asks the engine about the others what it has.
+
+    Args:
+        engine: where the articles go.
+        model: encodes them; loaded when the first text must be.
+        record: what the collection is indexed with.
+        say: takes lines for the user.
+
+    Attributes:
+        encoded: texts encoded.
+        truncated: of these, how many were longer than the model reads.
+        written: articles written.
+        words_cut: of these, how many have more terms than the engine takes.
+        removed: articles removed from laws that go on.
+    """
+
+    def __init__(
+        self,
+        engine: ArticleEngine,
+        model: ChosenModel,
+        record: EngineRecord,
+        say: Callable[[str], object],
+    ) -> None:
+        self.encoded = self.truncated = self.written = self.words_cut = self.removed = 0
+        self._engine = engine
+        self._model = model
+        self._say = say
+        self._sparse = StatuteSparseDocumentEmbedder(record.average_length, engine.weighting)
+        self._waiting: list[_Changed] = []
+        self._laws: list[_Law] = []
+
+    def write(self, spool: LawSpool) -> None:
+        """Write the laws of a spool; those that are as they should be are passed over.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives vectors without a direction.
+            StoreError: the engine does not answer.
+        """
+        done = self._engine.states(LAW)
+        for law in tqdm(spool.laws, desc="Indexing", unit="law", disable=None):
+            digest = digest_of(
+                [self._model.record.digest, *(line.decode() for _, line in spool.lines(law))]
+            )
+            if done.get(law, {}).get("digest") == digest:
+                continue
+            self._change(spool, law, digest)
+        self._flush()
+
+    def _change(self, spool: LawSpool, law: str, digest: str) -> None:
+        present = self._engine.listed(law)
+        unfinished = {"digest": "", "articles": max(len(present), spool.count(law))}
+        self._engine.put_state(LAW, law, unfinished)
+        for position, line in spool.lines(law):
+            article = as_article(line)
+            document = as_document(article, position)
+            text = indexed_text(article.headings, article.text, self._model.record.text_rule)
+            row = as_row(document, text_digest(text)[:32])
+            kept = present.pop(document.id, None)
+            if kept == (row["text_digest"], row["row_digest"]):
+                continue
+            known = kept is not None and kept[0] == row["text_digest"]
+            self._waiting.append(_Changed(replace(document, meta=row), known))
+            if len(self._waiting) >= block_size(self._model):
+                self._flush()
+        self._laws.append(_Law(law, digest, spool.count(law), list(present)))
+        if not self._waiting:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Encode and write what waits, then mark the laws that are complete by it."""
+        embedded = self._embedded(self._waiting)
+        for start in range(0, len(embedded), _DOCUMENTS_AT_ONCE):
+            batch = embedded[start : start + _DOCUMENTS_AT_ONCE]
+            self._engine.write(batch)
+            self.written += len(batch)
+        self._waiting = []
+        for law in self._laws:
+            for start in range(0, len(law.stale), _REMOVED_AT_ONCE):
+                self._engine.remove(law.name, law.stale[start : start + _REMOVED_AT_ONCE])
+            self.removed += len(law.stale)
+            done = {"digest": law.digest, "articles": law.articles}
+            self._engine.put_state(LAW, law.name, done)
+        self._laws = []
+
+    def _embedded(self, changed: Sequence[_Changed]) -> list[Document]:
+        known = self._engine.vectors([each.document.id for each in changed if each.known])
+        documents = [each.document for each in changed]
+        rule = self._model.record.text_rule
+        texts = {
+            each.id: indexed_text(each.meta["headings"], each.content or "", rule)
+            for each in documents
+            if each.id not in known
+        }
+        vectors = known | self._encoded(texts)
+        embedded = self._sparse.run(documents)["documents"] if documents else []
+        most = self._engine.most_terms
+        if most is not None:
+            self.words_cut += sum(_terms(each) > most for each in embedded)
+        return [replace(each, embedding=vectors[each.id]) for each in embedded]
+
+    def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:
+        """Vectors by article id; equal texts are encoded once."""
+        distinct = list(dict.fromkeys(texts.values()))
+        if not distinct:
+            return {}
+        vectors, report = self._model.encoder.encode_articles_report(distinct)
+        matrix = vectors.numpy()
+        usable = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)
+        if not usable.all():
+            faulty = distinct[int(usable.argmin())]
+            named = next(id_ for id_, text in texts.items() if text == faulty)
+            raise ModelError(
+                f"{self._model.record.path} gives NaN or zeros for article '{named}'. Use another "
+                "model, or take the article out."
+            )
+        self.encoded += len(distinct)
+        self.truncated += report.n_cut
+        rows = dict(zip(distinct, matrix.tolist(), strict=True))
+        return {id_: rows[text] for id_, text in texts.items()}
+
+
+def _terms(document: Document) -> float:
+    return sum(document.sparse_embedding.values) if document.sparse_embedding else 0.0

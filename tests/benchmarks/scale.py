@@ -1,0 +1,112 @@
+"""How the embedded store grows: `python tests/benchmarks/scale.py --vectors 100000`.
+
+Synthetic unit vectors of 384 numbers in a store of their own, written in laws of a thousand
+articles. Timed are questions for the 10 and the 250 nearest, by the index alone and by the
+retriever, which reads what it found from SQLite; beside them stand bytes on disk, memory and the
+time to load. A million vectors take 1.5 GB on disk and twice that in memory; five million 7.7 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+from synthetic import milliseconds, unit_vectors
+
+from components.models.dense_index import DenseIndex
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.stores.rows import INSERT
+from components.stores.sqlite import StatuteDocumentStore
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+Times = dict[int, float]
+
+DIM = 384
+TEXT = "The landlord keeps the dwelling fit to live in, and mends what wears out. " * 8
+AT_ONCE = 10_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--vectors", type=int, default=100_000, metavar="N")
+    parser.add_argument("--questions", type=int, default=20, metavar="N")
+    parser.add_argument("--folder", default=None, help="where the store is written; default: /tmp")
+    options = parser.parse_args()
+    questions = unit_vectors(options.questions, DIM, seed=1)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "law.db"
+        store = StatuteDocumentStore(str(path))
+        started = time.perf_counter()
+        fill(store, options.vectors)
+        written = time.perf_counter() - started
+        store.close()  # what SQLite keeps beside the file until then goes into it
+        on_disk = sum(each.stat().st_size for each in Path(folder).iterdir())
+        loaded, retrieved = of_the_retriever(store, questions)
+        _, matrix = store.vectors()
+        index = DenseIndex(matrix, "cpu")
+        searched = {
+            k: milliseconds(lambda each, k=k: index.search(each[None], k), questions)
+            for k in (10, 250)
+        }
+        store.close()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(f"{options.vectors:,} vectors of {DIM} numbers, articles of {len(TEXT)} characters")
+    print(f"  written in {written:.1f} s, loaded in {loaded:.1f} s, {peak:.1f} GiB at most")
+    print(f"  on disk {on_disk / 1e9:.2f} GB, {on_disk / options.vectors:,.0f} bytes an article")
+    for k in (10, 250):
+        print(f"  top {k:<4} index {searched[k]:8.1f} ms   retriever {retrieved[k]:8.1f} ms")
+
+
+def of_the_retriever(store: StatuteDocumentStore, questions: Vectors) -> tuple[float, Times]:
+    """Seconds to load, and milliseconds a question by how many are wanted; all is let go of."""
+    retriever = StatuteEmbeddingRetriever(store)
+    started = time.perf_counter()
+    retriever.warm_up()
+    loaded = time.perf_counter() - started
+    vectors = [question.tolist() for question in questions]
+    times = {
+        k: milliseconds(lambda each, k=k: retriever.run(each, top_k=k), vectors) for k in (10, 250)
+    }
+    store.close()
+    return loaded, times
+
+
+def fill(store: StatuteDocumentStore, n_vectors: int) -> None:
+    """Write the articles, some thousand a transaction."""
+    for start in range(0, n_vectors, AT_ONCE):
+        stop = min(start + AT_ONCE, n_vectors)
+        matrix = unit_vectors(stop - start, DIM, seed=start + 2)
+        rows = [
+            (*row(position), vector.tobytes())
+            for position, vector in zip(range(start, stop), matrix, strict=True)
+        ]
+        with store.database.writing() as connection:
+            connection.executemany(INSERT, rows)
+
+
+def row(position: int) -> tuple[object, ...]:
+    """One of the articles, as `rows.as_row` writes it."""
+    law, number = f"Code {position // 1_000}", position % 1_000
+    meta = {
+        "law": law,
+        "number": str(number),
+        "headings": ["Book I", f"Chapter {number // 40}"],
+        "position": position,
+        "language": "en",
+    }
+    return f"a{position}", TEXT, json.dumps(meta), None, law, position
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""The same questions and filters over the embedded store, Qdrant and Milvus: the same articles."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document, Pipeline
+
+from components.models.biencoder import BiEncoder
+from components.retrievers.validity import in_force_on
+from components.statutes.corpus import StatuteCorpus
+from components.stores.engines.engine import by_score
+from pipelines.asking import ask, run
+from pipelines.engines.indexing import index_into_engine
+from pipelines.indexing import index_corpus
+from pipelines.loading import load_pipeline
+
+STAGES = ("citation", "bm25", "dense", "fuser")
+# How far scores of one article may lie apart: float32 in other orders of summing.
+CLOSE = 2e-5
+BM25_OF_MILVUS = 2.5  # k1 + 1, which Milvus multiplies every score by
+
+QUESTIONS = [
+    "My landlord will not mend the boiler. What can I do?",
+    "Who may marry, and who may not?",
+    "What does section 5 say on deposits?",
+    "art. 12 Housing Code",
+    "art. 3",
+    "articles 3 to 7 of the Housing Code",
+    "Does Article 14(2) of the Housing Code apply to my contract?",
+    "What does Article 5 of the GDPR say?",
+    "Section 900 of the Housing Code",
+    "roof roof roof",
+    "zzzz qqqq",
+]
+HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code of Aldermere (invented)"}
+FROM_2015 = {"field": "meta.valid_from", "operator": ">=", "value": "2015-01-01"}
+REPEALED = {"field": "meta.valid_to", "operator": "<", "value": "2024-01-01"}
+NUMBERS = {"field": "meta.number", "operator": "in", "value": ["3", "5", "12", "14"]}
+FILTERS: list[dict[str, Any] | None] = [
+    None,
+    HOUSING,
+    {"field": "meta.law", "operator": "!=", "value": HOUSING["value"]},
+    NUMBERS,
+    {**NUMBERS, "operator": "not in"},
+    {"field": "meta.language", "operator": "==", "value": "en"},
+    {"field": "meta.language", "operator": "==", "value": None},
+    {"field": "meta.language", "operator": "!=", "value": "fr"},
+    FROM_2015,
+    {**FROM_2015, "operator": ">"},
+    {**FROM_2015, "operator": "<"},
+    {**FROM_2015, "operator": "<=", "value": "2009-01-01"},
+    {"field": "meta.valid_to", "operator": "==", "value": None},
+    {"field": "meta.valid_to", "operator": "!=", "value": None},
+    REPEALED,
+    {"operator": "NOT", "conditions": [HOUSING, NUMBERS]},
+    {"operator": "NOT", "conditions": [REPEALED]},
+    {"operator": "OR", "conditions": [REPEALED, NUMBERS]},
+    {"operator": "AND", "conditions": [HOUSING, {"operator": "NOT", "conditions": [FROM_2015]}]},
+    in_force_on(date(2012, 6, 1)),
+    in_force_on(date(2026, 1, 1), HOUSING),
+    {"field": "meta.law", "operator": "in", "value": []},
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo law; a tenth of it without a language, another without dates, another repealed."""
+    lines = []
+    for position, article in enumerate(StatuteCorpus.read("aldermere")):
+        record = article.to_json()
+        if position % 10 == 0:
+            record.pop("language", None)
+        if position % 10 == 1:
+            record.pop("valid_from", None)
+        if position % 10 == 2:
+            record |= {"valid_from": "2009-01-01", "valid_to": "2019-12-31"}
+        lines.append(json.dumps(record))
+    path = tmp_path_factory.mktemp("corpus") / "articles.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def pipelines(
+    tmp_path_factory: pytest.TempPathFactory, corpus: Path, minilm: str
+) -> Iterator[dict[str, Pipeline]]:
+    """The corpus in all three, each asked for 250 articles a list; every text is encoded once."""
+    folder = tmp_path_factory.mktemp("three")
+    kept: dict[str, Any] = {}
+    encode = BiEncoder.encode_articles_report
+
+    def once(self: BiEncoder, texts: list[str], **options: Any) -> Any:
+        key = json.dumps(texts)
+        if key not in kept:
+            kept[key] = encode(self, texts, **options)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BiEncoder, "encode_articles_report", once)
+        index_corpus(corpus, folder / "law.db", model=minilm)
+        index_into_engine(corpus, "qdrant", str(folder / "qdrant"), model=minilm)
+        index_into_engine(corpus, "milvus", str(folder / "milvus.db"), model=minilm)
+    yield {
+        "hybrid": load_pipeline("hybrid", folder / "law.db"),
+        "qdrant": load_pipeline("qdrant", folder / "qdrant"),
+        "milvus": load_pipeline("milvus", folder / "milvus.db"),
+    }
+
+
+def lists(
+    pipeline: Pipeline, question: str, filters: dict[str, Any] | None
+) -> dict[str, list[Document]]:
+    """What each stage hands out."""
+    outputs = run(pipeline, question, set(STAGES), 50, filters)
+    found = {stage: outputs[stage]["documents"] for stage in STAGES}
+    return {**found, "pinned": outputs["citation"]["pinned"]}
+
+
+def assert_same(ours: list[Document], theirs: list[Document], scale: float, label: str) -> None:
+    """The same articles with the same scores, in one order but for ties."""
+    cut = min((each.score or 0.0 for each in ours), default=0.0)
+    expected = {each.id: each for each in ours}
+    assert len(theirs) == len(ours), label
+    for place, (own, found) in enumerate(zip(ours, theirs, strict=True)):
+        score = (found.score or 0.0) / scale
+        assert score == pytest.approx(own.score, abs=CLOSE), f"{label}, rank {place + 1}"
+        if found.id in expected:
+            assert score == pytest.approx(expected[found.id].score, abs=CLOSE), label
+            same = expected[found.id]
+            assert (found.content, {**found.meta, "ranks": None}) == (
+                same.content,
+                {**same.meta, "ranks": None},
+            )
+        else:  # tied with the last, and another one was taken
+            assert score == pytest.approx(cut, abs=CLOSE), label
+        assert found.embedding is None
+        assert found.sparse_embedding is None
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
+def test_every_stage_finds_the_same_articles_with_every_filter(
+    pipelines: dict[str, Pipeline], engine: str
+) -> None:
+    empty = 0
+    for number, filters in enumerate(FILTERS):
+        # All questions without filters, then some of them in turn with each.
+        asked = QUESTIONS if filters is None else [QUESTIONS[number % 7], QUESTIONS[3]]
+        for question in asked:
+            label = f"{engine}: {question!r} with {filters}"
+            ours = lists(pipelines["hybrid"], question, filters)
+            theirs = lists(pipelines[engine], question, filters)
+            for stage in ("citation", "pinned", "bm25", "dense"):
+                scale = BM25_OF_MILVUS if (engine, stage) == ("milvus", "bm25") else 1.0
+                assert_same(ours[stage], theirs[stage], scale, f"{label}: {stage}")
+            assert {each.id for each in ours["fuser"][:5]} == {
+                each.id for each in theirs["fuser"][:5]
+            } or _tied(ours["fuser"]), label
+            empty += not ours["dense"]
+    assert empty < len(FILTERS)  # the filters let something through
+
+
+def _tied(documents: list[Document]) -> bool:
+    """Whether the fifth and the sixth place may change."""
+    scores = [each.score or 0.0 for each in documents[:8]]
+    return len(scores) > 5 and scores[4] - scores[-1] < 0.01
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
+def test_an_answer_is_the_same_whichever_way_it_is_asked(
+    pipelines: dict[str, Pipeline], engine: str
+) -> None:
+    pipeline = pipelines[engine]
+    question = QUESTIONS[0]
+    answer = ask(pipeline, question, top_k=5, filters=HOUSING)
+    assert len(answer["documents"]) == 5
+    assert {each["law"] for each in answer["documents"]} == {HOUSING["value"]}
+    inputs = {"query": question, "text": question}
+    sync = pipeline.run(dict(inputs))["fuser"]["documents"]
+    later = asyncio.run(pipeline.run_async(dict(inputs)))["fuser"]["documents"]
+    assert [each.id for each in later] == [each.id for each in sync]
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
+def test_many_may_ask_at_once(pipelines: dict[str, Pipeline], engine: str) -> None:
+    pipeline = pipelines[engine]
+
+    async def everybody() -> list[Any]:
+        return await asyncio.gather(
+            *(pipeline.run_async({"query": q, "text": q}) for q in QUESTIONS[:4] * 3)
+        )
+
+    found = [
+        [each.id for each in answer["fuser"]["documents"]] for answer in asyncio.run(everybody())
+    ]
+    assert found[:4] * 3 == found
+
+
+def test_equal_scores_stand_in_the_order_of_the_law() -> None:
+    documents = [
+        Document(id=name, score=score, meta={"position": position})
+        for name, score, position in (("c", 0.5, 9), ("a", 0.7, 30), ("b", 0.5, 2))
+    ]
+    assert [each.id for each in by_score(documents)] == ["a", "b", "c"]
