@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -61,33 +60,22 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="DATE",
         help="leave out what was not in force on that day (2024-02-29)",
     )
-    parser.add_argument(
-        "--generator", metavar="URL", help="who writes the answer, as http://localhost:11434/v1"
-    )
-    parser.add_argument("--generator-model", metavar="NAME", help="its model")
+    command_line.add_generator(parser)
     parser.add_argument("--full", action="store_true", help="print the whole text of every article")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     options = parser.parse_args(arguments)
-    if (options.generator is None) != (options.generator_model is None):
-        parser.error("--generator and --generator-model go together")
+    command_line.check_generator(parser, options)
     return options
 
 
 def _ask(options: argparse.Namespace) -> int:
     from components.statutes.question import clean_question
+    from pipelines.generators import with_generator
     from pipelines.home import store_to_ask
     from pipelines.loading import load_pipeline
 
     question = clean_question(options.question)  # before a model is loaded
-    name = options.pipeline
-    overrides = {}
-    if options.generator is not None:
-        from pipelines.generators import KEY_VARIABLE, generator_overrides
-
-        name = name or "answer_hybrid"
-        overrides = generator_overrides(name, options.generator, options.generator_model)
-        # A server of one's own mostly asks for no key, and Haystack always for one.
-        os.environ.setdefault(KEY_VARIABLE, "none")
+    name, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     store = store_to_ask(options.store, name, say, options.model)
     if name is None:
         from pipelines.binding import default_pipeline

@@ -37,6 +37,20 @@ def parser(command: str, description: str, epilog: str) -> argparse.ArgumentPars
     )
 
 
+def add_generator(parser: argparse.ArgumentParser) -> None:
+    """The flags that have answers written by a chat generator."""
+    parser.add_argument(
+        "--generator", metavar="URL", help="who writes the answer, as http://localhost:11434/v1"
+    )
+    parser.add_argument("--generator-model", metavar="NAME", help="its model")
+
+
+def check_generator(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End as wrong use where only one of the generator's two flags is given."""
+    if (options.generator is None) != (options.generator_model is None):
+        parser.error("--generator and --generator-model go together")
+
+
 def say(message: str) -> None:
     """A line for the person at the terminal; results alone go to standard output."""
     print(message, file=sys.stderr, flush=True)  # noqa: T201

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
 
 _GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
 
-KEY_VARIABLE = "OPENAI_API_KEY"
+_KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def chat_generator(url: str, model: str) -> dict[str, Any]:
@@ -35,11 +36,32 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
         "init_parameters": {
             "api_base_url": url,
             "model": model,
-            "api_key": {"type": "env_var", "env_vars": [KEY_VARIABLE], "strict": True},
+            "api_key": {"type": "env_var", "env_vars": [_KEY_VARIABLE], "strict": True},
             "timeout": 30.0,
             "max_retries": 1,
         },
     }
+
+
+def with_generator(
+    pipeline: str | None, url: str | None, model: str | None
+) -> tuple[str | None, dict[str, Any]]:
+    """The pipeline to load and its overrides, as the command lines' flags name them.
+
+    Args:
+        pipeline: name or file; None takes `answer_hybrid` where there is a generator.
+        url: of the generator; None leaves the pipeline as it is.
+        model: its name there.
+
+    Raises:
+        LoadingError: as `generator_overrides`.
+    """
+    if url is None or model is None:
+        return pipeline, {}
+    name = pipeline or "answer_hybrid"
+    # A server of one's own mostly asks for no key, and Haystack always for one.
+    os.environ.setdefault(_KEY_VARIABLE, "none")
+    return name, generator_overrides(name, url, model)
 
 
 def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
-import ipaddress
 import os
 import signal
 import socket
@@ -16,11 +14,13 @@ from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
-from ui.listening import address, listen
+from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
 
 if TYPE_CHECKING:
     from ui.learning import Learning
     from ui.serving import Serving
+
+_PORT = 7860
 
 _EPILOG = """\
 Without --store, the first start builds a store of the invented Statutes of Aldermere, opens the
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         listening = listen(options.host, options.port)
     except OSError as error:
-        say(f"error: {_refusal(options.host, options.port, error)}")
+        say(f"error: {refusal(options.host, options.port, error, _PORT)}")
         return WRONG_USE
     with listening:
         return command_line.run(lambda: _serve(options, listening))
@@ -62,7 +62,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
     parser.add_argument(
-        "--port", type=_port, default=7860, metavar="N", help="default: 7860; 0: any free one"
+        "--port",
+        type=port_number,
+        default=_PORT,
+        metavar="N",
+        help=f"default: {_PORT}; 0: any free one",
     )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     return parser.parse_args(arguments)
@@ -93,7 +97,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
         f"{collection.articles:,} articles of {len(collection.laws):,} laws, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
-    if not _is_loopback(listening):
+    if not is_loopback(options.host):
         say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:
         webbrowser.open(url)
@@ -132,27 +136,6 @@ def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Lea
         serving.switch(trained)
 
     return Learning(demo, take_over, say)
-
-
-def _refusal(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {port} of {host} is in use. Stop what runs there, or choose another one: "
-            f"--port {port + 1 if port < 65535 else 7860}."
-        )
-    if error.errno == errno.EACCES:
-        return f"port {port} is reserved by the system. Choose one above 1023: --port 7860."
-    return f"{host} is no address of this machine. Give another one with --host."
-
-
-def _is_loopback(listening: socket.socket) -> bool:
-    return ipaddress.ip_address(listening.getsockname()[0]).is_loopback
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port, a whole number from 0 to 65535")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from functools import partial
 
 import gradio as gr
 
+from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import render
 from ui.collection import Collection
-from ui.desk import MAX_QUESTION_CHARS, Ask, Desk
+from ui.desk import Ask, Desk
 
 # About the demo law; offered only where that law is what is searched.
 EXAMPLES = (

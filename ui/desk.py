@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.statutes.question import QuestionError, clean_question
+from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import render
-
-MAX_QUESTION_CHARS = 2_000
 
 Ask = Callable[[str], Mapping[str, Any]]
 

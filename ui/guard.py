@@ -5,10 +5,12 @@ from __future__ import annotations
 import secrets
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-BODY_LIMIT = 64 * 1024
+from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
+from pipelines.serving.limits import BODY_LIMIT
 
 NONCE = "lexarbor.nonce"
 
@@ -87,8 +89,11 @@ class Guard:
         if not _served(scope["method"], scope["path"]):
             await PlainTextResponse("Not found.\n", 404)(scope, receive, guarded_send)
             return
-        body = await _read_body(receive)
-        if body is None:
+        try:
+            body = await read_body(receive)
+        except ClientDisconnect:
+            return
+        except BodyTooLongError:
             refusal = PlainTextResponse(
                 f"The request is longer than {BODY_LIMIT // 1024} KiB.\n",
                 413,
@@ -96,7 +101,7 @@ class Guard:
             )
             await refusal(scope, receive, guarded_send)
             return
-        await self._app(scope, _replaying(body, receive), guarded_send)
+        await self._app(scope, replaying(body, receive), guarded_send)
 
 
 def _served(method: str, path: str) -> bool:
@@ -105,27 +110,3 @@ def _served(method: str, path: str) -> bool:
     if method in ("GET", "HEAD"):
         return path in _READ or path.startswith(_READ_BELOW)
     return method == "POST" and path in _WRITE
-
-
-async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or None if it is over the limit or the client has gone."""
-    body: bytes = b""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        body += message.get("body", b"")
-        if len(body) > BODY_LIMIT:
-            return None
-        if not message.get("more_body", False):
-            return body
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """`receive` as the application sees it: the body in one piece, then whatever follows."""
-    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return replay

@@ -91,9 +91,17 @@ def _logic(condition: dict[str, Any], depth: int) -> Clause:
     values = [value for _, part in clauses for value in part]
     parts = [sql for sql, _ in clauses]
     if operator == "OR":
-        return f"({' OR '.join(parts or ['0'])})", values
-    joined = f"({' AND '.join(parts or ['1'])})"
+        return _joined(parts or ["0"], "OR"), values
+    joined = _joined(parts or ["1"], "AND")
     return (f"(NOT {joined})" if operator == "NOT" else joined), values
+
+
+def _joined(parts: list[str], operator: str) -> str:
+    """Parts joined in a balanced tree: SQLite refuses expressions of a thousand levels."""
+    if len(parts) == 1:
+        return f"({parts[0]})"
+    half = len(parts) // 2
+    return f"({_joined(parts[:half], operator)} {operator} {_joined(parts[half:], operator)})"
 
 
 def _comparison(condition: dict[str, Any]) -> Clause:

@@ -47,8 +47,8 @@ def chromium() -> Iterator[Any]:
 def serve_page() -> Iterator[Callable[..., str]]:
     """Serve `build_page(ask, collection)` on a free port, with a standing to show if one is given;
     gives its address."""
+    from pipelines.serving.listening import address, listen
     from ui.app import build_page
-    from ui.listening import address, listen
     from ui.server import build_server, make_server
 
     servers: list[tuple[Any, threading.Thread]] = []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.indexing import index_corpus
+from pipelines.serving.listening import address, listen
 from ui.__main__ import _learning, _parse, main
-from ui.listening import address, listen
 from ui.serving import Serving
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from pipelines.serving.listening import listen
 from ui.app import EXAMPLES, build_page
 from ui.collection import Collection
 from ui.guard import BODY_LIMIT
-from ui.listening import listen
 from ui.server import build_server
 from ui.standing import Standing
 

@@ -160,3 +160,8 @@ def test_a_list_of_any_length_is_searched(tmp_path: Path) -> None:
         for operator, expected in (("in", ["a1", "a2"]), ("not in", ["a0"])):
             filters = {"field": field, "operator": operator, "value": values}
             assert [each.id for each in store.filter_documents(filters)] == expected
+    many = [{"field": "meta.n", "operator": "==", "value": n} for n in range(1, 3_000)]
+    either = {"operator": "OR", "conditions": many}
+    assert [each.id for each in store.filter_documents(either)] == ["a1", "a2"]
+    neither = {"operator": "AND", "conditions": [{"operator": "NOT", "conditions": [either]}]}
+    assert [each.id for each in store.filter_documents(neither)] == ["a0"]

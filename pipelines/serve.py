@@ -1,0 +1,203 @@
+"""python -m pipelines.serve: pipelines as a REST service on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import socket
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pipelines import command_line
+from pipelines.command_line import DONE, WRONG_USE, say
+from pipelines.files import LoadingError
+from pipelines.serving.limits import Limits
+from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+_PORT = 1416
+_NEEDED = ("hayhooks", "prometheus_client")
+_NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+# It stands in the address.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+_EPILOG = """\
+Answers POST /{pipeline}/run with the JSON of `python -m pipelines.ask --json`; GET /docs describes
+it, GET /ready tells when models and indexes are loaded, GET /metrics is for Prometheus. The log is
+JSON lines on standard error, without questions. Without --store the invented Statutes of Aldermere
+are served.
+
+The service has neither passwords nor TLS, so it listens to this machine alone. To open it further,
+put a reverse proxy with both in front of it, on this machine (docs/serve.md).
+
+  python -m pipelines.serve
+  python -m pipelines.serve --store adgm.db --pipeline hybrid --pipeline lexical --port 8000
+  curl -s http://127.0.0.1:1416/hybrid/run -H 'Content-Type: application/json' \\
+    -d '{"query": "My landlord will not mend the boiler. What can I do?", "top_k": 3}'"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    if not options.insecure and not is_loopback(options.host):
+        say(
+            f"error: --host {options.host} opens the service to other machines, and it has neither "
+            "passwords nor TLS. Leave it on 127.0.0.1 and put a reverse proxy with both in front "
+            "(docs/serve.md), or add --insecure where everyone on that network may ask."
+        )
+        return WRONG_USE
+    try:
+        listening = listen(options.host, options.port)
+    except OSError as error:
+        say(f"error: {refusal(options.host, options.port, error, _PORT)}")
+        return WRONG_USE
+    with listening:
+        return command_line.run(lambda: _serve(options, listening))
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = command_line.parser("serve", "Serve pipelines over HTTP.", _EPILOG)
+    parser.add_argument("--store", metavar="FILE", help="default: the demo store")
+    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--pipeline",
+        action="append",
+        metavar="NAME",
+        help="lexical, dense, hybrid or a YAML file; may stand several times "
+        "(default: hybrid; lexical for a store of text alone)",
+    )
+    command_line.add_generator(parser)
+    parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=_PORT,
+        metavar="N",
+        help=f"default: {_PORT}; 0: any free one",
+    )
+    parser.add_argument(
+        "--insecure", action="store_true", help="allow a --host that other machines can reach"
+    )
+    limits = Limits()
+    parser.add_argument(
+        "--at-once",
+        type=command_line.positive,
+        default=limits.at_once,
+        metavar="N",
+        help=f"questions answered at the same time (default: one a core, here {limits.at_once})",
+    )
+    parser.add_argument(
+        "--waiting",
+        type=command_line.positive,
+        default=limits.waiting,
+        metavar="N",
+        help=f"questions that may wait for their turn (default: {limits.waiting})",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=command_line.positive,
+        default=int(limits.seconds),
+        metavar="N",
+        help=f"time for a question, waiting included (default: {limits.seconds:.0f})",
+    )
+    options = parser.parse_args(arguments)
+    command_line.check_generator(parser, options)
+    return options
+
+
+def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
+    _require(_NEEDED, "The service")
+    say("Starting")
+    pipelines = _loaded(options)
+    from pipelines.serving.gate import Gate
+    from pipelines.serving.logs import log_as_json
+    from pipelines.serving.tracing import trace_to_collector, wants_traces
+
+    if wants_traces():
+        _require(_NEEDED_FOR_TRACES, "Sending traces")
+        trace_to_collector()
+    from pipelines.serving.app import build_app
+    from pipelines.serving.served import ServedPipeline
+    from pipelines.serving.server import make_server, serve
+
+    limits = replace(
+        Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds
+    )
+    gate = Gate(limits.at_once, limits.waiting)
+    served = {
+        name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
+    }
+    app = build_app(served, gate, limits)
+    url = address(listening)
+    say(
+        f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in served)}; "
+        f"described at {url}docs (Ctrl+C ends it)"
+    )
+    if is_loopback(options.host):
+        say(
+            "Only this machine can reach it. Before it is opened further, put a reverse proxy with "
+            "TLS and authentication in front (docs/serve.md)."
+        )
+    else:
+        say("Everyone who can reach this machine can ask; there is no password and no TLS.")
+    log_as_json()
+    serve(make_server(app, limits), listening, served.values())
+    return DONE
+
+
+def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
+    """The pipelines asked for, by name; models and indexes are loaded later.
+
+    Raises:
+        LoadingError: one is refused, or two have one name.
+    """
+    from pipelines.generators import with_generator
+    from pipelines.home import store_to_ask
+    from pipelines.loading import load_pipeline
+
+    loaded: dict[str, Pipeline] = {}
+    for wanted in options.pipeline or [None]:
+        wanted, overrides = with_generator(wanted, options.generator, options.generator_model)
+        store = store_to_ask(options.store, wanted, say, options.model)
+        if wanted is None:
+            from pipelines.binding import default_pipeline
+
+            wanted = default_pipeline(store)
+        pipeline = load_pipeline(wanted, store, options.model, overrides)
+        name = str(pipeline.metadata["name"])
+        if not _NAME.fullmatch(name):
+            raise LoadingError(
+                f"The pipeline '{name}' would stand at /{name}/run. Give its file a name of "
+                "letters, digits, '-', '_' and '.'."
+            )
+        if name in loaded:
+            raise LoadingError(
+                f"Two pipelines are called '{name}', and would answer at one address. Give one of "
+                "their files another name."
+            )
+        loaded[name] = pipeline
+    return loaded
+
+
+def _require(modules: tuple[str, ...], what: str) -> None:
+    missing = [module for module in modules if not _is_there(module)]
+    if missing:
+        raise LoadingError(
+            f"{what} needs {', '.join(missing)}. Install what belongs to it: "
+            "pip install 'lexarbor[serve]'"
+        )
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a package above it
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
