@@ -42,7 +42,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--pipeline",
         metavar="NAME",
-        help="lexical, dense, hybrid or a YAML file "
+        help="lexical, dense, hybrid, answer_hybrid or a YAML file "
         "(default: hybrid; lexical for a store of text alone)",
     )
     parser.add_argument("--store", metavar="FILE", help="default: the demo store")

@@ -56,10 +56,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--pipeline",
         metavar="NAME",
-        help="lexical, dense, hybrid or a YAML file "
+        help="lexical, dense, hybrid, answer_hybrid or a YAML file "
         "(default: hybrid; lexical for a store of text alone)",
     )
     parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    command_line.add_generator(parser)
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
     parser.add_argument(
         "--port",
@@ -69,7 +70,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help=f"default: {_PORT}; 0: any free one",
     )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    command_line.check_generator(parser, options)
+    return options
 
 
 def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
@@ -77,20 +80,27 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     say("Starting")
     from components.retrievers.snapshot import readable
     from pipelines.binding import default_pipeline
+    from pipelines.generators import with_generator
     from pipelines.home import store_to_ask
     from ui.app import build_page
     from ui.collection import Collection
     from ui.server import build_server, make_server
     from ui.serving import Serving
 
-    store = store_to_ask(options.store, options.pipeline, say, options.model)
-    name = options.pipeline or default_pipeline(store)
-    serving = Serving(name, store, options.model)
+    named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
+    store = store_to_ask(options.store, named, say, options.model)
+    serving = Serving(named or default_pipeline(store), store, options.model, overrides)
     parts = dict(serving.pipeline.walk())
     stores = (getattr(part, "document_store", None) for part in parts.values())
     collection = Collection.of(readable(next(each for each in stores if each)).entries())
     learning = _learning(options, serving, store)
-    page = build_page(serving.answer, collection, list(parts), learning=learning is not None)
+    page = build_page(
+        serving.answer,
+        collection,
+        list(parts),
+        learning=learning is not None,
+        generated=bool(overrides),
+    )
     app = build_server(page, None if learning is None else learning.standing)
     url = address(listening)
     say(

@@ -31,7 +31,12 @@ _REMEMBERED_PAGES = 128
 
 
 def build_page(
-    ask: Ask, collection: Collection, stages: Sequence[str], *, learning: bool = False
+    ask: Ask,
+    collection: Collection,
+    stages: Sequence[str],
+    *,
+    learning: bool = False,
+    generated: bool = False,
 ) -> gr.Blocks:
     """The page over one collection of law.
 
@@ -41,6 +46,7 @@ def build_page(
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         learning: whether the page shows how far the search has learnt the law; its server is then
             given the standing.
+        generated: whether a chat generator writes answers, which the page then says.
     """
     desk = Desk(ask)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
@@ -75,7 +81,7 @@ def build_page(
                             show_progress="minimal",
                             show_progress_on=results,
                         )
-            _html(render.about(collection, stages), "about")
+            _html(render.about(collection, stages, generated=generated), "about")
         gr.on(
             [search.click, question.submit],
             desk.search,

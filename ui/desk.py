@@ -10,6 +10,7 @@ from typing import Any
 from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import render
+from ui.answer import closest
 
 Ask = Callable[[str], Mapping[str, Any]]
 
@@ -20,8 +21,7 @@ class Desk:
     """Answers one question for the page, whatever an HTTP client sends in its place.
 
     Args:
-        ask: from a clean question to `{"question", "took_ms", "documents"}`, as
-            `pipelines.asking.ask` gives it.
+        ask: from a clean question to its answer, as `pipelines.asking.ask` gives it.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -38,7 +38,7 @@ class Desk:
         try:
             answer = self._ask(asked)
             if not answer["documents"]:
-                return self._nothing_found(), ""
+                return self._nothing_found(answer), ""
             return render.found(len(answer["documents"])), render.results(answer)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             # An error's message may quote the question, which is never logged; its place may not.
@@ -63,7 +63,13 @@ class Desk:
             "Write what happened, or name an article, and press Search.",
         )
 
-    def _nothing_found(self) -> str:
+    def _nothing_found(self, answer: Mapping[str, Any]) -> str:
+        near = closest(answer["answer"]) if "answer" in answer else ""
+        if near:
+            return render.message(
+                "Nothing that was found is near enough to your question.",
+                f"This law may not answer it.{near} Try other words, or name an article.",
+            )
         return render.message(
             "Nothing was found.",
             "No article matches your question. Try other words: those that a law might use,"

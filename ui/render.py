@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from ui.answer import answer_panel
 from ui.article_text import article_text, marked_passage, words
 from ui.collection import Collection
 from ui.standing import Standing
@@ -99,8 +100,21 @@ def standing(standing: Standing) -> dict[str, str]:
     return {"state": standing.state, "told": told, "share": share}
 
 
-def about(collection: Collection, stages: Sequence[str]) -> str:
-    """What is searched, and how to read a result of these stages."""
+def about(collection: Collection, stages: Sequence[str], *, generated: bool = False) -> str:
+    """What is searched, how to read a result of these stages, and where a question goes.
+
+    Args:
+        collection: what is searched.
+        stages: names as in an answer's ranks.
+        generated: whether a chat generator writes answers.
+    """
+    question = (
+        "It is searched on the machine that serves this page. The question and the articles found"
+        " are then sent to the language model that whoever runs this page has chosen."
+        if generated
+        else "It is answered on the machine that serves this page. It is sent nowhere else, and it"
+        " is not written down."
+    )
     told = "".join(
         f"<div><dt>{name}</dt><dd>{sentence}</dd></div>"
         for stage, (name, _, sentence) in STAGES.items()
@@ -114,8 +128,7 @@ def about(collection: Collection, stages: Sequence[str]) -> str:
         "<p>Each result says who found it, and at which place of that list."
         " The longer the bar, the nearer the top.</p>"
         f"<dl>{told}</dl>"
-        "<h2>Your question</h2><p>It is answered on the machine that serves this page. It is sent"
-        " nowhere else, and it is not written down.</p></div>"
+        f"<h2>Your question</h2><p>{question}</p></div>"
     )
 
 
@@ -143,8 +156,10 @@ def results(answer: Mapping[str, Any]) -> str:
     asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
     documents = answer["documents"]
     items = "".join(f"<li>{_article(document)}</li>" for document in documents)
+    panel = answer_panel(answer["answer"]) if "answer" in answer else ""
     return (
-        f'<div class="results"><h2 tabindex="-1">{_plural(len(documents), "article")} found</h2>'
+        f'<div class="results">{panel}'
+        f'<h2 tabindex="-1">{_plural(len(documents), "article")} found</h2>'
         f'<p class="asked">For <q>{words(asked)}</q>, best first, in'
         f" {float(answer['took_ms']):,.0f} ms</p>"
         f'<ol class="articles">{items}</ol></div>'

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from haystack import Pipeline
 
@@ -15,8 +17,9 @@ class Serving:
 
     Args:
         pipeline: name or file.
-        model: in place of the one that the store records; None for that one.
         store: what is searched at first.
+        model: in place of the one that the store records; None for that one.
+        overrides: as for `load_pipeline`.
 
     Raises:
         LoadingError: the pipeline is refused, or store and model do not fit.
@@ -24,8 +27,15 @@ class Serving:
         ModelError: the model cannot be loaded.
     """
 
-    def __init__(self, pipeline: str, store: Path, model: str | None = None) -> None:
+    def __init__(
+        self,
+        pipeline: str,
+        store: Path,
+        model: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
         self._name = pipeline
+        self._overrides = overrides
         self._model = model
         self._pipeline = self._loaded(store)
 
@@ -47,7 +57,7 @@ class Serving:
         self._pipeline = self._loaded(store)
 
     def _loaded(self, store: Path) -> Pipeline:
-        pipeline = load_pipeline(self._name, store, self._model)
+        pipeline = load_pipeline(self._name, store, self._model, self._overrides)
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         pipeline.warm_up()
         return pipeline

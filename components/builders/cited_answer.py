@@ -180,7 +180,7 @@ def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
             could = "was not found" if state == "not found" else "could not be checked"
             could = could if count == 1 else could.replace("was", "were")
             notices.append(_notice(code, f"{count} {noun} {could}."))
-    uncited = sum(not each.cited for each in reply.statements)
+    uncited = sum(not each.citations for each in reply.statements)
     if uncited:
         noun = "sentence names" if uncited == 1 else "sentences name"
         notices.append(_notice("uncited", f"{uncited} {noun} no article."))

@@ -59,7 +59,7 @@ def test_a_reply_is_kept_word_for_word_with_its_checks() -> None:
     ]
     assert states == [["verified", "verified"], ["verified", "not found"], ["not found"]]
     assert answer["statements"][0]["quotations"][0]["passage"] == [15, 42]
-    assert codes(answer) == ["not_found", "uncited"]
+    assert codes(answer) == ["not_found"]
     assert answer["notices"][0]["text"] == "2 citations or quotations were not found."
 
 

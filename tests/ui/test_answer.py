@@ -1,0 +1,179 @@
+"""HTML of an answer: escaped, on one line, and no doubt left out."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.builders.cited_answer import CitedAnswerBuilder
+from components.builders.quote_verifier import QuoteVerifier
+from ui import render
+from ui.answer import answer_panel, closest
+from ui.desk import Desk
+
+PAYLOADS = (
+    (Path(__file__).parent.parent / "browser" / "payloads.txt").read_text("utf-8").splitlines()
+)
+ARTICLES = [
+    Document(
+        id="h12",
+        content="The deposit is returned within thirty days.",
+        meta={"law": "Housing Code", "number": "12", "valid_from": "2019-01-01"},
+    ),
+    Document(
+        id="h13",
+        content="A deposit bears interest.",
+        meta={"law": "Housing Code", "number": "13", "valid_to": "2020-12-31"},
+    ),
+]
+
+
+def built(reply: str | None, documents: list[Document] = ARTICLES, **inputs: Any) -> dict[str, Any]:
+    replies = [] if reply is None else [ChatMessage.from_assistant(reply)]
+    checked = QuoteVerifier().run(replies, documents)["checked"]
+    (answer,) = CitedAnswerBuilder().run("When?", documents, checked=checked, **inputs)["answers"]
+    return {"text": answer.data, **answer.meta}
+
+
+class Spans(HTMLParser):
+    """Texts by the classes of the elements around them; every element must be closed in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[tuple[str, str]] = []
+        self.texts: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append((tag, dict(attrs).get("class") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((" ".join(css for _, css in self.open if css), data))
+
+
+def spans(panel: str) -> list[tuple[str, str]]:
+    parser = Spans()
+    parser.feed(panel)
+    assert parser.open == []
+    return parser.texts
+
+
+def plain(panel: str) -> str:
+    return html.unescape(re.sub("<[^>]+>", "", panel))
+
+
+def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
+    panel = answer_panel(
+        built('It is "returned within thirty days" [1], or "in a month or so" [7].')
+    )
+    text = plain(panel)
+    assert '"returned within thirty days" (word for word in the article) [1]' in text
+    assert '"in a month or so" (not found: none of the articles says it so)' in text
+    assert "[7] (not found: there are 2 articles; it names another)." in text
+    assert "Written by a language model" in text
+    assert ("answer verified", '"returned within thirty days"') in spans(panel)
+    assert ("answer doubt", "[7]") in spans(panel)
+
+
+def test_a_sentence_without_an_article_is_told_apart() -> None:
+    text = plain(answer_panel(built("It is returned [1]. Trust me.")))
+    assert "It is returned [1]. (no" not in text
+    assert "Trust me. (no article named)" in text
+    # One whose article was not found names one.
+    assert "(no article named)" not in plain(answer_panel(built("It is returned [8].")))
+    assert "1 sentence names no article." in text
+
+
+def test_sources_that_are_cited_stand_under_their_numbers() -> None:
+    panel = answer_panel(built("It bears interest [2]."))
+    assert '<li value="2">Housing Code, 13 <span>(repealed)</span></li>' in panel
+    assert "Housing Code, 12" not in panel
+
+
+def test_the_laws_own_words_are_quoted_with_their_place() -> None:
+    panel = answer_panel(built(None, failure="the generator cannot be reached"))
+    text = plain(panel)
+    assert panel.count("<blockquote>") == 2
+    assert "The deposit is returned within thirty days.Housing Code, 12 (in force)" in text
+    assert "language model" not in text
+    assert "No answer was written: the generator cannot be reached." in text
+
+
+def test_nothing_found_is_a_message_with_how_close_the_best_came() -> None:
+    near = {
+        "law": "Housing Code",
+        "number": "12",
+        "score": 0.251,
+        "threshold": 0.4,
+        "enough": False,
+    }
+    answer = built(None, [], closest=near)
+    assert answer_panel(answer) == ""
+    assert "Housing Code, 12: its score is 0.25, and 0.40 is asked for." in closest(answer)
+    given = {"question": "When?", "took_ms": 1.0, "documents": [], "answer": answer}
+    status, results = Desk(lambda _: given).search("When?")
+    assert "near enough" in status and "0.25" in status
+    assert results == ""
+    # Where nothing was near, nobody can say how near.
+    given["answer"] = built(None, [])
+    assert "Nothing was found." in Desk(lambda _: given).search("When?")[0]
+
+
+def test_the_panel_stands_above_the_articles() -> None:
+    found = {
+        "id": "h12",
+        "law": "Housing Code",
+        "number": "12",
+        "headings": [],
+        "content": "The deposit.",
+        "score": 1.0,
+        "ranks": {},
+        "state": "unknown",
+    }
+    given = {"question": "When?", "took_ms": 1.0, "documents": [found], "answer": built(None)}
+    page = render.results(given)
+    assert page.index('class="answer"') < page.index("1 article found")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_markup_shows_as_text_wherever_it_stands(payload: str) -> None:
+    article = Document(
+        id=payload or "x",
+        content=f"{payload} within thirty days of it",
+        meta={"law": payload, "number": payload, "relation": payload},
+    )
+    for reply in (f'"{payload} within" [1] {payload}', None):
+        inputs = {"failure": payload} if reply is None else {}
+        found = Document(id="y", content=payload, meta={"law": payload, "number": payload})
+        panel = answer_panel(built(reply, [found, article], **inputs))
+        assert "\n" not in panel
+        allowed = (
+            r"</?(?:div|h2|p|span|ol|ul|li|blockquote)(?: (?:class|tabindex|value)=\"[\w -]+\")*>"
+        )
+        assert not re.search("<", re.sub(allowed, "", panel))
+
+
+@given(st.text(st.sampled_from("ab .\n[1]9\"'“”«»<&>"), max_size=40))
+def test_any_reply_gives_whole_html_and_all_its_words(reply: str) -> None:
+    if not reply.strip():
+        return
+    panel = answer_panel(built(reply))
+    told = spans(panel)
+    kept = "".join(
+        text
+        for css, text in told
+        if not {"verdict", "notices", "sources", "written"} & set(css.split())
+    )
+    words = "".join(reply.split())
+    assert words in "".join(kept.split())
