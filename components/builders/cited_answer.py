@@ -11,7 +11,7 @@ from components.builders.prompt import NO_ANSWER
 from components.builders.verbatim import verbatim_reply
 from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
-from components.statutes.replies.checking import CheckedReply, CheckState
+from components.statutes.replies.checked import CheckedReply, CheckState
 
 _OF_A_SOURCE = (
     "law",

@@ -1,12 +1,14 @@
 """QuoteVerifier: every citation and quotation of a reply, looked up in the articles."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
-from components.statutes.replies.checking import CheckedReply, check_reply
+from components.statutes.replies.checked import CheckedReply
+from components.statutes.replies.checking import check_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +72,11 @@ class QuoteVerifier:
             )
             for document in documents
         ]
-        # A reply is in the language of the question, which is mostly the law's.
-        language = next(
-            (each.meta["language"] for each in documents if each.meta.get("language")), None
-        )
-        checked = [check_reply(reply.text, sources, language) for reply in replies if reply.text]
-        return {"checked": checked}
+        return {"checked": [check_reply(reply.text, sources) for reply in replies if reply.text]}
 
     @component.output_types(checked=list[CheckedReply])
     async def run_async(
         self, replies: list[ChatMessage], documents: list[Document]
     ) -> dict[str, list[CheckedReply]]:
-        """`run`, which is short enough for an event loop."""
-        return self.run(replies, documents)
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(self.run, replies, documents)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from haystack import Document
 
 from components.statutes.replies.bearing import bearing_passages
-from components.statutes.replies.checking import (
+from components.statutes.replies.checked import (
     CheckedCitation,
     CheckedQuotation,
     CheckedReply,
@@ -42,7 +42,9 @@ def verbatim_reply(
             )
             text += "\n\n" * bool(text) + f"{quoted} {mark}"
             statements.append(
-                CheckedStatement(start, len(text), text[start:], True, (citation,), (quotation,))
+                CheckedStatement(
+                    start, len(text), text[start:], True, False, (citation,), (quotation,)
+                )
             )
     return CheckedReply(text, tuple(statements))
 

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″"
 _DASHES = "-‐‑‒–—―−﹘﹣－"
 _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
-_BEHIND_POINT = re.compile(r"\d[.,]\Z")
-_BEFORE_POINT = re.compile(r"[.,]\d")
+# "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
+_JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
+_JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
+# "1,|000", "1 |000", "12:|30", "1/|50", on either side of what stands between the figures.
+_BETWEEN = r"[.,:/'’]"
+_DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}[ \u00a0\u2009\u202f]\Z")
+_DIGITS_AFTER = re.compile(rf"(?:{_BETWEEN})?\d|[ \u00a0\u2009\u202f]?\d{{3}}(?!\d)")
+_NEGATIONS = "不未无無非毋勿"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +25,14 @@ class PlainText:
     """A text as it is compared, and where each of its characters stands in the original.
 
     Attributes:
+        original: The text as it is.
         text: Unicode's NFC; every run of blanks a space, every quotation mark `'`, every run of
             dashes `-`; without invisible characters, and without blanks beside a dash or inside
             guillemets.
         starts, ends: `[len(text)]`, each character's span in the original.
     """
 
+    original: str
     text: str
     starts: tuple[int, ...]
     ends: tuple[int, ...]
@@ -32,30 +40,36 @@ class PlainText:
     def find(self, words: str) -> tuple[int, int] | None:
         """Span in the original of the first place where some words stand, or None.
 
-        They must begin and end between words: "lawful to keep" does not stand in "unlawful to
-        keep", nor "000 crowns" in "1,000 crowns".
+        They must begin and end between words and numbers: "lawful to keep" does not stand in
+        "unlawful to keep", "refundable" not in "non-refundable", "000 crowns" not in "1,000 crowns"
+        or "1 000 crowns", "50 degrees" not in "-50 degrees", and 得扣留 not in 不得扣留.
 
         Args:
             words: As `plain_text` makes them.
         """
         place = self.text.find(words)
         while words and place >= 0:
-            end = place + len(words)
-            if not self._cuts(place) and not self._cuts(end):
-                return self.starts[place], self.ends[end - 1]
+            span = self.starts[place], self.ends[place + len(words) - 1]
+            if not _cuts(self.original, span[0]) and not _cuts(self.original, span[1]):
+                return span
             place = self.text.find(words, place + 1)
         return None
 
-    def _cuts(self, place: int) -> bool:
-        """Whether a cut at a place goes through a word or a number."""
-        if not 0 < place < len(self.text):
-            return False
-        before, after = self.text[max(0, place - 2) : place], self.text[place : place + 2]
-        if _BEHIND_POINT.search(before) and after[0].isdigit():
-            return True
-        if before[-1].isdigit() and _BEFORE_POINT.match(after):
-            return True
-        return _spaced(before[-1]) and _spaced(after[0])
+
+def _cuts(text: str, place: int) -> bool:
+    """Whether a cut at a place of a text goes through a word or a number."""
+    before, after = text[max(0, place - 8) : place], text[place : place + 8]
+    if not before or not after:
+        return False
+    if _spaced(before[-1]) and _spaced(after[0]):
+        return True
+    if _JOINED_BEFORE.search(before) and _spaced(after[0]):
+        return True
+    if _spaced(before[-1]) and _JOINED_AFTER.match(after):
+        return True
+    if _DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after):
+        return True
+    return before[-1] in _NEGATIONS and not after[0].isspace()
 
 
 def plain_text(text: str) -> PlainText:
@@ -79,6 +93,7 @@ def plain_text(text: str) -> PlainText:
     if characters and characters[0][0] == " ":
         del characters[0]
     return PlainText(
+        text,
         "".join("'" if each in QUOTATION_MARKS else each for each, _, _ in characters),
         tuple(start for _, start, _ in characters),
         tuple(end for _, _, end in characters),

@@ -1,4 +1,9 @@
-"""Where a reply quotes."""
+"""Where a reply quotes. No quotation mark goes unheard.
+
+Each mark of a reply either opens or closes a quotation that is handed out, or is an apostrophe, or
+stands in what is handed out as a quotation that does not end. What is quoted without marks (in
+italics, say) is not heard.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +12,43 @@ from dataclasses import dataclass
 
 from components.statutes.replies.reference_marks import MARK
 
-# What opens a quotation, and what may close it; writers mix straight and curved marks.
+# What opens a quotation, and what closes it; writers mix straight and curved marks.
 _PAIRS = {
     '"': '"”“',
     "“": '”"',
+    "”": "”",  # Swedish and Finnish
     "„": '“”"',
+    "‟": '”"',
     "«": "»",
-    "»": "«",
+    "»": "«»",
     "‹": "›",
+    "›": "‹›",
     "「": "」",
     "『": "』",
     "＂": "＂",
-    "‘": "’",
+    "❝": "❞",
+    "〝": "〞〟",
+    "״": "״",
+    "`": "`",
+    "‘": "’'",
     "‚": "‘’",
+    "‛": "’",
     "'": "'’",
+    "＇": "＇",
+    "’": "’",
 }
-_SINGLE = "‘‚'"
-_LONGEST_SINGLE = 2_000  # characters
+_SINGLE = "‘‚‛'’＇"
+_LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
+_ALONE = "”」』›»❞〞〟"  # may close what was never opened
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
-_BLOCK = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
+_ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
+# A block goes on with the lines below it, as Markdown has it, until an empty one.
+_BLOCK = re.compile(rf"(?:^{_ITEM}>[^\n]*(?:\n(?![ \t]*\n)[^\n]+)*(?:\n|\Z))+", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(?P<inner>.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.M | re.S)
+_DOUBLED = re.compile(r"([\"'`“”«»])\1+")
+_ELISION = re.compile(r"['‘’](?:\d0s|tis|twas|em|til|cause|n)\b", re.IGNORECASE)
+_ATTRIBUTION = re.compile(r"^[-–—]\s*\S.{0,120}$")
+_LABEL = re.compile(r"^(\*\*|__)[^*_\n]{1,60}\1\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,71 +68,160 @@ class Quotation:
 
 
 def find_quotations(reply: str) -> list[Quotation]:
-    """What a reply puts between quotation marks, or into a block quotation, in its order.
+    """What a reply puts between quotation marks, into a block quotation or a fence, in its order.
 
-    A quotation within a quotation is part of it. Quotation marks pair within a paragraph: one that
-    is never closed quotes to the paragraph's end.
+    A quotation within a quotation is part of it. Marks pair within a paragraph; one that is opened
+    and not closed goes to the paragraph's end, or where it is of a sort that tells its end from its
+    beginning, to the end in a later paragraph.
     """
-    found: list[Quotation] = []
+    blocks = [
+        Quotation(block.start(), block.start() + len(block[0].rstrip()), _of_block(block[0]))
+        for block in _BLOCK.finditer(reply)
+    ]
+    blocks += [
+        Quotation(fence.start(), fence.end(), _inner(fence["inner"]))
+        for fence in _FENCE.finditer(reply)
+        if not any(each.start < fence.end() and fence.start() < each.end for each in blocks)
+    ]
+    found = [each for each in blocks if each.text]
+    position = 0
     for paragraph in _PARAGRAPH.finditer(reply):
-        found += _marked(reply, *paragraph.span())
-    for block in _BLOCK.finditer(reply):
-        start, end = block.start(), block.start() + len(block[0].rstrip())
-        if not any(each.start < end and start < each.end for each in found):
-            lines = (line.strip().lstrip(">").strip() for line in block[0].splitlines())
-            found.append(Quotation(start, end, _inner("\n".join(lines))))
-    return sorted((each for each in found if each.text), key=lambda each: each.start)
+        for start, end in _outside(max(position, paragraph.start()), paragraph.end(), found):
+            for quotation in _marked(reply, start, end):
+                if quotation.start >= position:
+                    found.append(quotation)
+                    position = quotation.end
+    return sorted(found, key=lambda each: each.start)
+
+
+def _outside(start: int, end: int, taken: list[Quotation]) -> list[tuple[int, int]]:
+    """Spans of a paragraph between what is taken already."""
+    spans = []
+    for each in sorted(taken, key=lambda each: each.start):
+        if each.end <= start or each.start >= end:
+            continue
+        spans.append((start, each.start))
+        start = each.end
+    return [span for span in [*spans, (start, end)] if span[0] < span[1]]
 
 
 def _marked(reply: str, start: int, end: int) -> list[Quotation]:
     found: list[Quotation] = []
-    place = start
+    place = begun = start
     while place < end:
         mark = reply[place]
-        if mark not in _PAIRS or (mark in _SINGLE and not _opens(reply, place)):
+        if mark not in _PAIRS and mark not in _ALONE:
             place += 1
             continue
-        closing = _closing(reply, place, end)
+        if mark in _SINGLE and not _opens(reply, place):
+            place += 1
+            continue
+        if mark == '"' and reply[place - 1 : place].isdigit() and _closes(reply, place):
+            place += 1  # inches
+            continue
+        run = _DOUBLED.match(reply, place)
+        width = len(run[0]) if run else 1
+        only_closes = mark in _ALONE and (mark not in _PAIRS or _ends_something(reply, place))
+        closing = None if only_closes else _closing(reply, place + width, mark, end)
         if closing is not None:
-            found.append(Quotation(place, closing + 1, _inner(reply[place + 1 : closing])))
-            place = closing + 1
-        elif mark in _SINGLE:
+            text = _inner(reply[place + width : closing[0]])
+            if text:
+                found.append(Quotation(place, closing[1], text))
+            place = begun = closing[1]
+        elif mark in _SINGLE and mark != "‘":
             place += 1  # an apostrophe is no quotation that lacks its end
+        elif _closes(reply, place) and reply[begun:place].strip():
+            # What it closes was never opened: nobody knows where that began.
+            found.append(Quotation(begun, place + width, _inner(reply[begun:place]), closed=False))
+            place = begun = place + width
         else:
-            found.append(Quotation(place, end, _inner(reply[place + 1 : end]), closed=False))
+            found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))
             place = end
     return found
 
 
-def _closing(reply: str, opened: int, end: int) -> int | None:
-    """Where the quotation that opens here is closed."""
-    mark = reply[opened]
-    # Text full of apostrophes should not be searched to its end at each of them.
-    last = min(end, opened + _LONGEST_SINGLE) if mark in _SINGLE else end
-    for place in range(opened + 1, last):
+def _closing(reply: str, position: int, mark: str, end: int) -> tuple[int, int] | None:
+    """Span of the mark that closes a quotation opened by `mark` before `position`."""
+    if mark in _SINGLE:
+        return _single_closing(reply, position, mark, end)
+    closers, depth = _PAIRS[mark], 0
+    if reply[position - 2 : position] == "``":
+        closers = "`'"  # ``as TeX has it''
+    place = position
+    while place < end:
         character = reply[place]
-        if mark in _SINGLE:
-            if character in _PAIRS and character not in _SINGLE:
-                return None  # what stands between double marks is looked at by itself
-            if character in _PAIRS[mark] and _closes(reply, place):
-                return place
-        elif character in _PAIRS[mark]:
-            return place
+        run = _DOUBLED.match(reply, place)
+        width = len(run[0]) if run else 1
+        if character in closers and not (character == mark and character in "“«‹「『„❝"):
+            if depth == 0:
+                return place, place + width
+            depth -= 1
+        elif character == mark and mark in "“«‹「『„❝":
+            depth += 1
+        place += width
     return None
 
 
+def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int, int] | None:
+    """As `_closing` for single marks, which are apostrophes too.
+
+    The last one that can close it does, before the next one that can open: "'the tenants' right'"
+    is one quotation.
+    """
+    last = spaced = None
+    straight = depth = 0
+    for place in range(position, min(end, position + _LONGEST_SINGLE)):
+        character = reply[place]
+        straight += character == '"'
+        depth += (character in "“«「") - (character in "”»」")
+        # It may hold quotations within, but none that goes on behind it.
+        if character not in _SINGLE or straight % 2 or depth:
+            continue
+        if character in _PAIRS[mark] and _closes(reply, place):
+            if not reply[place - 1].isspace():
+                last = place, place + 1
+            elif spaced is None:
+                spaced = place, place + 1
+        elif last is not None and _opens(reply, place):
+            break
+    return last or (spaced if mark == "‘" else None)
+
+
 def _opens(reply: str, place: int) -> bool:
-    """Whether a single mark stands before a word and behind none."""
-    before, after = reply[place - 1 : place], reply[place + 1 : place + 2]
-    return not before.isalnum() and after.isalnum()
+    """Whether a single mark can open: it stands behind no letter, and before something."""
+    if _ELISION.match(reply, place):
+        return False
+    after = reply[place + 1 : place + 2]
+    if reply[place] == "‘":
+        return not (reply[place - 1 : place].isalnum() and after.isalnum())
+    behind_nothing = place == 0 or not (reply[place - 1].isalnum() or reply[place - 1] in ".,;:!?)")
+    return behind_nothing and bool(after) and not after.isspace()
+
+
+def _ends_something(reply: str, place: int) -> bool:
+    """Whether a mark stands right behind something, and before no letter."""
+    return place > 0 and not reply[place - 1].isspace() and _closes(reply, place)
 
 
 def _closes(reply: str, place: int) -> bool:
-    """Whether a single mark stands behind something and is no apostrophe within a word."""
+    """Whether a mark stands before no letter."""
     return not reply[place + 1 : place + 2].isalnum()
 
 
+def _of_block(block: str) -> str:
+    """What a block quotation quotes: without its signs, its label, its source, and marks around."""
+    lines = [re.sub(rf"^{_ITEM}(?:>[ \t]?)*", "", line).strip() for line in block.splitlines()]
+    while lines and (not lines[-1] or (len(lines) > 1 and _ATTRIBUTION.match(lines[-1]))):
+        lines.pop()
+    text = _inner(_LABEL.sub("", "\n".join(lines)))
+    if text and text[0] in _PAIRS and text[-1] in _PAIRS[text[0]]:
+        inner = text[1:-1]
+        if not any(character in _PAIRS and character not in _SINGLE for character in inner):
+            return _inner(inner)
+    return text
+
+
 def _inner(text: str) -> str:
-    while marker := re.search(rf"{MARK.pattern}\s*[.,;:]?\s*\Z", text):
-        text = text[: marker.start()]
+    while marker := re.search(rf"(?:{MARK.pattern})\s*[.,;:]?\s*\Z", text[-80:]):
+        text = text[: len(text) - len(text[-80:]) + marker.start()]
     return text.strip()

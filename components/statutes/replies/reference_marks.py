@@ -1,4 +1,4 @@
-"""Reference marks in a reply: [1], [1, 3], [2-4]."""
+"""Reference marks in a reply: [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MARK = re.compile(r"[\[【]\^?\d{1,4}(?:\s?[-–,;]\s?\d{1,4})*[\]】]")
-_ITEM = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
+_AND = r"(?:,|;|、|/|&|and|or|und|oder|et|ou|和|to|à|bis|-|–|\s)"
+_NUMBER = r"[#^]?\d{1,5}"
+# Emphasis, escapes and invisible characters may stand around what is meant.
+_LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
+MARK = re.compile(
+    rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:\s*{_AND}\s*{_AND}*\s*{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
+    r"[\]］】}]"
+    r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
+)
+_UNREAD = re.compile(r"[\[［【{][^\[\]【】［］{}\n]{0,24}\d[^\[\]【】［］{}\n]{0,24}[\]］】}]")
+_ITEM = re.compile(r"(\d+)(?:\s?(?:[-–]|to|à|bis)\s?[#^]?(\d+))?")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LONGEST_RANGE = 50
 
 
@@ -18,6 +28,7 @@ class ReferenceMark:
     Attributes:
         start, end: Its span in the reply, brackets included.
         numbers: The numbers that it names; of a range that is too long or turned round, its ends.
+            () for brackets that hold a number among words, whose meaning nobody knows.
     """
 
     start: int
@@ -27,11 +38,24 @@ class ReferenceMark:
 
 def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
     """The reference marks of a reply, in their order."""
-    for mark in MARK.finditer(reply):
-        numbers: dict[int, None] = {}
-        for item in _ITEM.finditer(mark[0]):
-            first = int(item[1])
-            last = int(item[2]) if item[2] else first
-            fits = 0 <= last - first < _LONGEST_RANGE
-            numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
-        yield ReferenceMark(mark.start(), mark.end(), tuple(numbers))
+    position = 0
+    while found := min(
+        filter(None, (MARK.search(reply, position), _UNREAD.search(reply, position))),
+        key=lambda match: (match.start(), match.re is not MARK),
+        default=None,
+    ):
+        position = found.end()
+        numbers: tuple[int, ...] = ()
+        if found.re is MARK:
+            numbers = _numbers(found["list"] or found["raised"].translate(_RAISED))
+        yield ReferenceMark(found.start(), found.end(), numbers)
+
+
+def _numbers(listed: str) -> tuple[int, ...]:
+    numbers: dict[int, None] = {}
+    for item in _ITEM.finditer(listed):
+        first = int(item[1])
+        last = int(item[2]) if item[2] else first
+        fits = 0 <= last - first < _LONGEST_RANGE
+        numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
+    return tuple(numbers)

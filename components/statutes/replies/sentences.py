@@ -20,20 +20,26 @@ _LIST_NUMBER = re.compile(r"[\s\-*]*\d{1,2}\.")
 _NUMBER = re.compile(r"\s*[*\d]")
 _SMALL = re.compile(r"\s+[a-zß-ÿ]")
 _END = re.compile(
-    rf"(?P<stop>[.!?]+|[。！？]+)(?P<after>[\"'”’»)\]]*(?:\s*{MARK.pattern})*[.]?)"
+    rf"(?P<stop>(?<![.!?])[.!?]++|(?<![。！？])[。！？]++)(?P<after>[\"'”’»)\]]*(?:\s*{MARK.pattern})*[.]?)"
     r"(?P<gap>\s+|\Z|(?<=[。！？])|(?<=[。！？]”))"
     r"|(?P<line>\n\s*)"
 )
 
 
-def sentence_spans(reply: str, whole: Iterable[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+def sentence_spans(
+    reply: str,
+    whole: Iterable[tuple[int, int]] = (),
+    citations: Iterable[tuple[int, int]] = (),
+) -> list[tuple[int, int]]:
     """Spans of the sentences of a reply, without the blanks around them.
 
-    A line's end ends a sentence; reference marks behind a full stop belong to the sentence before.
+    A line's end ends a sentence, but behind a colon. Citations behind a full stop, and by
+    themselves in a sentence, belong to the sentence before.
 
     Args:
         reply: the text.
         whole: spans in which no sentence ends, such as quotations.
+        citations: spans of citations.
     """
     kept = sorted(whole)
     spans: list[tuple[int, int]] = []
@@ -42,9 +48,11 @@ def sentence_spans(reply: str, whole: Iterable[tuple[int, int]] = ()) -> list[tu
         cut = end.start() if end["line"] is not None else end.end("after")
         if cut <= start or any(first < cut < last for first, last in kept):
             continue
+        if end["line"] is not None and reply[start:cut].rstrip("*_ ").endswith((":", "：")):
+            continue
         if end["line"] is None and end["stop"] == "." and not end["after"].strip():
             head = reply[start : end.end("stop")].strip()
-            if _ANYWHERE.search(head[-12:]) or _LIST_NUMBER.fullmatch(head):
+            if _ANYWHERE.search(head[-12:]) or _LIST_NUMBER.fullmatch(head.rsplit("\n", 1)[-1]):
                 continue
             if _BEFORE_NUMBER.search(head[-12:]) and _NUMBER.match(reply, cut):
                 continue
@@ -53,8 +61,28 @@ def sentence_spans(reply: str, whole: Iterable[tuple[int, int]] = ()) -> list[tu
         spans.append((start, cut))
         start = cut
     spans.append((start, len(reply)))
-    trimmed = (_trimmed(reply, *span) for span in spans)
-    return [(first, last) for first, last in trimmed if first < last]
+    merged: list[tuple[int, int]] = []
+    cited = sorted(citations)
+    for first, last in (_trimmed(reply, *span) for span in spans):
+        if merged and first < last and _only_cites(reply, first, last, cited):
+            merged[-1] = (merged[-1][0], last)
+        elif first < last:
+            merged.append((first, last))
+    return merged
+
+
+def _only_cites(reply: str, start: int, end: int, cited: list[tuple[int, int]]) -> bool:
+    """Whether a sentence is nothing but citations, and the name of their law."""
+    rest, position = "", start
+    for first, last in cited:
+        if start <= first < end:
+            rest += reply[position:first]
+            position = max(position, last)
+    if position == start:
+        return False
+    rest += reply[position:end]
+    bracketed = reply[start] in "([（" and reply[end - 1 : end] in ")].）"
+    return bracketed or not any(character.isalnum() for character in rest)
 
 
 def _trimmed(reply: str, start: int, end: int) -> tuple[int, int]:

@@ -64,6 +64,44 @@ def test_chinese_has_no_words_to_cut() -> None:
     assert of(article, plain_text(article).find("三十日内返还")) == "三十日内返还"
 
 
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        ("A non-refundable deposit is void.", "refundable deposit is void"),
+        ("The anti-discrimination rules bind.", "discrimination rules bind"),
+        ("A deposit that is non-refundable is void.", "A deposit that is non"),
+        ("The (un)lawful keeping of goods.", "lawful keeping of goods"),
+        ("The fine is 1 500 euros at most.", "500 euros at most"),
+        ("The fine is 1\u202f500 euros at most.", "500 euros at most"),
+        ("The fine is 1'500 francs at most.", "500 francs at most"),
+        ("The fine is 10 000 crowns.", "000 crowns"),
+        ("The fine is 1 500 euros.", "The fine is 1"),
+        ("The share is 1/50 per cent of it.", "50 per cent of it"),
+        ("At -50 degrees it is allowed.", "50 degrees it is allowed"),
+        ("After 12:30 in the morning.", "30 in the morning"),
+        ("After 12:30 in the morning.", "After 12"),
+        ("出租人不得扣留押金。", "得扣留押金"),
+    ],
+)
+def test_no_word_or_number_is_cut(law: str, words: str) -> None:
+    assert plain_text(law).find(plain_text(words).text) is None
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        ("Within 12 days. 30 crowns are due.", "30 crowns are due"),
+        ("On 1 January 2019 100 crowns are due.", "100 crowns are due"),
+        ("It is due — in full — at once.", "in full"),
+        ("See (1) the deposit is due.", "the deposit is due"),
+        ("Under sections 3, 300 crowns are due.", "300 crowns are due"),
+        ("A non-refundable deposit is void.", "non-refundable deposit"),
+    ],
+)
+def test_what_stands_by_itself_is_found(law: str, words: str) -> None:
+    assert of(law, plain_text(law).find(plain_text(words).text)) == words
+
+
 def test_guillemets_may_have_blanks_inside() -> None:
     article = "Le bailleur restitue le « dépôt de garantie » dans un délai de deux mois."
     decomposed = unicodedata.normalize("NFD", article)

@@ -1,5 +1,6 @@
 """Where a reply quotes."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -27,15 +28,33 @@ from components.statutes.replies.quotations import find_quotations
         ('"One" and "two".', ["One", "two"]),
         ('"The deposit is returned [1]."', ["The deposit is returned"]),
         ('"The deposit is returned." [1]', ["The deposit is returned."]),
-        ('"" and “ ”', []),
         # An apostrophe that opens nothing must not hide a quotation behind it.
         ('In the \'90s the law said "the deposit is kept".', ["the deposit is kept"]),
         ("The law: 'tis said \"the deposit is kept\" isn't it.", ["the deposit is kept"]),
-        (
-            "> The deposit is returned\n> within a month. [1]",
-            ["The deposit is returned\nwithin a month."],
-        ),
-        ('> It says "the deposit is returned".', ["the deposit is returned"]),
+        ("> It is returned\n> within a month. [1]", ["It is returned\nwithin a month."]),
+        ("> It is returned\nwithin a month.\n\nPay.", ["It is returned\nwithin a month."]),
+        ("- > It is returned.", ["It is returned."]),
+        ("> > It is returned.", ["It is returned."]),
+        ("> **Section 12.** It is returned.\n> — Housing Code, Section 12", ["It is returned."]),
+        ('> "It is returned." [1]', ["It is returned."]),
+        # What a block says in its own words is quoted with what it quotes.
+        ('> All is lost. "It is returned" [1]', ['All is lost. "It is returned"']),
+        ("```\nIt is returned.\n```", ["It is returned."]),
+        # A true quotation within does not vouch for a false one around it.
+        ("« Il rend le « dépôt » dans un an »", ["Il rend le « dépôt » dans un an"]),
+        ("‘He pays all, “it is returned”, and dies’", ["He pays all, “it is returned”, and dies"]),
+        ("'It is the tenants' right to be paid' [1]", ["It is the tenants' right to be paid"]),
+        ('""the tenant pays""', ["the tenant pays"]),
+        ("``the tenant pays''", ["the tenant pays"]),
+        ("`the tenant pays`", ["the tenant pays"]),
+        ("‘(1) The tenant pays’", ["(1) The tenant pays"]),
+        ("'[T]he tenant pays'", ["[T]he tenant pays"]),
+        ("‘ The tenant pays ’", ["The tenant pays"]),
+        ("”the tenant pays”", ["the tenant pays"]),
+        ("›the tenant pays‹", ["the tenant pays"]),
+        ("❝the tenant pays❞", ["the tenant pays"]),
+        ('A 6" pipe. It says "the tenant pays" [1].', ["the tenant pays"]),
+        ("“the tenant\n\npays” [1]", ["the tenant", "pays"]),
     ],
 )
 def test_what_is_quoted(reply: str, quoted: list[str]) -> None:
@@ -61,10 +80,33 @@ def test_spans_stand_in_order_and_apart(reply: str) -> None:
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
+def test_what_is_never_opened_or_never_closed_is_handed_out_as_that() -> None:
+    for reply in ("the tenant pays” [1]", "‘the tenant pays [1]", '"the tenant pays [1]'):
+        (quotation,) = find_quotations(reply)
+        assert (quotation.text, quotation.closed) == ("the tenant pays", False)
+
+
 @given(st.text(st.sampled_from("ab ,.’'"), max_size=20), st.text(st.sampled_from("ab ,.’'")))
 def test_no_apostrophe_hides_a_double_quotation(before: str, inside: str) -> None:
-    """Every word between double marks is in some quotation, whatever stands around it."""
+    """Every letter between double marks is in some quotation, whatever stands around it."""
     reply = f'{before} "x{inside}y" {before}'
     start = reply.index('"x')
     found = find_quotations(reply)
-    assert any(each.start <= start and start + len(inside) + 4 <= each.end for each in found)
+    for place in range(start + 1, start + len(inside) + 3):
+        inside_one = any(each.start <= place < each.end for each in found)
+        assert inside_one or not reply[place].isalnum()
+
+
+@given(st.text(st.sampled_from("ab .\n“”「」❝❞")))
+def test_no_directed_mark_goes_unheard(reply: str) -> None:
+    found = find_quotations(reply)
+    for place, character in enumerate(reply):
+        if character in "“「❝":
+            (words,) = re.findall(r"^[^“”「」❝❞\n]*", reply[place + 1 :])
+        elif character in "”」❞":
+            words = re.findall(r"[^“”「」❝❞\n]*$", reply[:place])[0]
+        else:
+            continue
+        # What has no words quotes none.
+        heard = any(each.start <= place < each.end for each in found)
+        assert heard or not re.search(r"\w", words)

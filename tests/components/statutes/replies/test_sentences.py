@@ -31,14 +31,21 @@ def test_sentences(sentences: list[str]) -> None:
     assert [reply[start:end] for start, end in sentence_spans(reply, whole)] == sentences
 
 
-def test_a_line_ends_a_sentence_and_a_lists_number_none() -> None:
+def test_a_line_ends_a_sentence_but_behind_a_colon_and_a_lists_number_ends_none() -> None:
     reply = "Two things:\n1. Return the deposit.\n2. Pay interest."
     spans = sentence_spans(reply)
     assert [reply[start:end] for start, end in spans] == [
-        "Two things:",
-        "1. Return the deposit.",
+        "Two things:\n1. Return the deposit.",
         "2. Pay interest.",
     ]
+
+
+def test_a_sentence_of_citations_belongs_to_the_one_before() -> None:
+    reply = "It is returned. (Section 12 of the Housing Code)\n\n[1]\n\nPay."
+    start = reply.index("Section")
+    mark = reply.index("[1]")
+    spans = sentence_spans(reply, (), [(start, start + 10), (mark, mark + 3)])
+    assert [reply[first:last] for first, last in spans] == [reply[: mark + 3], "Pay."]
 
 
 @given(st.text(st.sampled_from('ab1 .?!\n[]"”。A')))

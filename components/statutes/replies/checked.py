@@ -1,0 +1,119 @@
+"""What the check of a reply found.
+
+Three states, never two: what was looked up and stands there is verified, what was looked up and
+does not is not found, and what there was no way to look up is not checked. That a citation is
+verified means that it names an article that was given, not that the article says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+CheckState = Literal["verified", "not found", "not checked"]
+
+
+class Source(Protocol):
+    """An article that a reply was written from; the reply's [1] is the first."""
+
+    @property
+    def id(self) -> str:
+        """Unique among the sources."""
+
+    @property
+    def law(self) -> str:
+        """The code or act."""
+
+    @property
+    def number(self) -> str:
+        """As printed."""
+
+    @property
+    def text(self) -> str:
+        """The article's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCitation:
+    """A citation of a reply.
+
+    Attributes:
+        start, end: Its span in the reply.
+        text: Its words.
+        state: Whether it names an article that was given.
+        ids: Of the articles that it names.
+        why: What speaks against it; "" when verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    state: CheckState
+    ids: tuple[str, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuotation:
+    """A quotation of a reply.
+
+    Attributes:
+        start, end: Its span in the reply, with its marks.
+        text: What is quoted.
+        state: Whether it stands, in one piece, in the article cited for it.
+        id: The article that it was looked for in; None where none is cited.
+        passage: Where it stands in that article's text.
+        why: What speaks against it; "" when verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    state: CheckState
+    id: str | None = None
+    passage: tuple[int, int] | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStatement:
+    """A sentence of a reply.
+
+    Attributes:
+        start, end: Its span in the reply.
+        text: Its words.
+        cited: Whether a verified citation stands in it.
+        uncited: Whether it says something, and names no article at all.
+        citations, quotations: Those that stand in it, in their order.
+    """
+
+    start: int
+    end: int
+    text: str
+    cited: bool
+    uncited: bool
+    citations: tuple[CheckedCitation, ...]
+    quotations: tuple[CheckedQuotation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReply:
+    """A reply, sentence by sentence.
+
+    Attributes:
+        text: As it was written.
+        statements: Its sentences, in their order.
+    """
+
+    text: str
+    statements: tuple[CheckedStatement, ...]
+
+    @property
+    def citations(self) -> list[CheckedCitation]:
+        """All citations, in their order."""
+        return [each for statement in self.statements for each in statement.citations]
+
+    @property
+    def quotations(self) -> list[CheckedQuotation]:
+        """All quotations, in their order."""
+        return [each for statement in self.statements for each in statement.quotations]

@@ -1,0 +1,198 @@
+"""The citations of a reply, each looked up among the articles that were given.
+
+Retrieval reads a citation kindly, so that its article is found; here it is read strictly, since
+what is verified must name an article that was given and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
+from components.statutes.replies.checked import CheckedCitation, CheckState, Source
+from components.statutes.replies.reference_marks import find_reference_marks
+
+# Emphasis within a citation, blanked out one for one so that spans stay: "Section **99**".
+_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
+_AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
+_BESIDE = re.compile(r"[\s()*_,]*")
+# The name of a law behind a citation: words in capitals, and what joins them.
+_NAME_BEHIND = re.compile(
+    r"\s*(?:(?:of|the|in|under|du|de|des|la|le|l['’]|der|des|dem|von|của)\s*)*"
+    r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
+    r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
+_WHICH_LAW = "it does not say of which law"
+_SEVERAL = "it fits several of the articles given"
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_NO_NAME = frozenset(
+    ["the", "of", "de", "du", "des", "la", "le", "l", "d", "der", "die", "das", "dem", "and"]
+)
+
+
+def checked_citations(
+    reply: str, sources: Sequence[Source], quoted: Sequence[tuple[int, int]]
+) -> list[CheckedCitation]:
+    """Every citation of a reply, in their order.
+
+    Args:
+        reply: What was written.
+        sources: The articles that it was written from.
+        quoted: Spans of its quotations: what these cite in words is the law's affair.
+    """
+    marks = [
+        _of_mark(mark.start, mark.end, mark.numbers, reply, sources)
+        for mark in find_reference_marks(reply)
+    ]
+    named, ends = _named(reply, sources, quoted, marks)
+    # "[Article 9]" is a citation in words.
+    marks = [mark for mark in marks if not any(mark.start <= n.start < mark.end for n in named)]
+    pairs = [
+        (each, mark)
+        for each, end in zip(named, ends, strict=True)
+        if (mark := _behind(end, marks, reply)) is not None
+    ]
+    against = {
+        id(each): f"{other.text} beside it names another article"
+        for pair in pairs
+        if pair[0].ids and pair[1].ids and not set(pair[0].ids) & set(pair[1].ids)
+        for each, other in (pair, pair[::-1])
+    }
+    checked = [
+        replace(each, state="not checked", why=against[id(each)])
+        if id(each) in against and each.state == "verified"
+        else each
+        for each in (*marks, *named)
+    ]
+    return sorted(checked, key=lambda each: each.start)
+
+
+def _behind(end: int, marks: Sequence[CheckedCitation], reply: str) -> CheckedCitation | None:
+    """The mark right behind a citation in words that ends there: "Article 12 [1]"."""
+    mark = next((each for each in marks if each.start >= end), None)
+    near = mark is not None and _BESIDE.fullmatch(reply[end : mark.start])
+    return mark if near else None
+
+
+def _of_mark(
+    start: int, end: int, numbers: tuple[int, ...], reply: str, sources: Sequence[Source]
+) -> CheckedCitation:
+    words = reply[start:end]
+    ids = tuple(sources[number - 1].id for number in numbers if 1 <= number <= len(sources))
+    if not numbers:
+        return CheckedCitation(start, end, words, "not checked", (), "what it means is not known")
+    if len(ids) == len(numbers):
+        return CheckedCitation(start, end, words, "verified", ids)
+    given = "1 article was" if len(sources) == 1 else f"{len(sources)} articles were"
+    why = f"{given} given; it names another"
+    return CheckedCitation(start, end, words, "not found", (), why)
+
+
+def _named(
+    reply: str,
+    sources: Sequence[Source],
+    quoted: Sequence[tuple[int, int]],
+    marks: Sequence[CheckedCitation],
+) -> tuple[list[CheckedCitation], list[int]]:
+    """Citations in words, and where each ends with the name of its law."""
+    resolver = CitationResolver((each.id, each.law, each.number) for each in sources)
+    of = {each.id: each for each in sources}
+    plain = reply.translate(_EMPHASIS)
+    found: list[CheckedCitation] = []
+    ends: list[int] = []
+    known: dict[tuple[str, str], str] = {}
+    for resolved in resolver.resolve(plain):
+        citation = resolved.citation
+        if any(start <= citation.start < end for start, end in quoted):
+            continue
+        state, why = _state(resolved, plain, of)
+        ids = resolved.ids
+        key = (citation.kind, citation.number)
+        if why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
+            # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1]."
+            meant = {known.get(key), *_ids_of_next_mark(citation.end, marks, plain)}
+            fitting = tuple(id_ for id_ in ids if id_ in meant)
+            if len(fitting) == 1:
+                ids = fitting
+                state, why = _state(replace(resolved, ids=ids), plain, of, told=True)
+        if state == "verified":
+            known[key] = ids[0]
+        words = reply[citation.start : citation.end]
+        found.append(CheckedCitation(citation.start, citation.end, words, state, ids, why))
+        name = _NAME_BEHIND.match(plain, citation.group[1])
+        ends.append(name.end() if name and citation.law_hint else citation.end)
+    return found, ends
+
+
+def _ids_of_next_mark(
+    position: int, marks: Sequence[CheckedCitation], plain: str
+) -> tuple[str, ...]:
+    """What the next mark of the same sentence names."""
+    mark = next((each for each in marks if each.start >= position), None)
+    if mark is None or _SENTENCE_END.search(plain, position, mark.start):
+        return ()
+    return mark.ids
+
+
+def _state(
+    resolved: ResolvedCitation, plain: str, of: dict[str, Source], *, told: bool = False
+) -> tuple[CheckState, str]:
+    """State of a citation in words, and what speaks against it.
+
+    Args:
+        resolved: With the articles that fit it.
+        plain: The reply.
+        of: The sources by id.
+        told: Whether the law is known from elsewhere.
+    """
+    citation = resolved.citation
+    if not resolved.ids:
+        return "not found", "none of the articles given is this one"
+    if citation.through is not None or _AND_ON.match(plain, citation.group[1]):
+        return "not checked", "it names several articles"
+    if len(resolved.ids) > 1:
+        return "not checked", _SEVERAL
+    source = of[resolved.ids[0]]
+    if not told:
+        if citation.law_hint is None:
+            return "not checked", _WHICH_LAW
+        if not resolved.certain or not _is_name(citation.law_hint, source.law):
+            return "not checked", "it names the law otherwise"
+    if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
+        return "not checked", f"the law has no {citation.kind}s"
+    levels = re.findall(r"\w+", citation.paragraph or "")
+    text = f"{source.number} {source.text}"
+    if any(not re.search(rf"(?<!\w){re.escape(level)}(?!\w)", text, re.I) for level in levels):
+        return "not checked", "its paragraph was not found in the article"
+    return "verified", ""
+
+
+def _is_name(hint: str, law: str) -> bool:
+    """Whether every word that names a law stands in its full name, whatever its ending."""
+    if _CHINESE.search(hint):
+        return hint.strip("《》") in law
+    if hint.isupper() and len(hint.split()) == 1:
+        return True  # initials, which the resolver has told apart
+    known = _words(law)
+    for written in re.findall(r"\w+", hint):
+        word = _words(written)[0]
+        if word not in _NO_NAME and not any(_alike(word, each) for each in known):
+            # The sentence may go on behind the name, but a name goes on with a capital.
+            return str(written)[0].islower()
+    return True
+
+
+def _alike(word: str, known: str) -> bool:
+    if word.isdigit() or known.isdigit():
+        return word == known
+    shorter = min(len(word), len(known))
+    return known.startswith(word) or (shorter > 4 and word[: shorter - 1] == known[: shorter - 1])
+
+
+def _words(text: str) -> list[str]:
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return re.findall(r"\w+", "".join(c for c in letters if not unicodedata.combining(c)))
