@@ -16,17 +16,18 @@ _HEADS = {
 
 def answer_lines(answer: Mapping[str, Any]) -> str:
     """The answer, its sources and its notices; `answer` as `pipelines.asking.ask` gives it."""
-    lines = [_HEADS[answer["state"]], ""]
+    closest = answer["closest"]
+    nothing = answer["state"] == "nothing found"
+    lines = [_HEADS[answer["state"]] if closest or not nothing else "Nothing was found.", ""]
     for statement in answer["statements"]:
         lines += [
             line for part in _marked(statement).splitlines() for line in textwrap.wrap(part, WIDTH)
         ]
     lines += [] if not answer["statements"] else [""]
     for source in answer["sources"]:
-        place = f"[{source['label']}] {source['law']}, {source['number']}"
+        place = f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}"
         lines.append(place if source["state"] == "unknown" else f"{place} · {source['state']}")
-    closest = answer["closest"]
-    if closest and not closest["enough"]:
+    if nothing and closest and not closest["enough"]:
         lines.append(
             f"The closest is {closest['law']}, {closest['number']}: score {closest['score']:.3f}, "
             f"and {closest['threshold']:.3f} is asked for."

@@ -27,7 +27,7 @@ Without --store the invented Statutes of Aldermere are asked. An article that th
 
 The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
 that speaks OpenAI's protocol, they write a short answer, and every citation and quotation of it is
-looked up. Its key is read from OPENAI_API_KEY; nothing is sent anywhere without --generator."""
+looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is sent."""
 
 
 def main(arguments: list[str] | None = None) -> int:

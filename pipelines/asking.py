@@ -93,6 +93,8 @@ class _Asking:
         filters: Mapping[str, Any] | None,
         as_of: date | None,
     ) -> None:
+        if as_of is not None and type(as_of) is not date:
+            raise LoadingError(f"as_of must be a datetime.date, not {as_of!r}.")
         self._pipeline = pipeline
         self._question = clean_question(question)
         self._as_of = as_of

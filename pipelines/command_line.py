@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from datetime import date
@@ -15,6 +16,8 @@ from pipelines.files import LoadingError
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
 EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use"
+
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 # Libraries that report home or write to the terminal by themselves; the user's own choice wins.
 _QUIET = {
@@ -58,7 +61,10 @@ def say(message: str) -> None:
 
 def show(result: str | dict[str, Any]) -> None:
     """The command's result on standard output; a mapping is written as JSON."""
-    if not isinstance(result, str):
+    if isinstance(result, str):
+        # Law, and what a model writes, must not steer the terminal nor turn its lines round.
+        result = _STEERING.sub("\ufffd", result)
+    else:
         result = json.dumps(result, ensure_ascii=False, indent=2)
     print(result, flush=True)  # noqa: T201
 

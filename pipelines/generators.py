@@ -10,7 +10,9 @@ from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
 
 _GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
 
-_KEY_VARIABLE = "OPENAI_API_KEY"
+# A key for OpenAI must not be sent to whatever server is named.
+_KEY_VARIABLE = "LEXARBOR_GENERATOR_KEY"
+_OPENAI = "https://api.openai.com/"
 
 
 def chat_generator(url: str, model: str) -> dict[str, Any]:
@@ -24,19 +26,20 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
     load_pipeline("answer_hybrid", overrides={"generator.chat_generator": local})
     ```
 
-    The key is read from the environment, as OPENAI_API_KEY, when the first answer is written; a
-    server that asks for none takes any word.
+    The key is read from the environment when the first answer is written: LEXARBOR_GENERATOR_KEY,
+    or for OpenAI's own server OPENAI_API_KEY. A server that asks for none takes any word.
 
     Args:
         url: of the API, as "http://localhost:11434/v1".
         model: its name there.
     """
+    keys = [_KEY_VARIABLE, *(["OPENAI_API_KEY"] if url.startswith(_OPENAI) else [])]
     return {
         "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
         "init_parameters": {
             "api_base_url": url,
             "model": model,
-            "api_key": {"type": "env_var", "env_vars": [_KEY_VARIABLE], "strict": True},
+            "api_key": {"type": "env_var", "env_vars": keys, "strict": True},
             "timeout": 30.0,
             "max_retries": 1,
         },
@@ -59,8 +62,9 @@ def with_generator(
     if url is None or model is None:
         return pipeline, {}
     name = pipeline or "answer_hybrid"
-    # A server of one's own mostly asks for no key, and Haystack always for one.
-    os.environ.setdefault(_KEY_VARIABLE, "none")
+    if not url.startswith(_OPENAI):
+        # A server of one's own mostly asks for no key, and Haystack always for one.
+        os.environ.setdefault(_KEY_VARIABLE, "none")
     return name, generator_overrides(name, url, model)
 
 

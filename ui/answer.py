@@ -105,6 +105,6 @@ def _checked(statement: Mapping[str, Any]) -> str:
     for place, after in zip(places, [*places[1:], len(text)], strict=True):
         parts += [closed.get(place, ""), opened.get(place, ""), words(text[place:after])]
     uncited = (
-        "" if statement["citations"] else ' <span class="verdict doubt">(no article named)</span>'
+        "" if not statement["uncited"] else ' <span class="verdict doubt">(no article named)</span>'
     )
     return "".join(parts) + uncited

@@ -1,5 +1,6 @@
 """CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
 
+import re
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -12,6 +13,7 @@ from components.builders.verbatim import verbatim_reply
 from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
 from components.statutes.replies.checked import CheckedReply, CheckState
+from components.statutes.replies.checking import TOO_SHORT
 
 _OF_A_SOURCE = (
     "law",
@@ -75,6 +77,7 @@ class CitedAnswerBuilder:
         self,
         query: str,
         documents: list[Document],
+        shown: list[Document] | None = None,
         checked: list[CheckedReply] | None = None,
         failure: str = "",
         closest: dict[str, Any] | None = None,
@@ -85,8 +88,9 @@ class CitedAnswerBuilder:
 
         Args:
             query: the question.
-            documents: the articles that the reply was written from, as `StatutePromptBuilder`
-                hands them out; none where nothing answers.
+            documents: the articles found, best first; none where nothing answers.
+            shown: the articles that the reply was written from, as `StatutePromptBuilder` hands
+                them out; None is `documents`.
             checked: the reply, checked against them.
             failure: why there is no reply, where there should be one.
             closest: how near the best article came (`AnswerabilityGate`).
@@ -111,45 +115,47 @@ class CitedAnswerBuilder:
         """
         question = clean_question(query)
         on = date.fromisoformat(as_of) if as_of else date.today()
-        notices = [_notice("generator_failed", f"No answer was written: {failure}.")][
-            : bool(failure)
-        ]
+        notices = []
+        if failure:
+            notices.append(_notice("generator_failed", f"No answer was written: {failure}."))
         reply = checked[0] if checked else None
-        if reply is not None and reply.text.strip(" .\n\"'").upper() == NO_ANSWER:
+        if reply is not None and _finds_nothing(reply.text):
             # The articles may answer it all the same: they are shown, in their own words.
             notices.append(
                 _notice("not_answered", "The generator found no answer in these articles.")
             )
             reply = None
         if not documents:
-            state, reply = "nothing found", CheckedReply("", ())
+            state, sources, reply = "nothing found", [], CheckedReply("", ())
         elif reply is None:
             state = "verbatim"
             named = {each.id for each in pinned or []}
-            found = [each for each in documents if "relation" not in each.meta]
             # Who names an article wants that one.
-            documents = [each for each in found if each.id in named] or found[: self.max_articles]
-            reply = verbatim_reply(question, documents, named)
+            sources = [each for each in documents if each.id in named]
+            sources = sources or documents[: self.max_articles]
+            reply = verbatim_reply(question, sources, named)
         else:
             state = "generated"
-            notices += _doubts(reply)
-        notices += _cuts(documents) if state == "generated" else []
+            sources = documents if shown is None else shown
+            notices += [*_doubts(reply), *_cuts(sources)]
+        notices += _not_in_force(reply, sources, on)
         meta = {
             "state": state,
             "statements": [_plain(asdict(each)) for each in reply.statements],
             "sources": [
-                _source(label, document, on) for label, document in enumerate(documents, start=1)
+                _source(label, document, on) for label, document in enumerate(sources, start=1)
             ],
             "closest": closest or None,
             "notices": notices,
         }
-        return {"answers": [GeneratedAnswer(reply.text, question, documents, meta)]}
+        return {"answers": [GeneratedAnswer(reply.text, question, sources, meta)]}
 
     @component.output_types(answers=list[GeneratedAnswer])
     async def run_async(
         self,
         query: str,
         documents: list[Document],
+        shown: list[Document] | None = None,
         checked: list[CheckedReply] | None = None,
         failure: str = "",
         closest: dict[str, Any] | None = None,
@@ -157,7 +163,12 @@ class CitedAnswerBuilder:
         as_of: str | None = None,
     ) -> dict[str, list[GeneratedAnswer]]:
         """`run`, which is short enough for an event loop."""
-        return self.run(query, documents, checked, failure, closest, pinned, as_of)
+        return self.run(query, documents, shown, checked, failure, closest, pinned, as_of)
+
+
+def _finds_nothing(reply: str) -> bool:
+    """Whether the generator says that the articles do not answer, with whatever words behind."""
+    return re.sub(r"[^\w\s]", "", reply).strip().upper().startswith(NO_ANSWER)
 
 
 def _notice(code: str, text: str) -> dict[str, str]:
@@ -168,7 +179,8 @@ def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
     """What the check has to say of the reply as a whole."""
     notices = []
     states = [each.state for each in reply.citations]
-    states += [each.state for each in reply.quotations]
+    # A word between quotation marks is mostly no quotation.
+    states += [each.state for each in reply.quotations if each.why != TOO_SHORT]
     kinds: tuple[tuple[CheckState, str], ...] = (
         ("not found", "not_found"),
         ("not checked", "not_checked"),
@@ -180,7 +192,7 @@ def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
             could = "was not found" if state == "not found" else "could not be checked"
             could = could if count == 1 else could.replace("was", "were")
             notices.append(_notice(code, f"{count} {noun} {could}."))
-    uncited = sum(not each.citations for each in reply.statements)
+    uncited = sum(each.uncited for each in reply.statements)
     if uncited:
         noun = "sentence names" if uncited == 1 else "sentences name"
         notices.append(_notice("uncited", f"{uncited} {noun} no article."))
@@ -193,6 +205,17 @@ def _cuts(documents: list[Document]) -> list[dict[str, str]]:
         return []
     noun = "article was" if cut == 1 else "articles were"
     return [_notice("cut", f"{cut} {noun} longer than what the generator was given of it.")]
+
+
+def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, str]]:
+    """Which of the articles that are cited do not bind on the day."""
+    cited = {id_ for citation in reply.citations for id_ in citation.ids}
+    told = [
+        f"{each.meta.get('law', '')}, {each.meta.get('number', '')} is {state_on(on, each)}"
+        for each in sources
+        if each.id in cited and state_on(on, each) in ("repealed", "not yet in force")
+    ]
+    return [_notice("not_in_force", f"{'; '.join(told)}.")] if told else []
 
 
 def _source(label: int, document: Document, on: date) -> dict[str, Any]:

@@ -4,16 +4,19 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from itertools import count
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
 
 NO_ANSWER = "NOTHING FOUND"
 _FEWEST_CHARS = 200
+_LONGEST_STEP = 200  # characters of a heading
 _SECRET = secrets.token_bytes(32)  # of this process
 
 _SYSTEM = """\
@@ -28,7 +31,7 @@ line without that code begins or ends an article.
 - When you use an article's own words, copy them letter for letter between double quotation marks,
   12 characters at least, in one piece and without leaving anything out, and put the article's
   number behind.
-- Name no article and no law that is not given.
+- Name no article and no law that is not given, and do not tell as law what is said to be repealed.
 - If the articles do not answer the question, reply with these two words alone: {no_answer}"""
 
 
@@ -92,13 +95,16 @@ class StatutePromptBuilder:
         return default_from_dict(cls, data)
 
     @component.output_types(messages=list[ChatMessage], documents=list[Document])
-    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+    def run(
+        self, query: str, documents: list[Document], as_of: str | None = None
+    ) -> dict[str, Any]:
         """Write the messages.
 
         Args:
             query: the question.
             documents: the articles, best first, with `meta["neighbours"]` where an expander has
                 been at them.
+            as_of: the day, in ISO form, on which the articles' states are told; None is today.
 
         Returns:
             `messages`: none where there are no articles.
@@ -108,7 +114,9 @@ class StatutePromptBuilder:
 
         Raises:
             QuestionError: the question is empty or too long.
+            ValueError: `as_of` is no date.
         """
+        on = date.fromisoformat(as_of) if as_of else date.today()
         question = clean_question(query)
         found = {document.id: document for document in reversed(documents)}
         ids = [*dict.fromkeys(document.id for document in documents)][: self.max_articles]
@@ -117,29 +125,38 @@ class StatutePromptBuilder:
         for neighbour in _neighbours(articles):
             near.setdefault(neighbour.id, neighbour)
         articles += [near[id_] for id_ in near if id_ not in ids][: self.max_neighbours]
-        articles = self._cut(articles)
+        articles = self._cut(articles, len(ids))
         return {
-            "messages": _messages(question, articles) if articles else [],
+            "messages": _messages(question, articles, on) if articles else [],
             "documents": articles,
         }
 
     @component.output_types(messages=list[ChatMessage], documents=list[Document])
-    async def run_async(self, query: str, documents: list[Document]) -> dict[str, Any]:
+    async def run_async(
+        self, query: str, documents: list[Document], as_of: str | None = None
+    ) -> dict[str, Any]:
         """`run`, which is short enough for an event loop."""
-        return self.run(query, documents)
+        return self.run(query, documents, as_of)
 
-    def _cut(self, articles: list[Document]) -> list[Document]:
-        """Articles that fit into the length together; those for which nothing is left go."""
+    def _cut(self, articles: list[Document], n_found: int) -> list[Document]:
+        """Articles that fit into the length together.
+
+        Each that was found has its share, and what one does not need the next ones have;
+        neighbours come whole, as many as still fit.
+        """
         left = self.max_chars
         kept = []
-        for article in articles:
-            length = len(article.content or "")
-            if length > left and left < _FEWEST_CHARS:
-                break
-            if length > left:
-                article = replace(article, meta={**article.meta, "shown_chars": left})
+        for place, article in enumerate(articles):
+            length = len(article.content or "") + len(_place_of(article))
+            share = left // (n_found - place) if place < n_found else left
+            if length > share:
+                if place >= n_found:
+                    continue
+                shown = max(share - len(_place_of(article)), _FEWEST_CHARS)
+                article = replace(article, meta={**article.meta, "shown_chars": shown})
+                length = share
             kept.append(article)
-            left -= min(length, left)
+            left -= length
         return kept
 
 
@@ -155,17 +172,24 @@ def _neighbours(articles: list[Document]) -> Iterator[Document]:
             )
 
 
-def _messages(question: str, articles: list[Document]) -> list[ChatMessage]:
+def _place_of(article: Document) -> str:
+    """Law, divisions and number in one line."""
+    meta = article.meta
+    steps = [meta.get("law"), *(meta.get("headings") or []), meta.get("number")]
+    return " > ".join(" ".join(str(step).split())[:_LONGEST_STEP] for step in steps if step)
+
+
+def _messages(question: str, articles: list[Document], on: date) -> list[ChatMessage]:
     nonce = _nonce(question, articles)
     parts = []
     for number, article in enumerate(articles, start=1):
-        meta = article.meta
-        place = " > ".join([str(meta.get("law") or ""), *(meta.get("headings") or [])])
+        state = state_on(on, article)
+        told = "" if state == "unknown" else f" ({state})"
         text = article.content or ""
-        cut = meta.get("shown_chars")
+        cut = article.meta.get("shown_chars")
         parts.append(
             f"--- {nonce} article [{number}] begins ---\n"
-            f"{place} > {meta.get('number') or ''}\n"
+            f"{_place_of(article)}{told}\n"
             f"{text if cut is None else text[:cut]}\n"
             f"--- {nonce} article [{number}] ends{'' if cut is None else ', cut here'} ---"
         )

@@ -54,6 +54,6 @@ def _passages(question: str, document: Document, whole: bool) -> list[tuple[int,
     if whole and content.strip():
         return [(0, len(content))]
     best = document.meta.get("passage")
-    if best and best["start"] < best["end"] <= len(content):
+    if isinstance(best, dict) and 0 <= best.get("start", -1) < best.get("end", 0) <= len(content):
         return [(best["start"], best["end"])]
     return bearing_passages(question, content, document.meta.get("language"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import threading
 from collections.abc import Callable
 from copy import deepcopy
@@ -15,6 +16,12 @@ from haystack.dataclasses import ChatMessage
 logger = logging.getLogger(__name__)
 
 Outcome = dict[str, Any]
+
+_WHOLE = ("stop", "end_turn", "eos", "stop_sequence")
+_LONGEST_REPLY = 10_000  # characters; asked for are five sentences
+# Models that think aloud in their reply do so before it.
+_THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_AT_ONCE = 8
 
 
 @component
@@ -50,6 +57,8 @@ class TolerantChatGenerator:
         """
         self.chat_generator = chat_generator
         self.time_limit = time_limit
+        # Threads that are held beyond their time cannot be ended; there shall not be ever more.
+        self._at_once = threading.BoundedSemaphore(_AT_ONCE)
         if not 0 < time_limit < math.inf:
             raise ValueError(
                 f"TolerantChatGenerator.time_limit must be seconds above 0, got {time_limit}."
@@ -65,6 +74,15 @@ class TolerantChatGenerator:
         # The from_dict of a generator may change what it is given.
         return default_from_dict(cls, deepcopy(data))
 
+    def warm_up(self) -> None:
+        """Have the generator load what it needs; if it cannot, that is said with the answer."""
+        warm_up = getattr(self.chat_generator, "warm_up", None)
+        if warm_up is not None:
+            try:
+                warm_up()
+            except Exception as error:  # noqa: BLE001 - retrieval needs no generator
+                self._failed(error)
+
     @component.output_types(replies=list[ChatMessage], failure=str)
     def run(self, messages: list[ChatMessage]) -> Outcome:
         """Ask the generator.
@@ -73,7 +91,7 @@ class TolerantChatGenerator:
             messages: what it is told; none asks nothing.
 
         Returns:
-            `replies`: one at most, whole and not empty.
+            `replies`: one at most, whole and not empty, without thoughts aloud (`<think>`).
             `failure`: what went wrong, "" where nothing did.
         """
         generator = self.chat_generator
@@ -91,20 +109,23 @@ class TolerantChatGenerator:
             return await asyncio.to_thread(self.run, messages)
         try:
             asked = generator.run_async(messages=messages)
-            given = await asyncio.wait_for(asked, self.time_limit)
-        except Exception as error:  # noqa: BLE001 - see run
+            return _checked(await asyncio.wait_for(asked, self.time_limit))
+        except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
             return self._failed(error)
-        return _checked(given)
 
     def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
         """The outcome of asking, or that it took too long."""
+        if not self._at_once.acquire(blocking=False):
+            return _outcome(failure="the generator still has earlier questions to answer")
         outcome: list[Outcome] = []
 
         def work() -> None:
             try:
                 outcome.append(_checked(ask()))
-            except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
+            except BaseException as error:  # noqa: BLE001 - nor may it end this thread in words
                 outcome.append(self._failed(error))
+            finally:
+                self._at_once.release()
 
         # A generator cannot be interrupted; a thread that nobody waits for does not hold up the end
         # of the process either.
@@ -113,12 +134,12 @@ class TolerantChatGenerator:
         thread.join(self.time_limit)
         return outcome[0] if outcome else self._failed(TimeoutError())
 
-    def _failed(self, error: Exception) -> Outcome:
+    def _failed(self, error: BaseException) -> Outcome:
         # An error's own words may hold the question, or a key.
         logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
         return _outcome(failure=self._described(error))
 
-    def _described(self, error: Exception) -> str:
+    def _described(self, error: BaseException) -> str:
         if isinstance(error, (TimeoutError, openai.APITimeoutError)):
             return f"the generator did not reply in time ({self.time_limit:g} s)"
         if isinstance(error, openai.APIStatusError):
@@ -130,14 +151,19 @@ class TolerantChatGenerator:
 
 def _checked(given: dict[str, Any]) -> Outcome:
     replies: list[ChatMessage] = given.get("replies") or []
-    if not replies or not (replies[0].text or "").strip():
+    text = _THOUGHTS.sub("", replies[0].text or "").strip() if replies else ""
+    if not text:
         return _outcome(failure="the generator's reply is empty")
     meta = replies[0].meta
-    if "finish_reason" in meta and meta["finish_reason"] is None:
-        return _outcome(failure="the generator's reply broke off")
-    if meta.get("finish_reason") == "length":
-        return _outcome(failure="the generator's reply was cut off at its longest length")
-    return _outcome([replies[0]])
+    # A generator that tells why it ended must have ended by itself.
+    if meta.get("finish_reason", "stop") not in _WHOLE:
+        reason = meta["finish_reason"] or "no reason given"
+        return _outcome(failure=f"the generator's reply broke off ({reason})")
+    if len(text) > _LONGEST_REPLY:
+        return _outcome(
+            failure=f"the generator's reply is longer than {_LONGEST_REPLY:,} characters"
+        )
+    return _outcome([ChatMessage.from_assistant(text, meta=meta)])
 
 
 def _outcome(replies: list[ChatMessage] | None = None, failure: str = "") -> Outcome:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import pytest
 from haystack import Document
 from haystack.dataclasses import ChatMessage
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from pipelines.answer_text import answer_lines
+from pipelines.command_line import show
 
 ARTICLE = Document(
     id="h12",
@@ -30,7 +32,7 @@ def test_every_doubt_stands_behind_its_words() -> None:
     assert written[0].startswith("Answer, written by a language model")
     text = " ".join(each.strip() for each in written)
     assert '"returned within thirty days" [1], or "within three years" <not found: none' in text
-    assert "[4] <not found: there are 1 articles; it names another>." in text
+    assert "[4] <not found: 1 article was given; it names another>." in text
     assert "[1] Housing Code, 12 · repealed" in text
     assert "Note: 2 citations or quotations were not found." in text
 
@@ -39,7 +41,10 @@ def test_the_articles_own_words() -> None:
     written = lines(None, [ARTICLE], failure="the generator cannot be reached")
     assert written[0] == "What the articles say:"
     assert written[2].strip() == "“The deposit is returned within thirty days.” [1]"
-    assert written[-1].strip() == "Note: No answer was written: the generator cannot be reached."
+    assert [each.strip() for each in written[-2:]] == [
+        "Note: No answer was written: the generator cannot be reached.",
+        "Note: Housing Code, 12 is repealed.",
+    ]
 
 
 def test_nothing_found_says_how_close() -> None:
@@ -55,3 +60,8 @@ def test_nothing_found_says_how_close() -> None:
     assert written[-1].strip() == (
         "The closest is Housing Code, 12: score 0.250, and 0.400 is asked for."
     )
+
+
+def test_what_steers_a_terminal_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    show("hidden\x1b[8m, turned \u202eround\u2066,\x07 kept\n\tas it is")
+    assert capsys.readouterr().out == "hidden�[8m, turned �round�,� kept\n\tas it is\n"

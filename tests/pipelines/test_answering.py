@@ -57,7 +57,7 @@ def answering(
     store: Path, server: Script, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Pipeline]:
     """The pipeline with the scripted generator."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "none")
 
     def load(**overrides: Any) -> Pipeline:
         generator = chat_generator(server.url, "scripted")
@@ -140,7 +140,7 @@ def test_what_does_not_hold_is_marked(
         ("Yes [1].", "cut", "the generator"),
         ("Yes [1].", "slow", "did not reply in time"),
         ("Yes [1].", "no json", "the generator"),
-        ("Yes [1].", "length", "cut off"),
+        ("Yes [1].", "length", "broke off"),
     ],
 )
 def test_a_generator_that_fails_leaves_the_articles(
@@ -250,3 +250,13 @@ def test_states_are_those_of_the_day(store: Path) -> None:
     # What was not in force is no neighbour either.
     assert earlier["documents"][0]["neighbours"] == []
     assert of(date(1999, 1, 1))["answer"]["state"] == "nothing found"
+
+
+def test_a_key_for_openai_goes_to_openai_alone() -> None:
+    def keys(url: str) -> list[str]:
+        secret: dict[str, Any] = chat_generator(url, "any")["init_parameters"]["api_key"]
+        return list(secret["env_vars"])
+
+    assert "OPENAI_API_KEY" not in keys("http://localhost:11434/v1")
+    assert "OPENAI_API_KEY" not in keys("https://api.openai.com.example.org/v1")
+    assert keys("https://api.openai.com/v1") == ["LEXARBOR_GENERATOR_KEY", "OPENAI_API_KEY"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +155,9 @@ def test_asking_without_holding_up_the_loop_gives_the_same(pipeline: Pipeline) -
 def test_awaited_errors_are_ours(pipeline: Pipeline) -> None:
     with pytest.raises(FilterError):
         asyncio.run(ask_async(pipeline, "rent", filters={"field": "meta.law"}))
+
+
+@pytest.mark.parametrize("day", ["2024-02-29", datetime(2024, 2, 29), 20240229])
+def test_a_day_that_is_no_date_is_refused(pipeline: Pipeline, day: Any) -> None:
+    with pytest.raises(LoadingError, match=r"as_of must be a datetime\.date"):
+        ask(pipeline, "rent", as_of=day)

@@ -23,7 +23,7 @@ def test_the_answer_as_data() -> None:
     )
     checked = QuoteVerifier().run([ChatMessage.from_assistant(shown["text"])], [article])["checked"]
     (answer,) = CitedAnswerBuilder().run(
-        "When?", [article], checked, closest=shown["closest"], as_of="2024-01-01"
+        "When?", [article], checked=checked, closest=shown["closest"], as_of="2024-01-01"
     )["answers"]
     given = {"text": answer.data, **answer.meta}
     del given["sources"][0]["valid_from"]

@@ -80,7 +80,7 @@ def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
     text = plain(panel)
     assert '"returned within thirty days" (word for word in the article) [1]' in text
     assert '"in a month or so" (not found: none of the articles says it so)' in text
-    assert "[7] (not found: there are 2 articles; it names another)." in text
+    assert "[7] (not found: 2 articles were given; it names another)." in text
     assert "Written by a language model" in text
     assert ("answer verified", '"returned within thirty days"') in spans(panel)
     assert ("answer doubt", "[7]") in spans(panel)

@@ -31,7 +31,8 @@ def built(reply: str | None = None, **inputs: Any) -> dict[str, Any]:
     checked = []
     documents = inputs.pop("documents", ARTICLES)
     if reply is not None:
-        checked = QuoteVerifier().run([ChatMessage.from_assistant(reply)], documents)["checked"]
+        given = inputs.get("shown") or documents
+        checked = QuoteVerifier().run([ChatMessage.from_assistant(reply)], given)["checked"]
     (answer,) = CitedAnswerBuilder().run(
         QUESTION, documents, checked=checked, **{"as_of": "2024-01-01", **inputs}
     )["answers"]
@@ -59,7 +60,7 @@ def test_a_reply_is_kept_word_for_word_with_its_checks() -> None:
     ]
     assert states == [["verified", "verified"], ["verified", "not found"], ["not found"]]
     assert answer["statements"][0]["quotations"][0]["passage"] == [15, 42]
-    assert codes(answer) == ["not_found"]
+    assert codes(answer) == ["not_found", "not_in_force"]
     assert answer["notices"][0]["text"] == "2 citations or quotations were not found."
 
 
@@ -73,7 +74,7 @@ def test_sources_carry_their_state_on_the_day() -> None:
 
 
 def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
-    answer = built()
+    answer = built(documents=ARTICLES[:2], shown=ARTICLES)
     assert answer["state"] == "verbatim"
     assert answer["text"] == (
         "“The deposit is returned within thirty days.” [1]\n\n“A deposit bears interest.” [2]"
@@ -83,12 +84,12 @@ def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
         for part in (*statement["citations"], *statement["quotations"]):
             assert part["text"] in answer["text"][part["start"] : part["end"]]
     assert [each["id"] for each in answer["sources"]] == ["h12", "h13"]
-    assert codes(answer) == []
+    assert answer["notices"] == [{"code": "not_in_force", "text": "Housing Code, 13 is repealed."}]
 
 
 def test_a_verbatim_answer_stands_the_check() -> None:
     """What is said to be verified without having been looked up is, when it is looked up."""
-    answer = built()
+    answer = built(documents=ARTICLES[:2])
     checked = QuoteVerifier().run([ChatMessage.from_assistant(answer["text"])], ARTICLES[:2])
     found = checked["checked"][0].quotations
     assert [each.state for each in found] == ["verified", "verified"]
@@ -111,15 +112,25 @@ def test_an_article_that_is_named_answers_alone_and_whole() -> None:
     assert answer["text"] == f"“{long.content}” [1]"
 
 
-@pytest.mark.parametrize("reply", ["NOTHING FOUND", "Nothing found.", '"NOTHING FOUND"\n'])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "NOTHING FOUND",
+        "Nothing found.",
+        '"NOTHING FOUND"\n',
+        "**NOTHING FOUND**",
+        "NOTHING FOUND [1]",
+        "NOTHING FOUND\n\nThe articles speak of something else.",
+    ],
+)
 def test_a_generator_that_finds_no_answer_leaves_the_articles(reply: str) -> None:
-    answer = built(reply)
+    answer = built(reply, documents=ARTICLES[:1])
     assert answer["state"] == "verbatim"
     assert codes(answer) == ["not_answered"]
 
 
 def test_a_failed_generator_leaves_the_articles_and_says_so() -> None:
-    answer = built(failure="the generator cannot be reached")
+    answer = built(documents=ARTICLES[:1], failure="the generator cannot be reached")
     assert answer["state"] == "verbatim"
     assert answer["notices"] == [
         {
@@ -147,6 +158,18 @@ def test_what_the_generator_saw_in_part_is_said() -> None:
     cut = article(1, "x" * 500, shown_chars=300)
     assert codes(built("Yes [1].", documents=[cut])) == ["cut"]
     assert codes(built(documents=[cut])) == []
+
+
+def test_a_reply_rests_on_what_was_shown() -> None:
+    answer = built("It bears interest [2].", documents=ARTICLES[:1], shown=ARTICLES[::-1])
+    assert [each["id"] for each in answer["sources"]] == ["h14", "h13", "h12"]
+    assert codes(answer) == ["not_in_force"]
+
+
+def test_a_word_between_quotation_marks_is_no_doubt_to_count() -> None:
+    answer = built('The "deposit" is returned [1].')
+    assert answer["statements"][0]["quotations"][0]["state"] == "not checked"
+    assert codes(answer) == []
 
 
 def test_sentences_without_a_citation_are_counted() -> None:

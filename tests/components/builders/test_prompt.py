@@ -95,14 +95,38 @@ def test_neighbours_follow_the_articles_found() -> None:
 
 
 def test_what_is_cut_is_said() -> None:
-    long = [article(1, "a" * 450), article(2, "b" * 450), article(3)]
-    outcome = StatutePromptBuilder(max_chars=700).run(QUESTION, long)
-    assert [each.meta.get("shown_chars") for each in outcome["documents"]] == [None, 250]
+    long = [article(1, "a" * 450), article(2, "b" * 9_000), article(3)]
+    outcome = StatutePromptBuilder(max_chars=1_500).run(QUESTION, long)
+    first, second, third = (each.meta.get("shown_chars") for each in outcome["documents"])
+    assert (first, third) == (None, None)
+    assert second is not None and 400 < second < 600
     user = outcome["messages"][1].text
-    assert "b" * 250 in user and "b" * 251 not in user
+    assert "b" * second in user and "b" * (second + 1) not in user
     assert "article [2] ends, cut here ---" in user
     # The whole text stays with the document: quotations are looked up in it.
-    assert outcome["documents"][1].content == "b" * 450
+    assert outcome["documents"][1].content == "b" * 9_000
+
+
+def test_no_article_is_lost_for_a_long_one_before_it() -> None:
+    found = [article(1, "a" * 90_000, neighbours=[neighbour(7)]), article(2), article(3)]
+    outcome = StatutePromptBuilder().run(QUESTION, found)
+    assert [each.id for each in outcome["documents"]][:3] == ["h1", "h2", "h3"]
+    assert len(outcome["messages"][1].text) < 18_000
+
+
+def test_headings_count_and_are_kept_short() -> None:
+    found = [article(number, "x" * 5_000, headings=["y" * 20_000]) for number in range(1, 5)]
+    outcome = StatutePromptBuilder().run(QUESTION, found)
+    assert len(outcome["messages"][1].text) < 18_000
+
+
+def test_the_generator_is_told_what_is_no_longer_in_force() -> None:
+    found = [article(1, valid_to="2020-12-31"), article(2, valid_from="2019-01-01"), article(3)]
+    outcome = StatutePromptBuilder().run(QUESTION, found, as_of="2024-01-01")
+    user = outcome["messages"][1].text
+    assert "Deposits > 1 (repealed)\n" in user
+    assert "Deposits > 2 (in force)\n" in user
+    assert "Deposits > 3\n" in user
 
 
 def test_without_articles_nothing_is_asked() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_a_reply_is_handed_out(server: Script, asynchronous: bool) -> None:
         ("slow", "did not reply in time"),
         ("cut", "the generator"),
         ("no json", "the generator failed"),
-        ("length", "cut off"),
+        ("length", "broke off (length)"),
     ],
 )
 def test_a_failure_is_an_output(
@@ -153,6 +154,92 @@ class Plain:
 def test_a_generator_that_cannot_be_awaited_is_asked_in_a_thread() -> None:
     outcome = asyncio.run(TolerantChatGenerator(Plain()).run_async(QUESTION))
     assert [reply.text for reply in outcome["replies"]] == ["Plain [1]."]
+
+
+@component
+class Given:
+    """Hands out what it is given, or raises it."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.warm = 0
+
+    def warm_up(self) -> None:
+        self.warm += 1
+        if isinstance(self.given, BaseException):
+            raise self.given
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> Any:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(self, messages: list[ChatMessage]) -> Any:
+        return self.run(messages)
+
+
+def said(text: str, **meta: Any) -> dict[str, Any]:
+    return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("given", "failure"),
+    [
+        (None, "the generator failed (AttributeError)"),
+        ({"replies": ["text"]}, "the generator failed (AttributeError)"),
+        ({}, "the generator's reply is empty"),
+        (said("The landlord may [1", finish_reason="content_filter"), "broke off (content_filter)"),
+        (said("Yes [1].", finish_reason="tool_calls"), "broke off (tool_calls)"),
+        (said("Yes [1].", finish_reason=None), "broke off"),
+        (said("x" * 10_001), "longer than 10,000 characters"),
+        (said("<think>The tenant pays."), "is empty"),
+        (MemoryError("secret"), "the generator failed (MemoryError)"),
+    ],
+)
+def test_what_is_no_whole_reply_is_a_failure(given: Any, failure: str, asynchronous: bool) -> None:
+    outcome = asked(TolerantChatGenerator(Given(given)), asynchronous)
+    assert outcome["replies"] == []
+    assert failure in outcome["failure"]
+
+
+@both_ways
+def test_thoughts_aloud_are_no_part_of_the_reply(asynchronous: bool) -> None:
+    given = said("<think>He says [9].</think>\nIt is returned [1].", finish_reason="stop")
+    outcome = asked(TolerantChatGenerator(Given(given)), asynchronous)
+    assert [reply.text for reply in outcome["replies"]] == ["It is returned [1]."]
+
+
+def test_a_generator_is_warmed_up_and_may_fail_at_it() -> None:
+    for given in (said("Yes"), RuntimeError("no model")):
+        inner = Given(given)
+        TolerantChatGenerator(inner).warm_up()
+        assert inner.warm == 1
+    TolerantChatGenerator().warm_up()
+
+
+def test_what_ends_a_thread_is_a_failure_too() -> None:
+    outcome = TolerantChatGenerator(Given(SystemExit("secret"))).run(QUESTION)
+    assert outcome == {"replies": [], "failure": "the generator failed (SystemExit)"}
+
+
+def test_threads_that_hang_do_not_pile_up() -> None:
+    over = threading.Event()
+
+    @component
+    class Hanging:
+        @component.output_types(replies=list[ChatMessage])
+        def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+            over.wait(30)
+            return said("Late.")
+
+    hanging = TolerantChatGenerator(Hanging(), time_limit=0.01)
+    failures = [hanging.run(QUESTION)["failure"] for _ in range(12)]
+    over.set()
+    assert [each for each in failures if "still has earlier questions" in each] == failures[8:]
+    assert all("in time" in each for each in failures[:8])
 
 
 @pytest.mark.parametrize("time_limit", [0, -1, float("inf"), float("nan")])

@@ -234,7 +234,15 @@ def test_a_milvus_cut_off_in_the_middle_is_gone_on_with(
     with pytest.raises(StoreError, match="does not answer"):
         ask(pipeline, "Who decides on custody?")
     line.mend()
-    assert ask(pipeline, "Who decides on taxes?")["documents"]
+    # gRPC waits for longer each time before it connects anew, and on a busy machine for long.
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            assert ask(pipeline, "Who decides on taxes?")["documents"]
+            break
+        except StoreError:
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
 
 
 def test_a_qdrant_cut_off_in_the_middle_is_gone_on_with(
