@@ -47,7 +47,7 @@ def page_of(
 
             replies = [] if reply is None else [ChatMessage.from_assistant(reply)]
             checked = QuoteVerifier().run(replies, documents)["checked"]
-            built = CitedAnswerBuilder().run(question, documents, checked)["answers"][0]
+            built = CitedAnswerBuilder().run(question, documents, checked=checked)["answers"][0]
             return {
                 "question": question,
                 "took_ms": 1.0,

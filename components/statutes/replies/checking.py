@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from components.statutes.replies.attribution import article_of
+from components.statutes.replies.attribution import articles_of
 from components.statutes.replies.checked import (
-    CheckedCitation,
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
@@ -35,7 +34,7 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
       Code"). It must name one of the sources.
     - A quotation must be one piece of the text of *the* article that is cited for it, from word to
       word, of 12 characters at least, after blanks, quotation marks and dashes are made alike.
-      `attribution.article_of` says which article that is.
+      `attribution.articles_of` says which article that is.
 
     Args:
         reply: What was written.
@@ -50,7 +49,8 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
     for start, end in sentence_spans(reply, [*quoted, *cited], cited):
         own = [each for each in citations if start <= each.start < end]
         near = [each for each in quotations if start <= each.start < end]
-        checked = [texts.checked(each, near, own, reply) for each in near]
+        cited_for = articles_of(near, own, reply)
+        checked = [texts.checked(*each) for each in zip(near, cited_for, strict=True)]
         text = reply[start:end]
         statements.append(
             CheckedStatement(
@@ -84,19 +84,13 @@ class _Texts:
         self._plain: dict[str, PlainText] = {}
 
     def checked(
-        self,
-        quotation: Quotation,
-        quotations: Sequence[Quotation],
-        citations: Sequence[CheckedCitation],
-        reply: str,
+        self, quotation: Quotation, cited_for: tuple[tuple[str, ...], str]
     ) -> CheckedQuotation:
         """A quotation, looked up.
 
         Args:
-            quotation: One of the sentence's.
-            quotations: Of its sentence.
-            citations: Of its sentence.
-            reply: What was written.
+            quotation: What is quoted.
+            cited_for: The articles that it claims to be from, and what makes them doubtful.
         """
         state: CheckState = "not checked"
         id_: str | None = None
@@ -107,7 +101,7 @@ class _Texts:
         elif not quotation.closed:
             why = "its quotation marks do not pair"
         else:
-            ids, why = article_of(quotation, quotations, citations, reply)
+            ids, why = cited_for
             for id_ in ids:
                 passage = self._passage(id_, words)
                 if passage:

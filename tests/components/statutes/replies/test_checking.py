@@ -252,6 +252,10 @@ def test_a_verified_quotation_shows_its_place() -> None:
         "*",
         "Articles 12, 14, ",
         "a\n",
+        '"a"',
+        '"a" [1] ',
+        "[1]",
+        "Section 12 of the Housing Code. ",
     ],
 )
 def test_a_hostile_reply_takes_no_time_to_speak_of(pattern: str) -> None:
