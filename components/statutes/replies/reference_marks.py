@@ -39,9 +39,10 @@ class ReferenceMark:
 def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
     """The reference marks of a reply, in their order."""
     position = 0
+    # Of two that begin alike min takes the first, which is the one that can be read.
     while found := min(
         filter(None, (MARK.search(reply, position), _UNREAD.search(reply, position))),
-        key=lambda match: (match.start(), match.re is not MARK),
+        key=lambda match: match.start(),
         default=None,
     ):
         position = found.end()

@@ -83,6 +83,14 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
             "Section 12 of the Housing Code binds. Under section 12 it is due.",
             [("Section 12", "verified", ("h12",)), ("section 12", "verified", ("h12",))],
         ),
+        (
+            "Section 12 says so. Wages are monthly [3].",
+            [("Section 12", "not checked", ("h12", "w12")), ("[3]", "verified", ("w12",))],
+        ),
+        (
+            "It is so [Section 12 of the Housing Code].",
+            [("Section 12", "verified", ("h12",))],
+        ),
         # More is named than was given.
         (
             "Section 12(99) of the Housing Code says so.",

@@ -24,6 +24,7 @@ from components.statutes.replies.quotations import find_quotations
         ("It says ‘the tenant’s deposit is returned’.", ["the tenant’s deposit is returned"]),
         ("The tenants' rights and the landlords' duties.", []),
         ("Don't pay: it isn't due.", []),
+        ("The law says 'tis due to the tenants' union.", []),
         ("“He calls it the ‘deposit’ here”.", ["He calls it the ‘deposit’ here"]),
         ('"One" and "two".', ["One", "two"]),
         ('"The deposit is returned [1]."', ["The deposit is returned"]),
