@@ -15,6 +15,7 @@ from components.statutes.question import clean_question
 from components.statutes.replies.checked import CheckedReply, CheckState
 from components.statutes.replies.checking import TOO_SHORT
 
+_NOT_BINDING = ("repealed", "not yet in force")
 _OF_A_SOURCE = (
     "law",
     "number",
@@ -82,6 +83,7 @@ class CitedAnswerBuilder:
         failure: str = "",
         closest: dict[str, Any] | None = None,
         pinned: list[Document] | None = None,
+        left_out: list[Document] | None = None,
         as_of: str | None = None,
     ) -> dict[str, list[GeneratedAnswer]]:
         """Build the answer.
@@ -96,6 +98,7 @@ class CitedAnswerBuilder:
             closest: how near the best article came (`AnswerabilityGate`).
             pinned: what the question cites without doubt: where no reply does, these articles
                 answer, and are quoted whole.
+            left_out: what the question cites without doubt and the filters do not let through.
             as_of: the day, in ISO form, on which the articles' states are told; None is today.
 
         Returns:
@@ -139,6 +142,7 @@ class CitedAnswerBuilder:
             sources = documents if shown is None else shown
             notices += [*_doubts(reply), *_cuts(sources)]
         notices += _not_in_force(reply, sources, on)
+        notices += _left_out(left_out or [], on)
         meta = {
             "state": state,
             "statements": [_plain(asdict(each)) for each in reply.statements],
@@ -160,10 +164,11 @@ class CitedAnswerBuilder:
         failure: str = "",
         closest: dict[str, Any] | None = None,
         pinned: list[Document] | None = None,
+        left_out: list[Document] | None = None,
         as_of: str | None = None,
     ) -> dict[str, list[GeneratedAnswer]]:
         """`run`, which is short enough for an event loop."""
-        return self.run(query, documents, shown, checked, failure, closest, pinned, as_of)
+        return self.run(query, documents, shown, checked, failure, closest, pinned, left_out, as_of)
 
 
 def _finds_nothing(reply: str) -> bool:
@@ -213,9 +218,20 @@ def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> lis
     told = [
         f"{each.meta.get('law', '')}, {each.meta.get('number', '')} is {state_on(on, each)}"
         for each in sources
-        if each.id in cited and state_on(on, each) in ("repealed", "not yet in force")
+        if each.id in cited and state_on(on, each) in _NOT_BINDING
     ]
     return [_notice("not_in_force", f"{'; '.join(told)}.")] if told else []
+
+
+def _left_out(documents: list[Document], on: date) -> list[dict[str, str]]:
+    """Which articles the question names, and is not answered by."""
+    told = []
+    for each in documents:
+        state = state_on(on, each)
+        why = f"it was {state} on {on.isoformat()}" if state in _NOT_BINDING else "by the filters"
+        told.append(f"{each.meta.get('law', '')}, {each.meta.get('number', '')} ({why})")
+    text = f"Named in the question, and left out: {'; '.join(told)}."
+    return [_notice("left_out", text)] if told else []
 
 
 def _source(label: int, document: Document, on: date) -> dict[str, Any]:

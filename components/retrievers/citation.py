@@ -74,7 +74,9 @@ class CitationRetriever:
         """
         self._resolver().current(self._store)
 
-    @component.output_types(pinned=list[Document], documents=list[Document])
+    @component.output_types(
+        pinned=list[Document], documents=list[Document], left_out=list[Document]
+    )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
@@ -90,6 +92,7 @@ class CitationRetriever:
             citation, in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
+            `left_out`: articles that would be pinned, had the filters let them.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -103,26 +106,34 @@ class CitationRetriever:
         _, resolver = self._resolver().current(self._store)
         citations = resolver.resolve(question)
         for _ in range(2):
-            keys = self._keys(citations, wanted)
-            pinned, listed = divided(citations, keys, alone=is_nothing_else(question, citations))
-            found = [self._fetch(keys, scores, k) for scores in (pinned, listed)]
-            if [len(each) for each in found] == [min(k, len(pinned)), min(k, len(listed))]:
+            keys = self._keys(citations)
+            allowed = self._allowed(keys, wanted)
+            alone = is_nothing_else(question, citations)
+            pinned, listed = divided(citations, allowed, alone=alone)
+            refused = {id_: key for id_, key in keys.items() if id_ not in allowed}
+            left_out, _ = divided(citations, refused, alone=alone)
+            scores = (pinned, listed, left_out)
+            found = [self._fetch(keys, each, k) for each in scores]
+            if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
                 break  # else a law was published again just now, and its articles have new keys
-        return {"pinned": found[0], "documents": found[1]}
+        return {"pinned": found[0], "documents": found[1], "left_out": found[2]}
 
-    @component.output_types(pinned=list[Document], documents=list[Document])
+    @component.output_types(
+        pinned=list[Document], documents=list[Document], left_out=list[Document]
+    )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
-    def _keys(
-        self, citations: list[ResolvedCitation], filters: dict[str, Any] | None
-    ) -> dict[str, int]:
-        """The key of each cited article that is in the store and matches."""
+    def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
+        """The key of each cited article that is in the store."""
         ids = dict.fromkeys(id_ for citation in citations for id_ in citation.ids)
-        keys = {id_: key for id_ in ids for key in self._store.keys_of([id_])}
+        return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
+
+    def _allowed(self, keys: dict[str, int], filters: dict[str, Any] | None) -> dict[str, int]:
+        """The articles that match."""
         if not filters or not keys:
             return keys
         allowed = set(self._store.keys_matching(filters).tolist())

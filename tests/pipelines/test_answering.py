@@ -240,6 +240,22 @@ def test_a_citation_needs_no_likeness(store: Path) -> None:
     assert answer["answer"]["text"] == f"“{TEXTS['a2']}” [1]"
 
 
+def test_an_article_that_is_named_and_was_not_in_force_is_told(store: Path) -> None:
+    pipeline = load_pipeline("answer_hybrid", store)
+    answer = ask(pipeline, "art. 2 Family Code", as_of=date(2001, 6, 1))["answer"]
+    assert [each["id"] for each in answer["sources"]] == ["a1"]
+    assert answer["notices"] == [
+        {
+            "code": "left_out",
+            "text": "Named in the question, and left out: Family Code, 2 (it was not yet in force "
+            "on 2001-06-01).",
+        }
+    ]
+    only = {"field": "meta.number", "operator": "==", "value": "1"}
+    (notice,) = ask(pipeline, "art. 2 Family Code", filters=only)["answer"]["notices"]
+    assert "Family Code, 2 (by the filters)" in notice["text"]
+
+
 def test_states_are_those_of_the_day(store: Path) -> None:
     def of(day: date) -> Answer:
         return ask(load_pipeline("answer_hybrid", store), QUESTION, as_of=day)

@@ -70,19 +70,28 @@ def test_a_question_that_is_nothing_but_a_citation_pins_all_that_it_fits(filled:
         assert found["documents"] == []
 
 
+def test_what_is_named_and_does_not_match_is_told_apart(filled: Any) -> None:
+    only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+    question = "Do article 14 of the Work Code and article 12 of the Housing Code agree?"
+    found = CitationRetriever(filled).run(question, filters=only)
+    assert ids(found["pinned"]) == ["work-14"]
+    assert ids(found["left_out"]) == ["housing-12"]
+    assert CitationRetriever(filled).run(question)["left_out"] == []
+
+
 def test_citations_keep_their_order_and_a_pinned_article_is_not_listed(filled: Any) -> None:
     question = "How do article 14 of the Work Code and article 12 of the Housing Code agree?"
     retriever = CitationRetriever(filled)
     assert ids(retriever.run(question)["pinned"]) == ["work-14", "housing-12"]
     assert ids(retriever.run(question, top_k=1)["pinned"]) == ["work-14"]
-    assert retriever.run(question, top_k=0) == {"pinned": [], "documents": []}
+    assert retriever.run(question, top_k=0) == {"pinned": [], "documents": [], "left_out": []}
     assert retriever.run(question)["documents"] == []
 
 
 def test_nothing_cited_and_nothing_known_find_nothing(filled: Any) -> None:
     retriever = CitationRetriever(filled)
     for question in ("May I keep a dog?", "article 99 Housing Code", "I worked 12 hours"):
-        assert retriever.run(question) == {"pinned": [], "documents": []}
+        assert retriever.run(question) == {"pinned": [], "documents": [], "left_out": []}
 
 
 def test_filters_hold_for_citations_too(filled: Any) -> None:
