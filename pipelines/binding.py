@@ -99,7 +99,8 @@ def _check_has_ranker(where: str, place: str) -> None:
         raise LoadingError(
             f"{where}.model is null, and the model {place} has no ranker. Train one over it "
             f"(python -m training.ranker --model {place} ... --output DIR) and ask with --model "
-            "DIR, or name a cross-encoder as the ranker's model."
+            "DIR, or name a cross-encoder as the ranker's model. Pipelines without a ranker are "
+            "hybrid and answer_hybrid."
         )
 
 
