@@ -44,6 +44,7 @@ def ask(
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
     as_of: date | None = None,
+    states_on: date | None = None,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
@@ -54,6 +55,8 @@ def ask(
         top_k: how many articles at most; None leaves it to the pipeline.
         filters: Haystack filters over the articles' metadata.
         as_of: leaves out what was not in force on that day, of which the states then are.
+        states_on: the day of which the states are; None for `as_of`, or today. Nothing is left
+            out for it.
 
     Raises:
         QuestionError: the question is empty or too long.
@@ -62,7 +65,7 @@ def ask(
         StoreError: the store cannot be read.
         ModelError: the model cannot be loaded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
     with _said_in_full():
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -92,21 +95,24 @@ class _Asking:
         top_k: int | None,
         filters: Mapping[str, Any] | None,
         as_of: date | None,
+        states_on: date | None = None,
     ) -> None:
-        if as_of is not None and type(as_of) is not date:
-            raise LoadingError(f"as_of must be a datetime.date, not {as_of!r}.")
+        for name, day in (("as_of", as_of), ("states_on", states_on)):
+            if day is not None and type(day) is not date:
+                raise LoadingError(f"{name} must be a datetime.date, not {day!r}.")
         self._pipeline = pipeline
         self._question = clean_question(question)
         self._as_of = as_of
+        self._states_on = states_on or as_of
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
         self._sockets = {"documents": documents_output(pipeline)}
         if "answers" in pipeline.metadata["outputs"]:
             self._sockets["answers"] = _output(pipeline, "answers")
-        if as_of is not None:
+        if self._states_on is not None:
             for target in pipeline.metadata["inputs"].get("as_of", []):
                 component, socket = target.split(".")
-                self.data.setdefault(component, {})[socket] = as_of.isoformat()
+                self.data.setdefault(component, {})[socket] = self._states_on.isoformat()
         self.components = {component for component, _ in self._sockets.values()}
         self._start = time.perf_counter()
 
@@ -115,7 +121,7 @@ class _Asking:
             name: outputs[component][socket] for name, (component, socket) in self._sockets.items()
         }
         took = (time.perf_counter() - self._start) * 1000
-        on = self._as_of or date.today()
+        on = self._states_on or date.today()
         answer = Answer(
             question=self._question,
             pipeline=str(self._pipeline.metadata.get("name", "")),

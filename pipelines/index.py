@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out lines that cannot be read; names each"
     )
+    parser.add_argument(
+        "--snapshot",
+        type=_day,
+        metavar="DAY",
+        help="day of which the law's text is, such as 2026-03-31; the demo page shows it",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     if (options.store is None) == (options.engine is None):
@@ -81,6 +88,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--engine needs the engine's address, as --url URL")
     if options.engine is not None and options.graph:
         parser.error("--graph goes with --store: an engine gets the bi-encoder's own vectors")
+    if options.engine is not None and options.snapshot:
+        parser.error("--snapshot goes with --store: an engine keeps no record of it")
     if options.engine is not None and options.model == "none":
         parser.error("--model none goes with --store: an engine needs vectors")
     try:
@@ -88,6 +97,16 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     except ValueError:
         parser.error(f"--shard {options.shard}: write it as I/N, such as 1/4, with I from 1 to N")
     return options
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2026-03-31") from None
+    if day > date.today():
+        raise argparse.ArgumentTypeError(f"{text} is still to come")
+    return day
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -117,6 +136,7 @@ def _into_store(options: argparse.Namespace) -> IndexReport:
         options.store,
         model=options.model,
         graph=options.graph,
+        snapshot=options.snapshot,
         skip_bad=options.skip_bad,
         say=say,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def index_corpus(
     *,
     model: str | None = None,
     graph: bool = False,
+    snapshot: date | None = None,
     skip_bad: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> IndexReport:
@@ -99,6 +101,7 @@ def index_corpus(
         model: folder or name of a model, "none" for text alone, None to choose (`choose_model`).
         graph: put the articles' vectors through the model's graph network; a store that was
             indexed so goes on so.
+        snapshot: day of which the law's text is; None where that is not known.
         skip_bad: leave out lines that cannot be read.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
@@ -147,7 +150,7 @@ def index_corpus(
             store.journal.clear()
         say("Building the BM25 index")
         StatuteBM25Retriever(store).warm_up()
-        store.publisher.record_corpus(corpus.sha256)
+        store.publisher.record_corpus(corpus.sha256, snapshot)
         return IndexReport(
             store=str(store_path),
             articles=store.count_documents(),

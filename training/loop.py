@@ -16,6 +16,7 @@ from training.batches import epoch_order, first_steps, make_batch, question_ids,
 from training.command_line import TrainingError, say
 from training.data import TrainingData
 from training.learner import Learner, Vectors
+from training.negatives.examples import examples
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import statistics
 from training.processes import from_main, sum_gradients
@@ -145,6 +146,8 @@ class TrainingLoop:
             self._draw(vectors)
         if not state.finished:
             record["negatives"] = state.described.pop(str(state.epoch))
+            drawn = state.drawn[state.epoch]
+            record["examples"] = examples(drawn, self._negatives, self._data.train)
         record["seconds_measuring_and_drawing"] = time.perf_counter() - encoded
         state.records.append(record)
         self._save()

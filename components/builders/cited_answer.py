@@ -110,7 +110,8 @@ class CitedAnswerBuilder:
             its text). A state is "verified", "not found" or "not checked".
             `sources`: the articles by their numbers in the text (`label`), each with its `state`:
             "in force", "repealed", "not yet in force" or "unknown".
-            `closest`: as given. `notices`: what the reader should know, `code` and `text`.
+            `closest`: as given. `notices`: what the reader should know: `code`, `text`, and the
+            facts in it (`count`, `articles`, `failure`).
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -120,7 +121,9 @@ class CitedAnswerBuilder:
         on = date.fromisoformat(as_of) if as_of else date.today()
         notices = []
         if failure:
-            notices.append(_notice("generator_failed", f"No answer was written: {failure}."))
+            notices.append(
+                _notice("generator_failed", f"No answer was written: {failure}.", failure=failure)
+            )
         reply = checked[0] if checked else None
         if reply is not None and _finds_nothing(reply.text):
             # The articles may answer it all the same: they are shown, in their own words.
@@ -176,11 +179,11 @@ def _finds_nothing(reply: str) -> bool:
     return re.sub(r"[^\w\s]", "", reply).strip().upper().startswith(NO_ANSWER)
 
 
-def _notice(code: str, text: str) -> dict[str, str]:
-    return {"code": code, "text": text}
+def _notice(code: str, text: str, **facts: Any) -> dict[str, Any]:
+    return {"code": code, "text": text, **facts}
 
 
-def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
+def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
     """What the check has to say of the reply as a whole."""
     notices = []
     states = [each.state for each in reply.citations]
@@ -196,42 +199,51 @@ def _doubts(reply: CheckedReply) -> list[dict[str, str]]:
             noun = "citation or quotation" if count == 1 else "citations or quotations"
             could = "was not found" if state == "not found" else "could not be checked"
             could = could if count == 1 else could.replace("was", "were")
-            notices.append(_notice(code, f"{count} {noun} {could}."))
+            notices.append(_notice(code, f"{count} {noun} {could}.", count=count))
     uncited = sum(each.uncited for each in reply.statements)
     if uncited:
         noun = "sentence names" if uncited == 1 else "sentences name"
-        notices.append(_notice("uncited", f"{uncited} {noun} no article."))
+        notices.append(_notice("uncited", f"{uncited} {noun} no article.", count=uncited))
     return notices
 
 
-def _cuts(documents: list[Document]) -> list[dict[str, str]]:
+def _cuts(documents: list[Document]) -> list[dict[str, Any]]:
     cut = sum("shown_chars" in each.meta for each in documents)
     if not cut:
         return []
     noun = "article was" if cut == 1 else "articles were"
-    return [_notice("cut", f"{cut} {noun} longer than what the generator was given of it.")]
+    text = f"{cut} {noun} longer than what the generator was given of it."
+    return [_notice("cut", text, count=cut)]
 
 
-def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, str]]:
+def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, Any]]:
     """Which of the articles that are cited do not bind on the day."""
     cited = {id_ for citation in reply.citations for id_ in citation.ids}
-    told = [
-        f"{each.meta.get('law', '')}, {each.meta.get('number', '')} is {state_on(on, each)}"
+    articles = [
+        _named(each, on)
         for each in sources
         if each.id in cited and state_on(on, each) in _NOT_BINDING
     ]
-    return [_notice("not_in_force", f"{'; '.join(told)}.")] if told else []
+    told = "; ".join(f"{each['law']}, {each['number']} is {each['state']}" for each in articles)
+    return [_notice("not_in_force", f"{told}.", articles=articles)] if articles else []
 
 
-def _left_out(documents: list[Document], on: date) -> list[dict[str, str]]:
+def _left_out(documents: list[Document], on: date) -> list[dict[str, Any]]:
     """Which articles the question names, and is not answered by."""
+    articles = [_named(each, on) for each in documents]
     told = []
-    for each in documents:
-        state = state_on(on, each)
-        why = f"it was {state} on {on.isoformat()}" if state in _NOT_BINDING else "by the filters"
-        told.append(f"{each.meta.get('law', '')}, {each.meta.get('number', '')} ({why})")
+    for each in articles:
+        binding = each["state"] not in _NOT_BINDING
+        why = "by the filters" if binding else f"it was {each['state']} on {on.isoformat()}"
+        told.append(f"{each['law']}, {each['number']} ({why})")
     text = f"Named in the question, and left out: {'; '.join(told)}."
-    return [_notice("left_out", text)] if told else []
+    return [_notice("left_out", text, articles=articles)] if told else []
+
+
+def _named(document: Document, on: date) -> dict[str, str]:
+    """An article by its name, and its state on the day."""
+    law, number = (str(document.meta.get(key, "")) for key in ("law", "number"))
+    return {"id": document.id, "law": law, "number": number, "state": state_on(on, document)}
 
 
 def _source(label: int, document: Document, on: date) -> dict[str, Any]:

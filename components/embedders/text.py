@@ -1,6 +1,7 @@
 """StatuteTextEmbedder: a question's vector."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
@@ -84,6 +85,21 @@ class StatuteTextEmbedder:
     async def run_async(self, text: str) -> dict[str, list[float]]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, text)
+
+    def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
+        """What of each article's text the model reads when it embeds it; 1 for all.
+
+        Args:
+            articles: headings and text of each.
+
+        Returns:
+            Shares of the text's tokens, 0 to 1.
+
+        Raises:
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        encoder = self._loaded()
+        return encoder.article_encoder.shares_read(articles, encoder.text_rule)
 
     def _loaded(self) -> BiEncoder:
         if self._encoder is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from numpy import int64
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from components.models.head import HierarchicalArticleHead
 from components.models.passages import Passages
 from components.models.token_budget import TokenBudget, embed_passages
 from components.models.tower import Tower
+from components.statutes.article import TextRule, indexed_text
 from components.statutes.word_segmentation import Segmentation, words_joined
 
 
@@ -47,6 +49,27 @@ class TextEncoder:
             max_passages=1 if self.head is None else self.head.max_passages,
             prompt=self.prompt,
         )
+
+    def shares_read(
+        self, articles: Sequence[tuple[Sequence[str], str]], text_rule: TextRule
+    ) -> list[float]:
+        """What is read of each article's text; 1 where nothing is cut off.
+
+        Args:
+            articles: Headings and text of each.
+            text_rule: What of an article is encoded.
+
+        Returns:
+            Shares of the text's tokens, 0 to 1; the headings, which stand before it, do not count.
+        """
+        whole, before = (
+            self.tokenize([indexed_text(headings, part, text_rule) for headings, part in parts])
+            for parts in (articles, [(headings, "") for headings, _ in articles])
+        )
+        tokens = np.maximum(whole.text_tokens - before.text_tokens, 1)
+        read = np.clip(whole.kept_tokens - before.text_tokens, 0, tokens)
+        complete = whole.kept_tokens == whole.text_tokens
+        return [float(share) for share in np.where(complete, 1.0, read / tokens)]
 
     def embed(self, passages: Passages, budget: TokenBudget | None = None) -> Tensor:
         """Unit vectors of tokenised texts, on the tower's device, with gradients where enabled.

@@ -39,6 +39,23 @@ def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str
     return {"operator": "AND", "conditions": [*conditions, *([dict(filters)] if filters else [])]}
 
 
+def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Filters that keep only what was not yet or no longer in force on a day.
+
+    An article without dates is left out: it may have been in force.
+
+    Args:
+        day: the day that is asked about. The first and the last day in force count as in force.
+        filters: further Haystack filters that must hold.
+    """
+    conditions = [
+        {"field": "meta.valid_from", "operator": ">", "value": day.isoformat()},
+        {"field": "meta.valid_to", "operator": "<", "value": day.isoformat()},
+    ]
+    either = {"operator": "OR", "conditions": conditions}
+    return {"operator": "AND", "conditions": [either, *([dict(filters)] if filters else [])]}
+
+
 def state_on(day: date, document: Document) -> ArticleState:
     """Whether a document's article is in force on a day; "unknown" where it has no dates."""
     first, last = (_day(document.meta.get(key)) for key in ("valid_from", "valid_to"))

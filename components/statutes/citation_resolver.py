@@ -234,19 +234,23 @@ class CitationResolver:
         return span if len(span) <= _LONGEST_RANGE else []
 
 
-def cross_references(articles: Sequence[Article]) -> CrossReferences:
+def cross_references(
+    articles: Sequence[Article], with_texts: Iterable[Article] | None = None
+) -> CrossReferences:
     """The citations between the articles of a corpus.
 
     A citation without a law means the citing article's own law.
 
     Args:
         articles: The corpus, in its order.
+        with_texts: The same articles, read one by one, where those of `articles` come without
+            their texts.
     """
     resolver = CitationResolver((article.id, article.law, article.number) for article in articles)
     position_of = {article.id: position for position, article in enumerate(articles)}
     pairs: set[tuple[int, int]] = set()
     unresolved = 0
-    for position, article in enumerate(articles):
+    for position, article in enumerate(articles if with_texts is None else with_texts):
         for resolved in resolver.resolve(
             article.text, within=article.id, language=article.language
         ):

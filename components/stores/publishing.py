@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from types import MappingProxyType
 from typing import Any
 
@@ -133,10 +134,26 @@ class LawPublisher:
             with self._database.writing(content=False) as connection:
                 connection.execute("DELETE FROM facts WHERE key = 'model'")
 
-    def record_corpus(self, sha256: str) -> None:
-        """Put on record that this corpus is completely indexed."""
+    def record_corpus(self, sha256: str, snapshot: date | None = None) -> None:
+        """Put on record that this corpus is completely indexed, and of which day it is.
+
+        Args:
+            sha256: its digest.
+            snapshot: day of which the law's text is; None leaves what is on record of this corpus.
+        """
+        known = self.recorded_corpus() == sha256
         with self._database.writing(content=False) as connection:
             _record(connection, "corpus", sha256)
+            if not known or self._database.fact("indexed") is None:
+                _record(connection, "indexed", date.today().isoformat())
+            if snapshot is not None:
+                _record(connection, "snapshot", snapshot.isoformat())
+            elif not known:
+                connection.execute("DELETE FROM facts WHERE key = 'snapshot'")
+
+    def recorded_days(self) -> tuple[str | None, str | None]:
+        """ISO days: of which the law's text is, and on which it was indexed; None where unknown."""
+        return self._database.fact("snapshot"), self._database.fact("indexed")
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""

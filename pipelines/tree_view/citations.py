@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from components.statutes.article import Article
 from pipelines.tree_view.attention import Attention
@@ -23,8 +23,9 @@ from pipelines.tree_view.marks import (
 )
 from pipelines.tree_view.neighbourhood import Neighbourhood
 from pipelines.tree_view.svg import element
+from pipelines.tree_view.wording import Wording
 
-_SHOWN = 5
+SHOWN = 5
 _CARD, _GAP, _HEADER, _REST = 74.0, 10.0, 34.0, 24.0
 
 # (middle of the card's left edge, share of attention, whether the article cites it)
@@ -36,24 +37,30 @@ def citations_height(place: Neighbourhood) -> float:
     height = 0.0
     for articles in (place.cites, place.cited_by):
         if articles:
-            height += _HEADER + min(len(articles), _SHOWN) * (_CARD + _GAP)
-            height += (_REST if len(articles) > _SHOWN else 0) + 14
+            height += _HEADER + min(len(articles), SHOWN) * (_CARD + _GAP)
+            height += (_REST if len(articles) > SHOWN else 0) + 14
     return height
 
 
 def draw_citations(
-    place: Neighbourhood, attention: Attention | None, left: float, right: float, top: float
+    place: Neighbourhood,
+    attention: Attention | None,
+    left: float,
+    right: float,
+    top: float,
+    wording: Wording,
 ) -> tuple[str, list[Join]]:
     """Draw both lists from `top` on; gives the markup and where each article is to be joined."""
     drawn: list[str] = []
     joins: list[Join] = []
     for header, articles, shares, outward in (
-        ("It cites", place.cites, attention.cites if attention else {}, True),
-        ("It is cited by", place.cited_by, attention.cited_by if attention else {}, False),
+        (wording.cites, place.cites, attention.cites if attention else {}, True),
+        (wording.cited_by, place.cited_by, attention.cited_by if attention else {}, False),
     ):
         if not articles:
             continue
-        drawn.append(_header(left, top, f"{header} {_count(articles)}"))
+        count = wording.counted(len(articles), wording.articles)
+        drawn.append(_header(left, top, header.format(articles=count)))
         top += _HEADER
         shown = _most_attended(articles, shares)
         for article in shown:
@@ -64,8 +71,8 @@ def draw_citations(
         rest = [article for article in articles if article not in shown]
         if rest:
             together = sum(shares.get(article.id, 0.0) for article in rest)
-            said = f"and {len(rest):,} more"
-            said += f", {per_cent(together)} together" if shares else ""
+            said = wording.and_more.format(count=wording.number(len(rest)))
+            said += wording.together.format(share=per_cent(together)) if shares else ""
             drawn.append(letters(left, top + 12, said, 13, fill=QUIET, sans=True))
             top += _REST
         top += 14
@@ -76,13 +83,9 @@ def _header(left: float, top: float, text: str) -> str:
     return letters(left, top + 16, text, 14, bold=True, fill=CITATION, sans=True)
 
 
-def _count(articles: Sequence[Article]) -> str:
-    return f"{len(articles):,} article{'s' if len(articles) != 1 else ''}"
-
-
-def _most_attended(articles: Sequence[Article], shares: Mapping[str, float]) -> list[Article]:
+def _most_attended(articles: tuple[Article, ...], shares: Mapping[str, float]) -> list[Article]:
     """The articles drawn, in the corpus's order; without shares the first ones."""
-    best = sorted(articles, key=lambda article: -shares.get(article.id, 0.0))[:_SHOWN]
+    best = sorted(articles, key=lambda article: -shares.get(article.id, 0.0))[:SHOWN]
     return [article for article in articles if article in best]
 
 

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-import numpy as np
-
 from components.statutes.article import Article
 from components.statutes.citation_numbers import parse_number
+from components.statutes.citation_resolver import cross_references
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-from components.statutes.tree import LegislativeTree
 from pipelines.files import LoadingError, did_you_mean
+from pipelines.tree_view.citing import Citations
+from pipelines.tree_view.structure import Division, LawStructure
 
 Role = Literal["previous", "next"]
 
 _NAMED = 3  # articles that a message suggests
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """A law, or a division of one.
-
-    Attributes:
-        label: Title of the law, heading of the division.
-        place: From 1, among the divisions right below the same parent; laws count likewise.
-        of: How many these are.
-        articles: How many articles stand in it, its own divisions' included.
-    """
-
-    label: str
-    place: int
-    of: int
-    articles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,35 +78,39 @@ def find_article(corpus: StatuteCorpus, article_id: str) -> int:
 
 def neighbourhood(corpus: StatuteCorpus, position: int) -> Neighbourhood:
     """The neighbourhood of the article at a position; citations are sought in every text."""
-    tree = LegislativeTree(corpus)
-    graph = LegislativeGraph.of(corpus, citations=True)
-    node = graph.article_node(position)
+    citations = Citations(cross_references(corpus), len(corpus))
+    return neighbourhood_in(LawStructure(corpus), citations, position, corpus.__getitem__)
 
-    def reached_by(kind: str) -> tuple[Article, ...]:
-        messages = (graph.target == node) & (graph.kind == EDGE_KINDS.index(kind))
-        return tuple(corpus[int(source) - graph.n_inner] for source in graph.source[messages])
+
+def neighbourhood_in(
+    structure: LawStructure,
+    citations: Citations | None,
+    position: int,
+    article_at: Callable[[int], Article],
+) -> Neighbourhood:
+    """The neighbourhood of the article at a position, in a structure that is at hand.
+
+    Args:
+        structure: Of the whole corpus.
+        citations: Of the whole corpus; None leaves them out.
+        position: Of the article.
+        article_at: Gives the articles by position; those that are not shown with their first
+            words may come without text.
+    """
+    tree = structure.tree
 
     def at(place: int | None) -> Article | None:
-        return None if place is None else corpus[place]
+        return None if place is None else article_at(place)
 
-    siblings = sorted([position, *tree.siblings(position)])
+    def every(places: list[int]) -> tuple[Article, ...]:
+        return tuple(article_at(place) for place in places)
+
     return Neighbourhood(
-        article=corpus[position],
-        path=tuple(_division(tree, each) for each in tree.path(position)[:-1]),
-        siblings=tuple(corpus[each] for each in siblings),
+        article=article_at(position),
+        path=tuple(structure.division(node) for node in tree.path(position)[:-1]),
+        siblings=every(structure.siblings(position)),
         previous=at(tree.previous(position)),
         next=at(tree.next(position)),
-        cites=reached_by("cites"),
-        cited_by=reached_by("cited"),
-    )
-
-
-def _division(tree: LegislativeTree, node: int) -> Division:
-    beside = [n for n in tree.children(int(tree.parent[node])) if tree.kind[n] != "article"]
-    below = tree.ancestors[tree.article_node, tree.depth[node]] == node
-    return Division(
-        label=tree.label[node],
-        place=beside.index(node) + 1,
-        of=len(beside),
-        articles=int(np.count_nonzero(below)),
+        cites=every(citations.cited_in(position) if citations else []),
+        cited_by=every(citations.citing(position) if citations else []),
     )

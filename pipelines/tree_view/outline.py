@@ -26,8 +26,10 @@ from pipelines.tree_view.marks import (
     pill,
     title_of,
 )
-from pipelines.tree_view.neighbourhood import Division, Neighbourhood, Role
+from pipelines.tree_view.neighbourhood import Neighbourhood, Role
+from pipelines.tree_view.structure import Division
 from pipelines.tree_view.svg import Attribute, element, path
+from pipelines.tree_view.wording import Wording
 
 _SHOWN = 9
 _STEP, _DEEPEST = 26.0, 190.0  # indentation of a level, and of all levels together
@@ -42,6 +44,7 @@ class Outline:
     """The drawn left side, and where lines from elsewhere may end.
 
     Attributes:
+        wording: The words that are not the law's.
         right: Right edge, where neighbours are joined to the article.
         bottom: The lowest line drawn so far.
         back: Markup that lies under everything else.
@@ -50,6 +53,7 @@ class Outline:
         joins: Middle of the rows of the neighbours in sequence, where there are any.
     """
 
+    wording: Wording
     right: float
     bottom: float
     back: list[str] = field(default_factory=list)
@@ -59,10 +63,15 @@ class Outline:
 
 
 def draw_outline(
-    place: Neighbourhood, attention: Attention | None, left: float, right: float, top: float
+    place: Neighbourhood,
+    attention: Attention | None,
+    left: float,
+    right: float,
+    top: float,
+    wording: Wording,
 ) -> Outline:
     """Draw the divisions from the law down, and the articles of the last one."""
-    drawn = Outline(right, top)
+    drawn = Outline(wording, right, top)
     indent = min(_STEP, _DEEPEST / len(place.path))
     share = attention.division if attention else None
     x, above = left, 0.0
@@ -86,8 +95,11 @@ def _draw_division(
     note_end = drawn.right - (PILL_ROOM if share is not None else 0)
     room = note_end - _NOTE_ROOM - x - 18
     text, end = paragraph(x + 14, middle + 5, division.label, size, room, 3, bold=is_law)
-    counted = f"{division.articles:,} article{'s' if division.articles != 1 else ''}"
-    where = "" if is_law or division.of == 1 else f"{division.place:,} of {division.of:,}"
+    say = drawn.wording
+    counted = say.counted(division.articles, say.articles)
+    alone = is_law or division.of == 1
+    numbers = {"place": say.number(division.place), "of": say.number(division.of)}
+    where = "" if alone else say.place.format_map(numbers)
     note = letters(
         note_end,
         middle + 5,
@@ -98,8 +110,9 @@ def _draw_division(
         anchor="end",
     )
     mark = element("circle", cx=x, cy=middle, r=5 if is_law else 4, fill=TREE)
-    beside = f", {where} divisions beside each other" if where else ""
-    told = f"{division.label}: {counted}{beside}"
+    told = f"{division.label}: {counted}"
+    if where:
+        told = say.divisions.format(label=division.label, articles=counted, place=where)
     shown = pill(drawn.right, middle, share, TREE) if share is not None else ""
     drawn.front.append(group(told, mark, text, note, shown))
     drawn.bottom = end + 13
@@ -117,7 +130,7 @@ def _draw_articles(
     """The articles from `x` on, hung on a line that starts at `spine`."""
     siblings = place.siblings
     here = siblings.index(place.article)
-    first, last = _window(len(siblings), here)
+    first, last = window(len(siblings), here)
     shown = siblings[first:last]
     names = [name_of(each) for each in (*shown, place.previous, place.next) if each is not None]
     number_room = min(_NUMBER_ROOM, max(text_width(name, 14, bold=True) for name in names) + 14)
@@ -159,7 +172,7 @@ def _draw_self(
     kept = ""
     if own is not None:
         bottom += 28
-        named = end - PILL_ROOM, bottom - 17.5, "its own text", 12.5
+        named = end - PILL_ROOM, bottom - 17.5, drawn.wording.own_text, 12.5
         kept = letters(*named, fill=QUIET, sans=True, anchor="end")
         kept += pill(end, bottom - 22, own, TREE)
     box = _box(drawn, x, top, bottom, WASH, TREE, stroke_width=2)
@@ -196,11 +209,14 @@ def _draw_row(
         parts.append(pill(end, base - 5, share, SEQUENCE))
         end -= PILL_ROOM
     if aside:
-        stands = f"in {article.headings[-1]}" if article.headings else "right below the law"
+        above = article.headings[-1] if article.headings else None
+        say = drawn.wording
+        stands = say.within.format(heading=above) if above else say.below_law
         parts += paragraph(left, base + 19, stands, 12.5, end - left, 1, fill=QUIET)[:1]
     if role:
         drawn.joins[role] = top + height / 2
-        parts.append(letters(end, base, role, 12.5, fill=SEQUENCE, sans=True, anchor="end"))
+        named = _role(drawn.wording, role)
+        parts.append(letters(end, base, named, 12.5, fill=SEQUENCE, sans=True, anchor="end"))
         end -= _ROLE_ROOM
     parts.append(_number(article, x, base, number_room, INK))
     words = beginning(article)
@@ -223,7 +239,9 @@ def _box(
 def _draw_gap(drawn: Outline, left_out: Sequence[Article], x: float) -> float:
     """The line for siblings that are not drawn; gives its middle."""
     middle = drawn.bottom + 14
-    text = f"{len(left_out):,} more articles, {name_of(left_out[0])} to {name_of(left_out[-1])}"
+    say = drawn.wording
+    count = say.number(len(left_out))
+    text = say.more.format(count=count, first=name_of(left_out[0]), last=name_of(left_out[-1]))
     line, _ = paragraph(x, middle + 5, text, 13, drawn.right - x, 1, fill=QUIET, sans=True)
     drawn.front.append(line)
     drawn.bottom += 30
@@ -237,8 +255,12 @@ def _number(article: Article, x: float, base: float, room: float, colour: str) -
     return text
 
 
-def _window(count: int, here: int) -> tuple[int, int]:
-    """First and last of the siblings drawn: the nearest; nobody is left out alone."""
+def _role(wording: Wording, role: Role) -> str:
+    return wording.role_previous if role == "previous" else wording.role_next
+
+
+def window(count: int, here: int) -> tuple[int, int]:
+    """Where the siblings begin and end that are drawn: the nearest; nobody is left out alone."""
     if count <= _SHOWN + 1:
         return 0, count
     first = min(max(here - _SHOWN // 2, 0), count - _SHOWN)

@@ -10,6 +10,7 @@ import pytest
 from haystack import Document, Pipeline
 from haystack.errors import FilterError
 
+from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
 from pipelines.asking import ask, ask_async, found_article
 from pipelines.files import LoadingError
@@ -161,3 +162,30 @@ def test_awaited_errors_are_ours(pipeline: Pipeline) -> None:
 def test_a_day_that_is_no_date_is_refused(pipeline: Pipeline, day: Any) -> None:
     with pytest.raises(LoadingError, match=r"as_of must be a datetime\.date"):
         ask(pipeline, "rent", as_of=day)
+
+
+def test_a_day_can_be_asked_for_without_leaving_anything_out(dated_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    answer = ask(pipeline, "rent officer", states_on=date(2005, 6, 1))
+    assert {each["id"]: each["state"] for each in answer["documents"]} == {
+        "a8": "unknown",
+        "a16": "not yet in force",
+        "a24": "in force",
+        "a32": "not yet in force",
+    }
+    assert "as_of" not in answer
+
+
+def test_what_was_not_in_force_can_be_asked_for_alone(dated_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    day = date(2005, 6, 1)
+    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day), states_on=day)
+    assert {each["id"] for each in answer["documents"]} == {"a16", "a32"}
+    only = {"field": "meta.number", "operator": "==", "value": "16"}
+    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day, only), states_on=day)
+    assert {each["id"] for each in answer["documents"]} == {"a16"}
+
+
+def test_a_day_of_states_that_is_no_date_is_refused(pipeline: Pipeline) -> None:
+    with pytest.raises(LoadingError, match=r"states_on must be a datetime\.date"):
+        ask(pipeline, "rent", states_on=datetime(2024, 2, 29))

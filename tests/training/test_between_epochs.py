@@ -127,6 +127,8 @@ def test_every_epoch_s_negatives_are_described_also_between_refreshes(train):
     _, state = train(epochs=3, refresh_every=2)
     for record in state.records[:-1]:
         assert record["negatives"]["drawn"] == 36, record["epoch"]
+        assert [len(each["negatives"]) for each in record["examples"]] == [3, 3, 3]
+    assert "examples" not in state.records[-1]
     assert state.records[1]["negatives"]["overlap"] is not None
 
 

@@ -230,6 +230,7 @@ def test_it_learns(settings: Settings, network: Any, tmp_path: Path) -> None:
     assert np.mean(losses[-6:]) < 0.9 * np.mean(losses[:6])
     assert state.records[-1]["graph_change"] > 0.05
     assert state.records[0]["graph_change"] == 0
+    assert len(state.records[0]["examples"]) == 3
 
 
 def test_a_run_has_its_least_number_of_steps(settings: Settings) -> None:

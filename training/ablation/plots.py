@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from components.statutes.arm_scores import ArmScore, Line, compare_arms
 from training.ablation.arms import BUCKETS, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
-from training.ablation.comparison import ArmScore, Line, compare_arms
 from training.ablation.metrics import FUSED
 
 if TYPE_CHECKING:

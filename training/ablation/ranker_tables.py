@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
+from components.statutes.arm_scores import Line, compare_arms, unseen_mean
 from training.ablation.arms import SEMI_HARD
-from training.ablation.comparison import Line, compare_arms, unseen_mean
 from training.ablation.markdown import (
     NONE,
     against,

@@ -84,7 +84,12 @@ def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
         for part in (*statement["citations"], *statement["quotations"]):
             assert part["text"] in answer["text"][part["start"] : part["end"]]
     assert [each["id"] for each in answer["sources"]] == ["h12", "h13"]
-    assert answer["notices"] == [{"code": "not_in_force", "text": "Housing Code, 13 is repealed."}]
+    (notice,) = answer["notices"]
+    assert notice == {
+        "code": "not_in_force",
+        "text": "Housing Code, 13 is repealed.",
+        "articles": [{"id": "h13", "law": "Housing Code", "number": "13", "state": "repealed"}],
+    }
 
 
 def test_a_verbatim_answer_stands_the_check() -> None:
@@ -136,6 +141,7 @@ def test_a_failed_generator_leaves_the_articles_and_says_so() -> None:
         {
             "code": "generator_failed",
             "text": "No answer was written: the generator cannot be reached.",
+            "failure": "the generator cannot be reached",
         }
     ]
 
@@ -174,7 +180,8 @@ def test_a_word_between_quotation_marks_is_no_doubt_to_count() -> None:
 
 def test_sentences_without_a_citation_are_counted() -> None:
     answer = built("It is returned [1]. Trust me. And me.")
-    assert answer["notices"] == [{"code": "uncited", "text": "2 sentences name no article."}]
+    uncited = {"code": "uncited", "text": "2 sentences name no article.", "count": 2}
+    assert answer["notices"] == [uncited]
 
 
 def test_wrong_input_is_refused() -> None:

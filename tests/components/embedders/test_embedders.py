@@ -140,3 +140,14 @@ def test_threads_at_once_get_the_vectors_of_one_after_another(
     with ThreadPoolExecutor(8) as threads:
         together = [each["embedding"] for each in threads.map(embedder.run, questions)]
     np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_what_of_an_article_is_read_is_told(embedder: StatuteTextEmbedder) -> None:
+    short = (["Repairs"], "The landlord repairs the roof.")
+    long = (["Repairs"], "roof " * 1000)
+    before = (["Repairs " * 400], "The landlord repairs the roof.")
+    whole, part, nothing = embedder.shares_read([short, long, before])
+    assert (whole, nothing) == (1, 0)
+    # 256 tokens, of which two are special and one is the heading's.
+    assert part == pytest.approx(253 / 1000)
+    assert embedder.shares_read([]) == []

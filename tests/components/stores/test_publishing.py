@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,26 @@ def test_a_model_without_vectors_can_be_forgotten_and_one_with_vectors_stays(
     store.write_documents([Document(id="a", content="x", embedding=[1.0, 0.0])])
     store.publisher.forget_model()
     assert store.model is not None
+
+
+def test_the_day_of_a_corpus_is_kept_until_there_is_another_corpus(
+    store: StatuteDocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert store.publisher.recorded_days() == (None, None)
+    publisher = store.publisher
+
+    class Day(date):
+        @classmethod
+        def today(cls) -> date:
+            return date(2026, 5, 1)
+
+    publisher.record_corpus("11", date(2026, 3, 31))
+    today = date.today().isoformat()
+    assert publisher.recorded_days() == ("2026-03-31", today)
+    monkeypatch.setattr("components.stores.publishing.date", Day)
+    publisher.record_corpus("11")  # the same law again is no newer
+    assert publisher.recorded_days() == ("2026-03-31", today)
+    publisher.record_corpus("22")
+    assert publisher.recorded_days() == (None, "2026-05-01")
+    publisher.record_corpus("22", date(2026, 4, 1))
+    assert publisher.recorded_days() == ("2026-04-01", "2026-05-01")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,20 +89,3 @@ NEGATIVES = {
 def line() -> Callable[..., dict[str, Any]]:
     """`line(run, value=, seconds=, **fields)`: a made-up line of a run."""
     return a_line
-
-
-def some_values(rows: Sequence[int], values: Sequence[float], **fields: Any) -> dict[str, Any]:
-    """As much of a line as scores are made from."""
-    return {
-        "seed": 0,
-        "questions": list(rows),
-        "unseen": [],
-        "values": {metric: list(values) for metric in METRICS},
-        **fields,
-    }
-
-
-@pytest.fixture(scope="session")
-def values() -> Callable[..., dict[str, Any]]:
-    """`values(rows, values, **fields)`: a line with the same values in every metric."""
-    return some_values

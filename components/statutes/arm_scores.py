@@ -1,4 +1,4 @@
-"""The arms of a dataset beside each other: means, intervals, paired tests."""
+"""Arms of an experiment on the same questions beside each other: means, intervals, paired tests."""
 
 from __future__ import annotations
 

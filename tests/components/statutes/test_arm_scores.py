@@ -1,14 +1,14 @@
+"""Arms beside each other: each question counts once, and every comparison is counted."""
+
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from components.statutes.arm_scores import compare_arms, unseen_mean
 from components.statutes.significance import bootstrap_interval, holm, paired_randomisation
-from training.ablation.comparison import compare_arms, unseen_mean
-
-Values = Callable[..., dict[str, Any]]
 
 BASELINE = "bm25_fixed"
 BASE = [0.0, 0.2, 0.1, 0.4, 0.3, 0.2, 0.1, 0.0]
@@ -17,7 +17,18 @@ OTHER = [0.1, 0.1, 0.2, 0.3, 0.4, 0.2, 0.0, 0.1]
 ROWS = list(range(8))
 
 
-def test_arms_are_compared_question_by_question_and_holm_counts_the_arms(values: Values) -> None:
+def values(rows: Sequence[int], values: Sequence[float], **fields: Any) -> dict[str, Any]:
+    """A line with the same values in every metric."""
+    return {
+        "seed": 0,
+        "questions": list(rows),
+        "unseen": [],
+        "values": {metric: list(values) for metric in ("R@5", "R@10", "MAP")},
+        **fields,
+    }
+
+
+def test_arms_are_compared_question_by_question_and_holm_counts_the_arms() -> None:
     lines = {
         "random": [values(ROWS, OTHER)],
         "bm25_fixed": [values(ROWS, BASE)],
@@ -33,7 +44,7 @@ def test_arms_are_compared_question_by_question_and_holm_counts_the_arms(values:
     assert cusines.mean == pytest.approx(sum(BETTER) / 8)
 
 
-def test_a_question_counts_once_with_its_mean_over_seeds(values: Values) -> None:
+def test_a_question_counts_once_with_its_mean_over_seeds() -> None:
     lines = {
         "bm25_fixed": [values(ROWS, BASE, seed=seed) for seed in (0, 1)],
         "cusines": [values(ROWS, BASE, seed=0), values(ROWS, BETTER, seed=1)],
@@ -46,13 +57,13 @@ def test_a_question_counts_once_with_its_mean_over_seeds(values: Values) -> None
     assert cusines.against.difference == pytest.approx(0.15)
 
 
-def test_folds_make_up_the_whole_in_any_order(values: Values) -> None:
+def test_folds_make_up_the_whole_in_any_order() -> None:
     whole = compare_arms({"bm25_fixed": [values(ROWS, BASE)]}, "R@5", BASELINE)
     parts = [values(ROWS[4:], BASE[4:]), values(ROWS[:4], BASE[:4])]
     assert compare_arms({"bm25_fixed": parts}, "R@5", BASELINE) == whole
 
 
-def test_only_what_both_have_is_compared(values: Values) -> None:
+def test_only_what_both_have_is_compared() -> None:
     lines = {
         "bm25_fixed": [values(ROWS[:5], BASE[:5])],
         "cusines": [values(ROWS, BETTER), values(ROWS, BASE, seed=1)],
@@ -65,7 +76,7 @@ def test_only_what_both_have_is_compared(values: Values) -> None:
     assert static.against is None
 
 
-def test_unseen_are_the_questions_whose_articles_were_not_trained_on(values: Values) -> None:
+def test_unseen_are_the_questions_whose_articles_were_not_trained_on() -> None:
     lines = [
         values([0, 1, 2], [1.0, 0.5, 0.0], unseen=[1, 2]),
         values([0, 1, 2], [1.0, 1.0, 1.0], seed=1, unseen=[2]),
