@@ -15,12 +15,21 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
+from ui.password import PasswordError, Passwords
 
 if TYPE_CHECKING:
     from ui.learning import Learning
     from ui.serving import Serving
 
 _PORT = 7860
+
+# Gradio neither reports home nor keeps a table of who called what, which it would sum up anew after
+# each of ten thousand questions.
+_GRADIO = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": str(2**62),
+}
 
 _EPILOG = """\
 Without --store, the first start builds a store of the invented Statutes of Aldermere, opens the
@@ -35,13 +44,25 @@ a model or a store trains nothing.
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
+    if not is_loopback(options.host) and options.auth is None and not options.insecure:
+        say(
+            f"error: --host {options.host} opens the site to other machines. Name a file with"
+            " name:password in it (--auth FILE), or add --insecure where everyone on that network"
+            " may read and ask (docs/demo.md)."
+        )
+        return WRONG_USE
+    try:
+        passwords = None if options.auth is None else Passwords.read(Path(options.auth))
+    except PasswordError as error:
+        say(f"error: {error}")
+        return WRONG_USE
     try:
         listening = listen(options.host, options.port)
     except OSError as error:
         say(f"error: {refusal(options.host, options.port, error, _PORT)}")
         return WRONG_USE
     with listening:
-        return command_line.run(lambda: _serve(options, listening))
+        return command_line.run(lambda: _serve(options, listening, passwords))
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -69,45 +90,67 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="N",
         help=f"default: {_PORT}; 0: any free one",
     )
+    reach = parser.add_mutually_exclusive_group()
+    reach.add_argument(
+        "--auth", metavar="FILE", help="ask for a name and password, those in this file"
+    )
+    reach.add_argument(
+        "--insecure",
+        action="store_true",
+        help="without a password, allow a --host that other machines can reach, and any name for "
+        "this one (behind a proxy)",
+    )
+    parser.add_argument(
+        "--runs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of trainings to show; may be given several times",
+    )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
     return options
 
 
-def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+def _serve(
+    options: argparse.Namespace, listening: socket.socket, passwords: Passwords | None
+) -> int:
+    for name, value in _GRADIO.items():
+        os.environ.setdefault(name, value)
     say("Starting")
-    from components.retrievers.snapshot import readable
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
-    from pipelines.home import store_to_ask
-    from ui.app import build_page
+    from pipelines.home import demo_to_train, store_to_ask
     from ui.collection import Collection
-    from ui.server import build_server, make_server
+    from ui.origins import LOOPBACK
+    from ui.server import make_server
     from ui.serving import Serving
+    from ui.site import build_site
 
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     store = store_to_ask(options.store, named, say, options.model)
     serving = Serving(named or default_pipeline(store), store, options.model, overrides)
-    parts = dict(serving.pipeline.walk())
-    stores = (getattr(part, "document_store", None) for part in parts.values())
-    collection = Collection.of(readable(next(each for each in stores if each)).entries())
+    collection = Collection.of(serving.store)
     learning = _learning(options, serving, store)
-    page = build_page(
-        serving.answer,
+    app = build_site(
+        serving,
         collection,
-        list(parts),
-        learning=learning is not None,
+        standing=None if learning is None else learning.standing,
         generated=bool(overrides),
+        runs=[Path(folder) for folder in options.runs],
+        demo=demo_to_train(options.store, options.pipeline, options.model),
+        passwords=passwords,
+        names=None if passwords or options.insecure else LOOPBACK | {options.host.lower()},
     )
-    app = build_server(page, None if learning is None else learning.standing)
     url = address(listening)
     say(
         f"{collection.articles:,} articles of {len(collection.laws):,} laws, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
-    if not is_loopback(options.host):
+    if passwords is not None:
+        say("Name and password go over the network readable: put TLS in front (docs/demo.md).")
+    elif not is_loopback(options.host):
         say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:
         webbrowser.open(url)

@@ -10,63 +10,57 @@ from itertools import groupby
 from typing import Any
 
 from ui.article_text import words
-
-_VERDICTS = {
-    "verified": "word for word in the article",
-    "not found": "not found",
-    "not checked": "could not be checked",
-}
+from ui.language import Language, counted
+from ui.naming import citation
+from ui.texts.answers import TEXTS, AnswerTexts
 
 
-def answer_panel(answer: Mapping[str, Any]) -> str:
+def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
     """An answer as `pipelines.asking.ask` gives it; empty where nothing was found."""
+    texts = TEXTS[language]
     if answer["state"] == "nothing found":
         return ""
     if answer["state"] == "verbatim":
-        head = '<h2 tabindex="-1">In the law&#x27;s own words</h2>'
-        body = _quoted(answer)
+        head = f'<h2 tabindex="-1">{words(texts.verbatim)}</h2>'
+        body = _quoted(answer, texts)
     else:
         head = (
-            '<h2 tabindex="-1">An answer</h2><p class="written">Written by a language model from'
-            " the articles below. Whatever it quotes or cites was looked up there; that the words"
-            " stand in the law does not mean that they answer you. Read the article.</p>"
+            f'<h2 tabindex="-1">{words(texts.generated)}</h2>'
+            f'<p class="written">{words(texts.written)}</p>'
         )
-        body = "".join(f"<p>{_checked(statement)}</p>" for statement in answer["statements"])
-        body += f'<ol class="sources">{_sources(answer)}</ol>'
-    notices = "".join(f"<li>{words(notice['text'])}</li>" for notice in answer["notices"])
-    notices = f'<ul class="notices">{notices}</ul>' if notices else ""
+        body = "".join(f"<p>{_checked(each, texts)}</p>" for each in answer["statements"])
+        body += f'<ol class="sources">{_sources(answer, texts)}</ol>'
+    told = "".join(f"<li>{_notice(each, texts, language)}</li>" for each in answer["notices"])
+    notices = f'<ul class="notices">{told}</ul>' if told else ""
     return f'<div class="answer">{head}{body}{notices}</div>'
 
 
-def closest(answer: Mapping[str, Any]) -> str:
-    """How close the best article came, in words; empty where nobody knows."""
-    best = answer.get("closest")
-    if not best or best["enough"]:
-        return ""
-    return (
-        f" The closest is {best['law']}, {best['number']}: its score is {best['score']:.2f}, and"
-        f" {best['threshold']:.2f} is asked for."
+def _notice(notice: Mapping[str, Any], texts: AnswerTexts, language: Language) -> str:
+    code = notice["code"]
+    if code in texts.counted:
+        return words(counted(notice["count"], texts.counted[code], language))
+    articles = "; ".join(
+        f"{citation(each)} ({texts.states[each['state']]})" for each in notice.get("articles", [])
     )
+    return words(getattr(texts, code).format(articles=articles, failure=notice.get("failure", "")))
 
 
-def _quoted(answer: Mapping[str, Any]) -> str:
+def _quoted(answer: Mapping[str, Any], texts: AnswerTexts) -> str:
     """Passages of articles; behind the last of each stands where they are from."""
     of = {source["id"]: source for source in answer["sources"]}
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
     return "".join(
         "".join(f"<blockquote><p>{words(each['text'])}</p></blockquote>" for each in passages)
-        + f'<p class="from">{_place(of[id_])}</p>'
+        + f'<p class="from">{_place(of[id_], texts)}</p>'
         for id_, passages in groupby(quotations, key=lambda each: each["id"])
     )
 
 
-def _place(source: Mapping[str, Any]) -> str:
-    state = source["state"]
-    told = "not known whether in force" if state == "unknown" else state
-    return f"{words(source['law'])}, {words(source['number'])} <span>({words(told)})</span>"
+def _place(source: Mapping[str, Any], texts: AnswerTexts) -> str:
+    return f"{words(citation(source))} <span>({words(texts.states[source['state']])})</span>"
 
 
-def _sources(answer: Mapping[str, Any]) -> str:
+def _sources(answer: Mapping[str, Any], texts: AnswerTexts) -> str:
     """Those of the sources that the answer cites, under the numbers that it gives them."""
     cited = {
         id_
@@ -75,13 +69,13 @@ def _sources(answer: Mapping[str, Any]) -> str:
         for id_ in citation["ids"]
     }
     return "".join(
-        f'<li value="{int(source["label"])}">{_place(source)}</li>'
+        f'<li value="{int(source["label"])}">{_place(source, texts)}</li>'
         for source in answer["sources"]
         if source["id"] in cited
     )
 
 
-def _checked(statement: Mapping[str, Any]) -> str:
+def _checked(statement: Mapping[str, Any], texts: AnswerTexts) -> str:
     """A sentence; behind each quotation, and each citation in doubt, stands what was found."""
     text, start = str(statement["text"]), int(statement["start"])
     opened: dict[int, str] = {}
@@ -92,19 +86,28 @@ def _checked(statement: Mapping[str, Any]) -> str:
             if kind == "citations" and state == "verified":
                 continue
             css = "verified" if state == "verified" else "doubt"
-            why = f": {words(check['why'])}" if check["why"] else ""
+            told = _verdict(check, texts)
             first, last = check["start"] - start, check["end"] - start
             opened[first] = opened.get(first, "") + f'<span class="{css}">'
             # What begins later ends first, so that spans stay within one another.
-            closed[last] = (
-                f'</span> <span class="verdict {css}">({_VERDICTS[state]}{why})</span>'
-                + closed.get(last, "")
+            closed[last] = f'</span> <span class="verdict {css}">({told})</span>' + closed.get(
+                last, ""
             )
     places = sorted({0, len(text), *opened, *closed})
     parts = []
     for place, after in zip(places, [*places[1:], len(text)], strict=True):
         parts += [closed.get(place, ""), opened.get(place, ""), words(text[place:after])]
-    uncited = (
-        "" if not statement["uncited"] else ' <span class="verdict doubt">(no article named)</span>'
-    )
-    return "".join(parts) + uncited
+    if statement["uncited"]:
+        parts.append(f' <span class="verdict doubt">({words(texts.uncited)})</span>')
+    return "".join(parts)
+
+
+def _verdict(check: Mapping[str, Any], texts: AnswerTexts) -> str:
+    verdict, why = words(texts.verdicts[check["state"]]), str(check["why"])
+    if not why:
+        return verdict
+    # What names an article or a number is told in the words of the check, which are English.
+    known = texts is TEXTS["en"] or why in texts.whys
+    reason = words(texts.whys.get(why, why))
+    reason = reason if known else f'<span lang="en">{reason}</span>'
+    return words(texts.because).format(verdict=verdict, why=reason)

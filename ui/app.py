@@ -1,16 +1,22 @@
-"""The page itself: a Gradio Blocks around a `Desk`."""
+"""The view "Ask": a Gradio Blocks around a `Desk`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 import gradio as gr
 
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui import render
+from ui.about import about, learning
+from ui.article_text import words
 from ui.collection import Collection
-from ui.desk import Ask, Desk
+from ui.desk import Arrival, Ask, Desk
+from ui.language import Language, counted, number
+from ui.narrowing import WHICH
+from ui.notice import notice
+from ui.texts import about as texts_of_about
+from ui.texts.asking import TEXTS, AskTexts
 
 # About the demo law; offered only where that law is what is searched.
 EXAMPLES = (
@@ -29,73 +35,134 @@ _AT_ONCE = 2
 # Gradio remembers what each open page shows; we never ask it, so the last ones are plenty.
 _REMEMBERED_PAGES = 128
 
+# More boxes to tick than these help nobody.
+_LISTED_LAWS = 200
+
 
 def build_page(
     ask: Ask,
     collection: Collection,
     stages: Sequence[str],
+    language: Language = "en",
     *,
-    learning: bool = False,
+    learns: bool = False,
     generated: bool = False,
 ) -> gr.Blocks:
-    """The page over one collection of law.
+    """The view over one collection of law.
 
     Args:
-        ask: from a clean question to its answer; see `Desk`.
+        ask: from a clean question and what narrows it to its answer; see `Desk`.
         collection: what is searched, for the notices and the examples.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
-        learning: whether the page shows how far the search has learnt the law; its server is then
-            given the standing.
+        language: of the interface.
+        learns: whether the page shows how far the search has learnt the law.
         generated: whether a chat generator writes answers, which the page then says.
     """
-    desk = Desk(ask)
+    texts = TEXTS[language]
+    desk = Desk(ask, collection, language)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
-    with page:
-        _html(render.header(), "masthead")
-        with gr.Row(elem_id="columns"):
-            with gr.Column(elem_id="reading"):
-                with gr.Column(elem_id="asking"):
-                    question = gr.Textbox(
-                        label="Your question",
-                        info="In your own words, or the number of an article."
-                        f" Up to {MAX_QUESTION_CHARS:,} characters.",
-                        lines=1,
-                        max_lines=8,
-                        elem_id="question",
-                    )
-                    search = gr.Button("Search", variant="primary", elem_id="search")
-                _html(render.notice(collection), "notice")
-                if learning:
-                    _html(render.learning(), "learning")
-                status = _html("", "status")
-                results = _html("", "results")
-            if collection.is_aldermere:
-                with gr.Column(elem_id="examples"):
-                    _html(render.examples_heading(), "examples-heading")
-                    for number, example in enumerate(EXAMPLES, start=1):
-                        gr.Button(example, elem_classes="example").click(
-                            partial(desk.example, example),
-                            outputs=[question, status, results],
-                            api_name=f"example_{number}",
-                            api_visibility="private",
-                            show_progress="minimal",
-                            show_progress_on=results,
-                        )
-            _html(render.about(collection, stages, generated=generated), "about")
+    with page, gr.Row(elem_id="columns"):
+        with gr.Column(elem_id="reading"):
+            with gr.Column(elem_id="asking"):
+                most = number(MAX_QUESTION_CHARS, language)
+                question = gr.Textbox(
+                    label=texts.question,
+                    info=texts.question_info.format(most=most),
+                    lines=1,
+                    max_lines=8,
+                    elem_id="question",
+                )
+                filters, narrowed = _narrowing(collection, texts, language)
+                search = gr.Button(texts.search, variant="primary", elem_id="search")
+            html(notice(collection, language), "notice")
+            if learns:
+                html(learning(), "learning")
+            shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
+        if collection.is_aldermere:
+            _examples(desk, texts, [question, *shown])
+        html(about(collection, stages, language, generated=generated), "about")
+        arrival = _unseen_box("arrival")
+        arrive = gr.Button(visible="hidden", elem_id="arrive")
         gr.on(
             [search.click, question.submit],
             desk.search,
-            inputs=[question],
-            outputs=[status, results],
-            api_name="search",
-            api_visibility="private",
-            show_progress="minimal",
-            show_progress_on=results,
+            inputs=[question, *narrowed],
+            outputs=shown,
+            **_event("search", shown),
         )
-    page.state_session_capacity = _REMEMBERED_PAGES
-    page.queue(max_size=_QUEUE, default_concurrency_limit=_AT_ONCE, api_open=False)
+        arrive.click(
+            lambda link: _spread(desk.arrive(link)),
+            inputs=[arrival],
+            outputs=[question, *narrowed, filters, *shown],
+            **_event("arrive", shown),
+        )
+    bound(page)
     return page
 
 
-def _html(html: str, name: str) -> gr.Markdown:
-    return gr.Markdown(html, elem_id=name, latex_delimiters=[])
+def html(markup: str, name: str) -> gr.Markdown:
+    """One line of HTML as a part of a page."""
+    return gr.Markdown(markup, elem_id=name, latex_delimiters=[])
+
+
+def bound(page: gr.Blocks) -> None:
+    """Bound what a page's readers may ask of the machine at once, and what is kept of them."""
+    page.state_session_capacity = _REMEMBERED_PAGES
+    page.queue(max_size=_QUEUE, default_concurrency_limit=_AT_ONCE, api_open=False)
+
+
+def _narrowing(
+    collection: Collection, texts: AskTexts, language: Language
+) -> tuple[gr.Accordion, list[Any]]:
+    """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
+    with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
+        listed = len(collection.laws) <= _LISTED_LAWS
+        laws = gr.CheckboxGroup(
+            list(collection.laws) if listed else [],
+            label=texts.laws,
+            info=texts.laws_info,
+            visible=listed,
+            elem_id="laws",
+        )
+        if not listed:
+            count = counted(len(collection.laws), texts_of_about.TEXTS[language].laws, language)
+            html(f"<p>{words(texts.many_laws.format(laws=count))}</p>", "many-laws")
+        choices = (texts.all_articles, texts.in_force, texts.not_in_force)
+        which = gr.Radio(
+            list(zip(choices, WHICH, strict=True)), value="all", label=texts.which, elem_id="which"
+        )
+        on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
+    return fold, [laws, which, on]
+
+
+def _examples(desk: Desk, texts: AskTexts, outputs: list[Any]) -> None:
+    with gr.Column(elem_id="examples"):
+        note = f"<p>{words(texts.examples_note)}</p>" if texts.examples_note else ""
+        html(f"<h2>{words(texts.examples)}</h2>{note}", "examples-heading")
+        for place, example in enumerate(EXAMPLES, start=1):
+            gr.Button(example, elem_classes="example").click(
+                lambda asked=example: (asked, *desk.search(asked)),
+                outputs=outputs,
+                **_event(f"example_{place}", outputs[1:]),
+            )
+
+
+def _event(name: str, shown: list[Any]) -> dict[str, Any]:
+    return {
+        "api_name": name,
+        "api_visibility": "private",
+        "show_progress": "minimal",
+        "show_progress_on": shown[1],
+    }
+
+
+def _spread(arrival: Arrival) -> tuple[Any, ...]:
+    """An arrival as the page's parts; what narrows a search that one comes back to is seen."""
+    question, laws, which, day, shown = arrival
+    narrows = bool(laws or day or which != "all")
+    return question, laws, which, day, gr.Accordion(open=narrows), *shown
+
+
+def _unseen_box(name: str) -> gr.Textbox:
+    """What the page's script reads or writes; nobody sees it."""
+    return gr.Textbox(visible="hidden", elem_id=name, show_label=False)

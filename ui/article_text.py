@@ -10,6 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ui.language import Language, number
+from ui.texts.asking import TEXTS
+
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
@@ -58,12 +61,13 @@ def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
     return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
 
 
-def article_text(text: str, marked: Span | None) -> str:
+def article_text(text: str, marked: Span | None, language: Language) -> str:
     """Paragraph after paragraph; a long rest is folded, but not over what is marked.
 
     Args:
         text: the article's.
         marked: as `marked_passage` gives it.
+        language: of the interface.
     """
     paragraphs = _paragraphs(text)
     counts = [len(text[start:end].split()) for start, end in paragraphs]
@@ -78,10 +82,19 @@ def article_text(text: str, marked: Span | None) -> str:
     seen = marked is not None and marked.end > paragraphs[shown].start
     return (
         "".join(written[:shown]) + f"<details{' open' if seen else ''}>"
-        f"<summary>Read the rest of the article ({rest:,} words)</summary>"
+        f"<summary>{words(TEXTS[language].rest.format(words=number(rest, language)))}</summary>"
         + "".join(written[shown:])
         + "</details>"
     )
+
+
+def whole_text(text: str) -> str:
+    """Paragraph after paragraph, none folded.
+
+    Args:
+        text: the article's.
+    """
+    return "".join(_paragraph(text, each, None) for each in _paragraphs(text))
 
 
 def _paragraphs(text: str) -> list[Span]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+from components.retrievers.readable import ReadableStore
+from components.stores.sqlite import StatuteDocumentStore
 
 # Laws that bind nobody say so in their name; the page says it beside the results.
 _INVENTED = "(invented)"
@@ -16,20 +18,31 @@ class Collection:
     Attributes:
         articles: Number of articles.
         laws: Names of the laws, by first appearance.
+        snapshot: ISO day of which the law's text is, where it is on record.
+        indexed: ISO day on which it was last indexed, where it is on record.
     """
 
     articles: int
     laws: tuple[str, ...]
+    snapshot: str | None = None
+    indexed: str | None = None
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[str, str, str]]) -> Collection:
-        """Count `(id, law, number)` entries, as a store's `entries` gives them."""
+    def of(cls, store: ReadableStore) -> Collection:
+        """What a store holds.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
         laws: dict[str, None] = {}
         count = 0
-        for _, law, _ in entries:
+        for _, law, _ in store.entries():
             laws[law] = None
             count += 1
-        return cls(articles=count, laws=tuple(laws))
+        snapshot = indexed = None
+        if isinstance(store, StatuteDocumentStore):
+            snapshot, indexed = store.publisher.recorded_days()
+        return cls(count, tuple(laws), snapshot, indexed)
 
     @property
     def invented(self) -> bool:

@@ -2,83 +2,174 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlencode
 
 from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui import render
-from ui.answer import closest
+from ui import results
+from ui.collection import Collection
+from ui.language import Language, day, decimal, number
+from ui.naming import citation
+from ui.narrowing import ChoiceError, DayError, Narrowing
+from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, export
+from ui.texts.asking import TEXTS
 
-Ask = Callable[[str], Mapping[str, Any]]
+Ask = Callable[[str, Narrowing], Mapping[str, Any]]
+
+# A link holds a question and some laws; what is longer was not made here.
+_LONGEST_LINK = 60_000
 
 _logger = logging.getLogger(__name__)
+
+
+class Shown(NamedTuple):
+    """What a search shows: HTML of the status line and of the results, and what can be taken away.
+
+    The last is JSON: `link`, what stands behind the # of a link to this search, and `files`, by
+    their kind `name`, `type` and `content`. It is empty where there are no results, as they are.
+    """
+
+    status: str
+    results: str = ""
+    taken: str = ""
+
+
+class Arrival(NamedTuple):
+    """A search as a link tells it: what to put into each field of the page."""
+
+    question: str
+    laws: list[str]
+    which: str
+    day: str
+    shown: Shown
 
 
 class Desk:
     """Answers one question for the page, whatever an HTTP client sends in its place.
 
     Args:
-        ask: from a clean question to its answer, as `pipelines.asking.ask` gives it.
+        ask: from a clean question and what narrows it to its answer, as `pipelines.asking.ask`
+            gives it.
+        collection: what is searched.
+        language: of the interface.
     """
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, collection: Collection, language: Language) -> None:
         self._ask = ask
+        self._collection = collection
+        self._language: Language = language
+        self._texts = TEXTS[language]
 
-    def search(self, question: object) -> tuple[str, str]:
-        """HTML of the status line and of the results; the results are empty under a message."""
+    def search(
+        self, question: object, laws: object = None, which: object = "all", on: object = None
+    ) -> Shown:
+        """What is found for a question, or a message in its place."""
+        texts = self._texts
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
-            return self._too_long(len(question.strip())), ""
+            return self._message(
+                texts.too_long,
+                length=number(len(question.strip()), self._language),
+                most=number(MAX_QUESTION_CHARS, self._language),
+            )
         try:
             asked = clean_question(question)
+            narrowing = Narrowing.checked(laws, which, on, self._collection.laws)
         except QuestionError:
-            return self._empty(), ""
+            return self._message(texts.empty)
+        except ChoiceError:
+            return self._message(texts.no_choice)
+        except DayError:
+            return self._message(texts.no_day)
         try:
-            answer = self._ask(asked)
+            answer = self._ask(asked, narrowing)
             if not answer["documents"]:
-                return self._nothing_found(answer), ""
-            return render.found(len(answer["documents"])), render.results(answer)
+                return self._nothing_found(answer, narrowing)
+            return Shown(
+                results.found(answer, self._language),
+                results.results(answer, self._language, self._told(narrowing)),
+                self._taken(asked, narrowing, answer),
+            )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             # An error's message may quote the question, which is never logged; its place may not.
             place = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("A search failed with %s:\n%s", type(error).__name__, place)
-            return self._failed(), ""
+            return self._message(texts.failed)
 
-    def example(self, question: str) -> tuple[str, str, str]:
-        """An example question, for the question box, and its `search`."""
-        return (question, *self.search(question))
-
-    def _too_long(self, length: int) -> str:
-        return render.message(
-            "Your question is too long.",
-            f"It has {length:,} characters; at most {MAX_QUESTION_CHARS:,} are read."
-            " Ask it in fewer words.",
+    def arrive(self, link: object) -> Arrival:
+        """What a link leads to: the part behind its #, as `search` made it, or anything else."""
+        given: dict[str, list[str]] = {}
+        if isinstance(link, str) and len(link) <= _LONGEST_LINK:
+            try:
+                given = parse_qs(link, max_num_fields=len(self._collection.laws) + 3)
+            except ValueError:
+                given = {}
+        question, which, on = (
+            (given.get(name) or [default])[0]
+            for name, default in (("q", ""), ("which", "all"), ("day", ""))
         )
+        laws = given.get("law", [])
+        shown = self.search(question, laws, which, on)
+        # The fields take what they offer; the message says that there was something else.
+        if not shown.results:
+            laws = [law for law in laws if law in self._collection.laws]
+            which = which if which in ("all", "in force", "not in force") else "all"
+        return Arrival(question[: MAX_QUESTION_CHARS + 1], laws, which, on[:40], shown)
 
-    def _empty(self) -> str:
-        return render.message(
-            "There is no question yet.",
-            "Write what happened, or name an article, and press Search.",
-        )
+    def _message(self, message: tuple[str, str], **told: str) -> Shown:
+        return Shown(results.message(message[0], message[1].format(**told)))
 
-    def _nothing_found(self, answer: Mapping[str, Any]) -> str:
-        near = closest(answer["answer"]) if "answer" in answer else ""
-        if near:
-            return render.message(
-                "Nothing that was found is near enough to your question.",
-                f"This law may not answer it.{near} Try other words, or name an article.",
+    def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
+        best = answer.get("answer", {}).get("closest")
+        if best and not best["enough"]:
+            closest = self._texts.closest.format(
+                place=citation(best),
+                score=decimal(best["score"], self._language, 2),
+                threshold=decimal(best["threshold"], self._language, 2),
             )
-        return render.message(
-            "Nothing was found.",
-            "No article matches your question. Try other words: those that a law might use,"
-            " such as “tenant” for a person who rents.",
-        )
+            return self._message(self._texts.not_near, closest=closest)
+        title, explanation = self._texts.nothing
+        if narrowing:
+            explanation = f"{explanation} {self._texts.nothing_narrowed}"
+        return Shown(results.message(title, explanation))
 
-    def _failed(self) -> str:
-        return render.message(
-            "Something failed on our side.",
-            "Your question is not the cause. Try again; if it fails again, whoever runs this page"
-            " finds the reason in the terminal.",
-        )
+    def _told(self, narrowing: Narrowing) -> list[str]:
+        """What narrows the search, in words."""
+        told = list(narrowing.laws)
+        on = day(narrowing.day or date.today(), self._language)
+        if narrowing.which != "all":
+            in_force = narrowing.which == "in force"
+            which = self._texts.in_force if in_force else self._texts.not_in_force
+            told.append(f"{which} ({on})")
+        elif narrowing.day:
+            told.append(self._texts.states_on.format(day=on))
+        return told
+
+    def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
+        link = [("q", question), *(("law", law) for law in narrowing.laws)]
+        if narrowing.which != "all":
+            link.append(("which", narrowing.which))
+        if narrowing.day:
+            link.append(("day", narrowing.day.isoformat()))
+        today = date.today()
+        files = {
+            kind: {
+                "name": f"lexarbor-{today.isoformat()}{FILE_SUFFIX[kind]}",
+                "type": MEDIA_TYPES[kind],
+                "content": export(
+                    kind,
+                    answer["documents"],
+                    self._language,
+                    self._collection,
+                    narrowing.day or today,
+                    question,
+                ),
+            }
+            for kind in MEDIA_TYPES
+        }
+        return json.dumps({"link": urlencode(link), "files": files}, ensure_ascii=False)

@@ -180,7 +180,7 @@ class Learning:
         tenth, (last_tenth, last_time) = int(share * 10), self._last_line
         if tenth > last_tenth and now - last_time >= _SECONDS_BETWEEN_LINES:
             self._last_line = tenth, now
-            self._say(f"Training: {share:.0%}, {self._standing.time_left} left")
+            self._say(f"Training: {share:.0%}, {_time_left(self._standing.minutes_left)}")
 
     def _fail(self, reason: str) -> None:
         # What is learnt stays learnt, though tidying up may fail.
@@ -203,6 +203,12 @@ def _share_done(stages: Sequence[Stage]) -> float | None:
         except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
             return done or None
     return None
+
+
+def _time_left(minutes: int | None) -> str:
+    if minutes is None:
+        return "a few minutes left"
+    return f"about {minutes} min left" if minutes else "less than a minute left"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

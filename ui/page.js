@@ -1,8 +1,12 @@
-// What Gradio's components cannot say of themselves: which part of the page announces changes,
-// where reading goes on after an example was pressed, and how far the search has learnt its law.
+// What Gradio's components cannot say or do of themselves: which part of the page announces changes,
+// where reading goes on after a search, how far the search has learnt its law, links to a question,
+// and what a reader takes away.
 "use strict";
 
 const secondsBetweenLooks = 2;
+const words = document.querySelector("header.masthead").dataset;
+
+/* How far the search has learnt the law */
 
 async function followLearning(line) {
   const told = line.querySelector(".told");
@@ -12,35 +16,209 @@ async function followLearning(line) {
   for (let first = true; ; first = false) {
     let now;
     try {
-      now = await (await fetch("/learning")).json();
+      now = await (await fetch(words.learning)).json();
     } catch {
       now = { state: "unknown", told: "", share: "" };
     }
     // That it has learnt is news only to those who saw it learn.
-    const words = now.state === "learnt" && first ? "" : now.told;
-    if (told.textContent !== words) told.textContent = words;
+    const news = now.state === "learnt" && first ? "" : now.told;
+    if (told.textContent !== news) told.textContent = news;
     share.textContent = now.share;
     line.style.setProperty("--share", now.share || "0%");
     if (now.state !== "learning") return;
-    await new Promise((wake) => setTimeout(wake, secondsBetweenLooks * 1000));
+    await pause(secondsBetweenLooks * 1000);
   }
 }
 
-const drawn = new MutationObserver(() => {
-  const status = document.getElementById("status");
-  const results = document.getElementById("results");
-  const learning = document.getElementById("learning");
-  const line = learning && learning.querySelector(".learning");
-  if (!status || !results || (learning && !line)) return;
-  drawn.disconnect();
-  status.setAttribute("role", "status");
-  if (line) followLearning(line);
+/* What a reader takes away */
+
+function button(name, does) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = name;
+  made.className = "small";
+  made.addEventListener("click", () => does(made));
+  return made;
+}
+
+async function copy(text, pressed) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without TLS browsers keep the clipboard from scripts, but not from a person's own selection.
+    window.prompt(words.copyByHand, text);
+    return;
+  }
+  const name = pressed.textContent;
+  pressed.textContent = words.copied;
+  setTimeout(() => (pressed.textContent = name), 2000);
+}
+
+function addCopyButtons(part) {
+  for (const text of part.querySelectorAll(".copyable:not([hidden])")) {
+    // In a result the button is enough.
+    text.hidden = text.closest("#results") !== null;
+    const name = text.dataset.button || words.copyCitation;
+    text.after(button(name, (pressed) => copy(text.textContent, pressed)));
+  }
+}
+
+function taken() {
+  const box = document.querySelector("#taken textarea, #taken input");
+  return box && box.value ? JSON.parse(box.value) : null;
+}
+
+function save(file) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([file.content], { type: file.type }));
+  link.download = file.name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function linkTo(fragment) {
+  return `${location.origin}${location.pathname}#${fragment}`;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[target=_blank]");
+  // Gradio opens every link in a new window; our own views stay in this one.
+  if (link && link.origin === location.origin) link.removeAttribute("target");
+  const language = event.target.closest(".languages a");
+  if (language && taken()) language.hash = taken().link;
+  const pressed = event.target.closest(".take-away button, button.print");
+  if (!pressed) return;
+  if (pressed.matches(".print")) window.print();
+  else if (pressed.matches(".copy-link")) copy(linkTo(taken().link), pressed);
+  else {
+    const kind = ["json", "ris", "csl"].find((each) => pressed.classList.contains(each));
+    save(taken().files[kind]);
+  }
+});
+
+/* Links to a question: it stands behind the #, which is never sent to the server */
+
+const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
+
+const messageShown = () => document.querySelector("#status .message");
+
+async function arrive() {
+  // Who comes back to a search finds it again, though no address has kept it.
+  const fragment = location.hash.slice(1) || (history.state && history.state.search);
+  if (!fragment || !fragment.includes("q=")) return;
+  const box = document.querySelector("#arrival textarea, #arrival input");
+  const shown = () => taken() && taken().link;
+  const before = shown();
+  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
+  for (let tries = 0; tries < 10 && shown() === before && !messageShown(); tries++) {
+    while (box.value !== fragment) {
+      box.value = fragment;
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+      await pause(100);
+    }
+    document.getElementById("arrive").click();
+    await pause(1000);
+  }
+}
+
+function remember() {
+  const search = taken() && taken().link;
+  if (!search) return;
+  const hash = location.hash.slice(1);
+  const address = hash && hash !== search ? location.pathname : location.href;
+  history.replaceState({ search }, "", address);
+}
+
+/* A question that got no answer */
+
+// Gradio tells it in a corner, in English, for some seconds. Here it is told where answers are
+// awaited, and stays until the next question.
+function tellRefusals(status) {
+  const refusal = document.createElement("div");
+  status.append(refusal);
+  const tell = (text) => {
+    refusal.className = text ? "message" : "";
+    refusal.textContent = text;
+  };
+  let last = null;
+  new MutationObserver(() => {
+    const toast = [...document.querySelectorAll(".toast-message-text")].at(-1);
+    if (!toast || toast === last) return;
+    last = toast;
+    const said = toast.textContent.trim();
+    tell(JSON.parse(words.refusals).includes(said) ? said : words.unanswered);
+  }).observe(document, { childList: true, subtree: true });
+  const asks = (event) => event.target.closest(event.type === "click" ? "button" : "input, textarea");
+  for (const type of ["click", "keydown"]) {
+    const forget = (event) => (event.key ?? "Enter") === "Enter" && asks(event) && tell("");
+    document.addEventListener(type, forget, { capture: true });
+  }
+}
+
+/* The views that Gradio draws */
+
+function whenDrawn(selector, act) {
+  const look = () => {
+    const part = document.querySelector(selector);
+    if (part) act(part);
+    return part;
+  };
+  if (look()) return;
+  const looking = new MutationObserver(() => {
+    if (look()) looking.disconnect();
+  });
+  looking.observe(document, { childList: true, subtree: true });
+}
+
+function followResults(results) {
   let last = null;
   new MutationObserver(() => {
     const heading = results.querySelector("h2");
     if (heading === last) return;
     last = heading;
+    addCopyButtons(results);
+    remember();
     if (heading && document.activeElement.matches(".example")) heading.focus();
   }).observe(results, { childList: true, subtree: true });
-});
-drawn.observe(document, { childList: true, subtree: true });
+}
+
+// Gradio's groups of fields have no name, and it makes each radio button a group of its own, anew
+// with every choice, which the arrow keys do not cross.
+function nameGroups() {
+  for (const [place, group] of document.querySelectorAll("gradio-app fieldset").entries()) {
+    const name = group.querySelector("[data-testid=block-info]");
+    if (name && !group.ariaLabel) group.ariaLabel = name.textContent;
+    for (const radio of group.querySelectorAll("[type=radio]")) {
+      if (radio.name !== `group-${place}`) radio.name = `group-${place}`;
+    }
+  }
+}
+
+// Gradio names the browser's language; the page is in that of its address.
+function keepLanguage() {
+  const root = document.documentElement;
+  const keep = () => {
+    if (root.lang !== words.language) root.lang = words.language;
+  };
+  keep();
+  new MutationObserver(keep).observe(root, { attributeFilter: ["lang"] });
+}
+
+if (document.querySelector("gradio-app")) {
+  keepLanguage();
+  whenDrawn("main", (main) => (main.id = "main"));
+  whenDrawn("#status", (status) => status.setAttribute("role", "status"));
+  whenDrawn("#status", tellRefusals);
+  whenDrawn("#results", followResults);
+  whenDrawn(".example", () => {
+    for (const example of document.querySelectorAll(".example")) example.lang = "en";
+  });
+  whenDrawn("#learning .learning", followLearning);
+  whenDrawn("#day input", (day) => (day.type = "date"));
+  whenDrawn("#arrive", arrive);
+  window.addEventListener("hashchange", arrive);
+  const named = { attributes: true, attributeFilter: ["name"] };
+  new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
+} else {
+  addCopyButtons(document);
+}

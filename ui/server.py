@@ -1,57 +1,75 @@
-"""The page on a port: Gradio mounted in FastAPI, behind the guard."""
+"""The site on a port: its views in FastAPI, behind the guard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
-from fastapi.responses import JSONResponse
+from gradio.utils import LRUCache
+from starlette.routing import Route
 
-from ui import render
+from pipelines.serving.limits import Limits
+from ui.frame import SCRIPT, STYLES
 from ui.guard import Guard
+from ui.joining import Joining
+from ui.password import Passwords
 from ui.shell import Shell
-from ui.standing import Standing
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
 
+_MAX_HEADERS = 16 * 1024  # bytes
 
-def build_server(page: gr.Blocks, standing: Callable[[], Standing] | None = None) -> FastAPI:
-    """The application that serves a page made by `build_page`.
+_FILES = {
+    **dict.fromkeys(STYLES, "text/css"),
+    SCRIPT: "text/javascript",
+    "favicon.svg": "image/svg+xml",
+}
+
+
+def build_server(
+    pages: Mapping[str, gr.Blocks],
+    routes: Sequence[Route] = (),
+    passwords: Passwords | None = None,
+    names: Collection[str] | None = None,
+) -> FastAPI:
+    """The application that serves the site.
 
     Args:
-        page: what is served at "/".
-        standing: how far the search has learnt the law, for a page that shows it.
+        pages: the views that Gradio draws, by their address.
+        routes: everything else that is read, with plain paths.
+        passwords: who may read it; None for everybody.
+        names: host names under which it may be asked for; None for any.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    for name, media_type in (
-        ("frame.css", "text/css"),
-        ("page.css", "text/css"),
-        ("results.css", "text/css"),
-        ("page.js", "text/javascript"),
-        ("favicon.svg", "image/svg+xml"),
-    ):
-        app.add_api_route(f"/{name}", _file(name, media_type), methods=["GET"])
-    if standing is not None:
-        app.add_api_route("/learning", _told(standing), methods=["GET"])
-    gr.mount_gradio_app(
-        app,
-        page,
-        path="/",
-        theme=_theme(),
-        footer_links=[],
-        run_history=False,
-        show_error=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        mcp_server=False,
-        pwa=False,
-    )
-    app.add_middleware(Shell)
-    app.add_middleware(Guard)
+    for name, media_type in _FILES.items():
+        app.add_api_route(f"/{name}", _file(name, media_type), methods=["GET", "HEAD"])
+    app.router.routes.extend(routes)
+    # Below "/" lies everything else, so that it comes last.
+    for path in sorted(pages, key=len, reverse=True):
+        gr.mount_gradio_app(
+            app,
+            pages[path],
+            path=path,
+            theme=_theme(),
+            footer_links=[],
+            run_history=False,
+            show_error=False,
+            ssr_mode=False,
+            enable_monitoring=False,
+            mcp_server=False,
+            pwa=False,
+        )
+        queue = pages[path]._queue
+        # Gradio forgets the messages of old sessions, but never that there were these sessions.
+        queue.pending_event_ids_session = LRUCache(queue.pending_messages_per_session.max_size)
+    app.add_middleware(Joining, pages=dict(pages))
+    app.add_middleware(Shell, pages=list(pages))
+    read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
+    app.add_middleware(Guard, pages=list(pages), read=read, passwords=passwords, names=names)
     return app
 
 
@@ -60,6 +78,10 @@ def make_server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            # Of uvicorn's two parsers the one that limits the length of headers.
+            http="h11",
+            h11_max_incomplete_event_size=_MAX_HEADERS,
+            limit_concurrency=Limits.connections,
             access_log=False,
             log_level="warning",
             server_header=False,
@@ -76,13 +98,6 @@ def _file(name: str, media_type: str) -> Callable[[], Response]:
         return Response(content, media_type=media_type, headers={"Cache-Control": "no-cache"})
 
     return send_file
-
-
-def _told(standing: Callable[[], Standing]) -> Callable[[], JSONResponse]:
-    def tell() -> JSONResponse:
-        return JSONResponse(render.standing(standing()), headers={"Cache-Control": "no-store"})
-
-    return tell
 
 
 def _theme() -> gr.themes.Base:

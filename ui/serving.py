@@ -8,8 +8,14 @@ from typing import Any
 
 from haystack import Pipeline
 
+from components.embedders.text import StatuteTextEmbedder
+from components.retrievers.readable import ReadableStore
+from components.retrievers.snapshot import readable
 from pipelines.asking import Answer, ask
 from pipelines.loading import load_pipeline
+from ui.narrowing import Narrowing
+
+EVERYTHING = Narrowing()
 
 
 class Serving:
@@ -20,6 +26,10 @@ class Serving:
         store: what is searched at first.
         model: in place of the one that the store records; None for that one.
         overrides: as for `load_pipeline`.
+
+    Attributes:
+        name: name or file of the pipeline, as given.
+        model: as given.
 
     Raises:
         LoadingError: the pipeline is refused, or store and model do not fit.
@@ -34,9 +44,9 @@ class Serving:
         model: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
-        self._name = pipeline
+        self.name = pipeline
+        self.model = model
         self._overrides = overrides
-        self._model = model
         self._pipeline = self._loaded(store)
 
     @property
@@ -44,9 +54,28 @@ class Serving:
         """The one that answers now."""
         return self._pipeline
 
-    def answer(self, question: str) -> Answer:
-        """Ask the pipeline of this moment, to the end."""
-        return ask(self._pipeline, question)
+    @property
+    def store(self) -> ReadableStore:
+        """What the pipeline of this moment searches."""
+        stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
+        return readable(next(each for each in stores if each))
+
+    def answer(self, question: str, narrowing: Narrowing = EVERYTHING) -> Answer:
+        """Ask the pipeline of this moment, to the end.
+
+        An article of which the bi-encoder read the beginning alone has `words_read`, about how many
+        of its words that are.
+        """
+        pipeline = self._pipeline
+        answer = ask(
+            pipeline,
+            question,
+            filters=narrowing.filters,
+            as_of=narrowing.as_of,
+            states_on=narrowing.day,
+        )
+        _tell_words_read(pipeline, answer)
+        return answer
 
     def switch(self, store: Path) -> None:
         """Search another store from the next question on; nobody waits while it is loaded.
@@ -57,7 +86,19 @@ class Serving:
         self._pipeline = self._loaded(store)
 
     def _loaded(self, store: Path) -> Pipeline:
-        pipeline = load_pipeline(self._name, store, self._model, self._overrides)
+        pipeline = load_pipeline(self.name, store, self.model, self._overrides)
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         pipeline.warm_up()
         return pipeline
+
+
+def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:
+    embedders = (part for _, part in pipeline.walk() if isinstance(part, StatuteTextEmbedder))
+    embedder = next(embedders, None)
+    documents = answer["documents"]
+    if embedder is None or not documents:
+        return
+    shares = embedder.shares_read([(each["headings"], each["content"]) for each in documents])
+    for document, share in zip(documents, shares, strict=True):
+        if share < 1:
+            document["words_read"] = round(len(document["content"].split()) * share)

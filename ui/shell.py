@@ -1,48 +1,55 @@
-"""Shell: the HTML document around the page that Gradio draws."""
+"""Shell: the HTML document around a view that Gradio draws."""
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ui.frame import VIEWS, View, head, top
 from ui.guard import NONCE
+from ui.language import Language, address, language_of
+from ui.texts.frame import TEXTS
 
 # Cards for social networks, with pictures on other hosts, and a manifest for phones.
 _FOREIGN = re.compile(r'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>')
 _SCRIPT = re.compile(r"<script\b")
-_HEAD = (
-    "<title>Lexarbor</title>"
-    '<meta name="description" content="Ask a question, read the articles of law that answer it.">'
-    '<link rel="icon" href="/favicon.svg" type="image/svg+xml">'
-    '<link rel="stylesheet" href="/frame.css">'
-    '<link rel="stylesheet" href="/page.css">'
-    '<link rel="stylesheet" href="/results.css">'
-    '<script src="/page.js" defer></script>'
-)
-_NO_SCRIPT = (
-    "<noscript><p>This page needs JavaScript. Without it: python -m pipelines.ask</p></noscript>"
-)
+_LANG = re.compile(r'<html([^>]*?)\slang="[^"]*"')
 
 
 class Shell:
-    """ASGI middleware: completes Gradio's document at "/".
+    """ASGI middleware: completes Gradio's documents.
 
-    Adds the title, our style and script and the nonce that lets inline scripts run; takes out
-    every address on another host.
+    Adds the title, our frame, style and script, and the nonce that lets inline scripts run; takes
+    out every address on another host.
+
+    Args:
+        app: the application.
+        pages: addresses of the documents that Gradio draws, in every language.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, pages: Collection[str]) -> None:
         self._app = app
+        self._pages = frozenset(pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http" or scope["path"] != "/":
+        if scope["type"] != "http" or scope["path"] not in self._pages:
             await self._app(scope, receive, send)
             return
-        # Compressed bytes could not be completed.
-        plain = [(k, v) for k, v in scope["headers"] if k != b"accept-encoding"]
+        path = scope["path"]
+        inner = {
+            **scope,
+            # Where a mounted application begins there is a slash, which our addresses do not have.
+            "path": path.rstrip("/") + "/",
+            # Gradio would load pages and states that are named in it.
+            "query_string": b"",
+            # Compressed bytes could not be completed.
+            "headers": [(k, v) for k, v in scope["headers"] if k != b"accept-encoding"],
+        }
         start: Message = {}
         body = b""
 
@@ -58,18 +65,31 @@ class Shell:
             if message.get("more_body", False):
                 return
             if "text/html" in Headers(raw=start["headers"]).get("content-type", ""):
-                body = _complete(body.decode(), scope[NONCE]).encode()
+                body = _complete(body.decode(), path, scope[NONCE]).encode()
                 headers = MutableHeaders(scope=start)
                 headers["Content-Length"] = str(len(body))
                 headers["Cache-Control"] = "no-store"
             await send(start)
             await send({"type": "http.response.body", "body": body})
 
-        await self._app({**scope, "headers": plain}, receive, completing_send)
+        await self._app(inner, receive, completing_send)
 
 
-def _complete(document: str, nonce: str) -> str:
+def _complete(document: str, path: str, nonce: str) -> str:
+    language = language_of(path)
+    view = _view(path, language)
+    texts = TEXTS[language]
+    title = "" if view == "ask" else str(getattr(texts, view))
+    around = (
+        f"{top(view, language, VIEWS[view])}"
+        f"<noscript><p>{html.escape(texts.no_script)}</p></noscript>"
+    )
     document = _FOREIGN.sub("", document)
-    document = document.replace("</head>", f"{_HEAD}</head>", 1)
-    document = document.replace("<gradio-app", f"{_NO_SCRIPT}<gradio-app", 1)
+    document = _LANG.sub(rf'<html\1 lang="{language}"', document, count=1)
+    document = document.replace("</head>", f"{head(language, title)}</head>", 1)
+    document = document.replace("<gradio-app", f"{around}<gradio-app", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
+
+
+def _view(path: str, language: Language) -> View:
+    return next(view for view, each in VIEWS.items() if address(each, language) == path)

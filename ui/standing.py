@@ -24,14 +24,9 @@ class Standing:
     seconds_left: float | None = None
 
     @property
-    def time_left(self) -> str:
-        """The rest in words, no more precise than is known: "about 2 minutes"."""
-        if self.seconds_left is None:
-            return "a few minutes"
-        minutes = round(self.seconds_left / 60)
-        if minutes < 1:
-            return "less than a minute"
-        return "about a minute" if minutes == 1 else f"about {minutes} minutes"
+    def minutes_left(self) -> int | None:
+        """How long the rest may take, no more precise than is known."""
+        return None if self.seconds_left is None else round(self.seconds_left / 60)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,20 +44,16 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def serve_page() -> Iterator[Callable[..., str]]:
-    """Serve `build_page(ask, collection)` on a free port, with a standing to show if one is given;
-    gives its address."""
+def serve_site() -> Iterator[Callable[..., str]]:
+    """Serve an application on a free port; gives its address."""
     from pipelines.serving.listening import address, listen
-    from ui.app import build_page
-    from ui.server import build_server, make_server
+    from ui.server import make_server
 
     servers: list[tuple[Any, threading.Thread]] = []
 
-    def start(ask: Any, collection: Any, standing: Callable[[], Any] | None = None) -> str:
+    def start(app: Any) -> str:
         listening = listen("127.0.0.1", 0)
-        stages = ["citation", "bm25"]
-        page = build_page(ask, collection, stages, learning=standing is not None)
-        server = make_server(build_server(page, standing))
+        server = make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         servers.append((server, thread))
@@ -70,18 +66,43 @@ def serve_page() -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture(scope="session")
+def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
+    """Serve the view "Ask" over `ask(question)` and a collection, with a standing to show if one is
+    given; gives its address."""
+    from ui.app import build_page
+    from ui.language import LANGUAGES, address
+    from ui.server import build_server
+    from ui.site import standing_routes
+
+    def start(ask: Any, collection: Any, standing: Callable[[], Any] | None = None) -> str:
+        pages = {
+            address("/", language): build_page(
+                lambda question, _: ask(question),
+                collection,
+                ["citation", "bm25"],
+                language,
+                learns=standing is not None,
+            )
+            for language in LANGUAGES
+        }
+        return serve_site(build_server(pages, standing_routes(standing) if standing else ()))
+
+    return start
+
+
+@pytest.fixture(scope="session")
 def serve_store(
-    serve_page: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+    serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[list[dict[str, Any]]], str]:
-    """Put articles (native format) into a store and serve the lexical pipeline over it."""
+    """Put articles (native format) into a store and serve the whole site over it, lexically."""
 
     def start(articles: list[dict[str, Any]]) -> str:
         from haystack import Document
 
         from components.stores.sqlite import StatuteDocumentStore
-        from pipelines.asking import ask
-        from pipelines.loading import load_pipeline
         from ui.collection import Collection
+        from ui.serving import Serving
+        from ui.site import build_site
 
         path = tmp_path_factory.mktemp("store") / "law.db"
         store = StatuteDocumentStore(str(path))
@@ -91,9 +112,7 @@ def serve_store(
             meta["position"] = position
             documents.append(Document(id=article["id"], content=article["text"], meta=meta))
         store.write_documents(documents)
-        collection = Collection.of(store.entries())
-        pipeline = load_pipeline("lexical", store=str(path))
-        return serve_page(lambda question: ask(pipeline, question), collection)
+        return serve_site(build_site(Serving("lexical", path), Collection.of(store)))
 
     return start
 
@@ -122,7 +141,8 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
         page.goto(address)
         if wait:
-            page.get_by_label("Your question").wait_for()
+            page.locator("#question textarea").wait_for()
+            page.locator(".notice").wait_for()
         return page
 
     yield start

@@ -39,7 +39,7 @@ def page_of(
         for position, article in enumerate(corpus)
         if article.id in ("housing-12", "housing-14-1")
     ]
-    collection = Collection.of((each.id, each.law, each.number) for each in corpus)
+    collection = Collection(len(corpus), tuple(corpus.laws))
 
     def start(reply: str | None) -> str:
         def ask(question: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_doubts_are_read_where_they_belong(
     assert "Ask the Registry. (no article named)" in text
     sources = panel.locator(".sources li")
     assert sources.count() == 1
-    assert "Housing Code of Aldermere (invented), 12" in sources.first.inner_text()
+    assert "Housing Code of Aldermere (invented), article 12" in sources.first.inner_text()
     # The articles stand below it.
     assert page.get_by_role("article").count() == 2
 

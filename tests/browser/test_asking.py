@@ -28,7 +28,8 @@ def test_a_result_shows_the_article_in_its_place(
     first = page.get_by_role("article").first
     assert "of Aldermere (invented)" in first.get_by_role("heading", level=3).inner_text()
     path = first.locator(".path").get_by_role("listitem")
-    assert path.first.inner_text().startswith("Book ")
+    assert path.first.inner_text() == "Housing Code of Aldermere (invented)"
+    assert path.nth(1).inner_text().startswith("Book ")
     assert re.search(r"In force since|Repealed; last day", first.inner_text())
     assert "BM25 rank 1" in " ".join(first.locator(".ranks").inner_text().split())
     assert "%" not in page.locator("#results").inner_text()
@@ -86,7 +87,7 @@ def test_a_failure_is_told_and_the_page_goes_on(
             raise RuntimeError
         return {"question": question, "took_ms": 1.0, "documents": []}
 
-    page = open_page(serve_page(failing, Collection.of([("1", "Code", "1")])))
+    page = open_page(serve_page(failing, Collection(1, ("Code",))))
     assert page.locator("button.example").count() == 0
     for question, said in (("fail", "Something failed"), ("go on", "Nothing was found")):
         page.get_by_label("Your question").fill(question)
@@ -126,7 +127,7 @@ def test_the_passage_that_fits_is_marked_and_in_sight(
     def ask_reranked(question: str) -> dict[str, Any]:
         return {"question": question, "took_ms": 1.0, "documents": [article]}
 
-    page = open_page(serve_page(ask_reranked, Collection.of([("1", "Housing Code", "1")])))
+    page = open_page(serve_page(ask_reranked, Collection(1, ("Housing Code",))))
     ask(page, QUESTION)
     marked = page.locator("#results mark")
     assert marked.all_inner_texts() == ["The lessor repairs the heating."]

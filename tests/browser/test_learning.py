@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-ALDERMERE = Collection.of([("housing-12", "Housing Code of Aldermere (invented)", "12")])
+ALDERMERE = Collection(1, ("Housing Code of Aldermere (invented)",))
 
 
 def ask(question: str) -> dict[str, Any]:

@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 
+from ui.language import LANGUAGES, Language, address
+from ui.texts.asking import TEXTS
+
 pytestmark = pytest.mark.browser
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-def say(page: Any, question: str, wait_for: str) -> None:
-    page.get_by_label("Your question").fill(question)
-    page.get_by_role("button", name="Search").click()
+def say(page: Any, question: str, wait_for: str, search: str = "Search") -> None:
+    page.locator("#question textarea").fill(question)
+    page.get_by_role("button", name=search, exact=True).click()
     page.locator(wait_for).wait_for()
     page.wait_for_timeout(200)
 
@@ -28,21 +31,37 @@ def violations(page: Any) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("device", "width"), [("desk", 1280), ("phone", 390)])
 def test_axe_finds_no_violation_on_any_view(
-    open_page: Callable[..., Any], aldermere_page: str, scheme: str, device: str, width: int
+    open_page: Callable[..., Any],
+    aldermere_page: str,
+    language: Language,
+    scheme: str,
+    device: str,
+    width: int,
 ):
-    page = open_page(aldermere_page, color_scheme=scheme, viewport={"width": width, "height": 900})
+    texts = TEXTS[language]
+    page = open_page(
+        aldermere_page.rstrip("/") + address("/", language),
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
     SCREENSHOTS.mkdir(exist_ok=True)
     for view, question, sign in (
         ("empty", None, "#question"),
+        ("filters", None, "#which"),
         ("results", "Who pays for the heating?", "#results article"),
         ("message", " ", "#status .message"),
     ):
+        if view == "filters":
+            page.get_by_role("button", name=texts.narrow).click()
+            page.locator("#which input").first.wait_for()
         if question is not None:
-            say(page, question, f"{sign} >> nth=0")
-        page.screenshot(path=SCREENSHOTS / f"{view}-{device}-{scheme}.png", full_page=True)
+            say(page, question, f"{sign} >> nth=0", texts.search)
+        name = f"{view}-{language}-{device}-{scheme}.png"
+        page.screenshot(path=SCREENSHOTS / name, full_page=True)
         assert violations(page) == []
 
 
@@ -77,7 +96,9 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(
 ):
     page = open_page(aldermere_page)
     reached = []
-    for _ in range(2 + page.locator("button.example").count()):
+    # The skip link, the name, the views and the languages come first.
+    frame = 2 + page.locator(".masthead nav a").count()
+    for _ in range(frame + 3 + page.locator("button.example").count()):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
@@ -86,8 +107,9 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(
                 " look.outlineStyle] })()"
             )
         )
-    assert [name for name, *_ in reached[:2]] == ["TEXTAREA", "BUTTON"]
-    assert all("example" in each[1] for each in reached[2:])
+    assert [name for name, *_ in reached[:frame]] == ["A"] * frame
+    assert [name for name, *_ in reached[frame : frame + 3]] == ["TEXTAREA", "BUTTON", "BUTTON"]
+    assert all("example" in each[1] for each in reached[frame + 3 :])
     assert all(width >= 2 and style == "solid" for *_, width, style in reached)
 
 

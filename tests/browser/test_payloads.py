@@ -50,7 +50,7 @@ def test_forty_payloads_show_as_text_everywhere(
             f"{number} {payload} Law {payload}"
         )
         steps = first.locator(".path").get_by_role("listitem").all_text_contents()
-        assert steps == [f"Book {payload}", f"Title {payload}"]
+        assert steps == [f"Law {payload}", f"Book {payload}", f"Title {payload}"]
         said = [words(text) for text in first.locator(".law p").all_text_contents()]
         assert said == [words(f"(1) keyword{number}: {payload}"), words(payload)]
     page.wait_for_timeout(200)

@@ -14,11 +14,15 @@ from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
-from ui import render
-from ui.answer import answer_panel, closest
+from ui.answer import answer_panel
+from ui.collection import Collection
 from ui.desk import Desk
+from ui.language import LANGUAGES
+from ui.results import results
+from ui.texts.answers import TEXTS
 
 PAYLOADS = (
     (Path(__file__).parent.parent / "browser" / "payloads.txt").read_text("utf-8").splitlines()
@@ -75,7 +79,7 @@ def plain(panel: str) -> str:
 
 def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
     panel = answer_panel(
-        built('It is "returned within thirty days" [1], or "in a month or so" [7].')
+        built('It is "returned within thirty days" [1], or "in a month or so" [7].'), "en"
     )
     text = plain(panel)
     assert '"returned within thirty days" (word for word in the article) [1]' in text
@@ -87,25 +91,25 @@ def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
 
 
 def test_a_sentence_without_an_article_is_told_apart() -> None:
-    text = plain(answer_panel(built("It is returned [1]. Trust me.")))
+    text = plain(answer_panel(built("It is returned [1]. Trust me."), "en"))
     assert "It is returned [1]. (no" not in text
     assert "Trust me. (no article named)" in text
     # One whose article was not found names one.
-    assert "(no article named)" not in plain(answer_panel(built("It is returned [8].")))
+    assert "(no article named)" not in plain(answer_panel(built("It is returned [8]."), "en"))
     assert "1 sentence names no article." in text
 
 
 def test_sources_that_are_cited_stand_under_their_numbers() -> None:
-    panel = answer_panel(built("It bears interest [2]."))
-    assert '<li value="2">Housing Code, 13 <span>(repealed)</span></li>' in panel
-    assert "Housing Code, 12" not in panel
+    panel = answer_panel(built("It bears interest [2]."), "en")
+    assert '<li value="2">Housing Code, article 13 <span>(repealed)</span></li>' in panel
+    assert "Housing Code, article 12" not in panel
 
 
 def test_the_laws_own_words_are_quoted_with_their_place() -> None:
-    panel = answer_panel(built(None, failure="the generator cannot be reached"))
+    panel = answer_panel(built(None, failure="the generator cannot be reached"), "en")
     text = plain(panel)
     assert panel.count("<blockquote>") == 2
-    assert "The deposit is returned within thirty days.Housing Code, 12 (in force)" in text
+    assert "The deposit is returned within thirty days.Housing Code, article 12 (in force)" in text
     assert "language model" not in text
     assert "No answer was written: the generator cannot be reached." in text
 
@@ -119,15 +123,16 @@ def test_nothing_found_is_a_message_with_how_close_the_best_came() -> None:
         "enough": False,
     }
     answer = built(None, [], closest=near)
-    assert answer_panel(answer) == ""
-    assert "Housing Code, 12: its score is 0.25, and 0.40 is asked for." in closest(answer)
+    assert answer_panel(answer, "en") == ""
     given = {"question": "When?", "took_ms": 1.0, "documents": [], "answer": answer}
-    status, results = Desk(lambda _: given).search("When?")
-    assert "near enough" in status and "0.25" in status
-    assert results == ""
+    desk = Desk(lambda *_: given, Collection(1, ()), "en")
+    shown = desk.search("When?")
+    assert "near enough" in shown.status
+    assert "Housing Code, article 12: its score is 0.25, and 0.40 is asked for." in shown.status
+    assert shown.results == ""
     # Where nothing was near, nobody can say how near.
     given["answer"] = built(None, [])
-    assert "Nothing was found." in Desk(lambda _: given).search("When?")[0]
+    assert "Nothing was found." in desk.search("When?").status
 
 
 def test_the_panel_stands_above_the_articles() -> None:
@@ -142,7 +147,7 @@ def test_the_panel_stands_above_the_articles() -> None:
         "state": "unknown",
     }
     given = {"question": "When?", "took_ms": 1.0, "documents": [found], "answer": built(None)}
-    page = render.results(given)
+    page = results(given, "en")
     assert page.index('class="answer"') < page.index("1 article found")
 
 
@@ -156,7 +161,7 @@ def test_markup_shows_as_text_wherever_it_stands(payload: str) -> None:
     for reply in (f'"{payload} within" [1] {payload}', None):
         inputs = {"failure": payload} if reply is None else {}
         found = Document(id="y", content=payload, meta={"law": payload, "number": payload})
-        panel = answer_panel(built(reply, [found, article], **inputs))
+        panel = answer_panel(built(reply, [found, article], **inputs), "en")
         assert "\n" not in panel
         allowed = (
             r"</?(?:div|h2|p|span|ol|ul|li|blockquote)(?: (?:class|tabindex|value)=\"[\w -]+\")*>"
@@ -168,7 +173,7 @@ def test_markup_shows_as_text_wherever_it_stands(payload: str) -> None:
 def test_any_reply_gives_whole_html_and_all_its_words(reply: str) -> None:
     if not reply.strip():
         return
-    panel = answer_panel(built(reply))
+    panel = answer_panel(built(reply), "en")
     told = spans(panel)
     kept = "".join(
         text
@@ -177,3 +182,28 @@ def test_any_reply_gives_whole_html_and_all_its_words(reply: str) -> None:
     )
     words = "".join(reply.split())
     assert words in "".join(kept.split())
+
+
+def test_in_french_every_notice_and_verdict_is_french() -> None:
+    reply = 'It is "in a month or so". Trust me. It bears interest [2]. See [9].'
+    left = Document(id="h9", meta={"law": "Housing Code", "number": "9", "valid_to": "2001-01-01"})
+    text = plain(answer_panel(built(reply, left_out=[left]), "fr"))
+    for part in (
+        "Écrite par un modèle de langue",
+        "(introuvable\u00a0: aucun des articles ne le dit ainsi)",
+        "(aucun article nommé)",
+        "2 références ou citations sont introuvables.",
+        "2 phrases ne nomment aucun article.",
+        "Sans force à la date demandée\u00a0: Housing Code, article 13 (abrogé).",
+        "laissé hors de la recherche\u00a0: Housing Code, article 9 (abrogé).",
+    ):
+        assert part in text
+
+
+def test_every_notice_that_is_given_has_its_words_in_every_language() -> None:
+    source = Path(cited_answer.__file__).read_text("utf-8")
+    codes = set(re.findall(r'_notice\(\s*"(\w+)"', source)) | {"not_found", "not_checked"}
+    assert len(codes) == 8
+    for language in LANGUAGES:
+        texts = TEXTS[language]
+        assert all(code in texts.counted or getattr(texts, code) for code in codes)

@@ -27,14 +27,16 @@ def passage(part: str, text: str = TEXT) -> dict[str, int]:
 
 
 def test_a_passage_is_marked_within_its_paragraph():
-    markup = article_text(TEXT, marked_passage(TEXT, passage("in repair")))
+    markup = article_text(TEXT, marked_passage(TEXT, passage("in repair")), "en")
     assert "<p>The lessor keeps the house <mark>in repair</mark>.</p>" in markup
     assert markup.count("<mark>") == 1
 
 
 def test_a_passage_over_paragraphs_is_marked_in_each_and_numbers_are_not():
     markup = article_text(
-        TEXT, marked_passage(TEXT, passage("keeps the house in repair.\n(1) The roof is his."))
+        TEXT,
+        marked_passage(TEXT, passage("keeps the house in repair.\n(1) The roof is his.")),
+        "en",
     )
     assert marks_of(markup) == ["The lessor keeps the house in repair.", "The roof is his."]
     assert "<span>(1)</span> <mark>The roof" in markup
@@ -46,22 +48,24 @@ def test_a_passage_over_paragraphs_is_marked_in_each_and_numbers_are_not():
 )
 def test_nothing_is_marked_where_there_is_nothing_to_tell_apart(given: dict[str, int] | None):
     assert marked_passage(TEXT, given) is None
-    assert "<mark>" not in article_text(TEXT, None)
+    assert "<mark>" not in article_text(TEXT, None, "en")
 
 
 def test_what_is_marked_is_not_folded_away():
     paragraph = " ".join(["word"] * 100)
     text = "\n".join([paragraph, paragraph, paragraph, "The end of it."])
-    assert "<details><summary>" in article_text(text, None)
-    assert "<details><summary>" in article_text(text, marked_passage(text, {"start": 0, "end": 9}))
-    opened = article_text(text, marked_passage(text, passage("The end of it.", text)))
+    assert "<details><summary>" in article_text(text, None, "en")
+    assert "<details><summary>" in article_text(
+        text, marked_passage(text, {"start": 0, "end": 9}), "en"
+    )
+    opened = article_text(text, marked_passage(text, passage("The end of it.", text)), "en")
     assert "<details open><summary>" in opened
     assert marks_of(opened) == ["The end of it."]
 
 
 def test_no_mark_breaks_off_in_a_second_paragraph():
     def marks(part: str) -> list[str]:
-        return marks_of(article_text(TEXT, marked_passage(TEXT, passage(part))))
+        return marks_of(article_text(TEXT, marked_passage(TEXT, passage(part)), "en"))
 
     assert marks("The roof is his.\n(2) The") == ["The roof is his."]
     assert marks("his.\n(2) The lamps are") == ["The lamps are not."]
@@ -76,7 +80,7 @@ LAWLIKE = st.text(st.sampled_from("ab <&1.()\n\u2028\t"), max_size=60)
 def test_every_word_stands_in_order_and_marks_are_of_the_span(text: str, start: int, length: int):
     start = min(start, len(text))
     span = marked_passage(text, {"start": start, "end": start + length})
-    markup = article_text(text, span)
+    markup = article_text(text, span, "en")
     # A mark may begin or end within a word.
     assert "".join(words_of(markup)) == "".join(text.split())
     assert len(markup.splitlines()) <= 1

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Callable
+from datetime import date
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
-from ui.desk import MAX_QUESTION_CHARS, Desk
+from pipelines.serving.limits import MAX_QUESTION_CHARS
+from ui.collection import Collection
+from ui.desk import Desk
+from ui.language import LANGUAGES
+from ui.narrowing import Narrowing
+from ui.takeaway import MEDIA_TYPES
+from ui.texts.asking import TEXTS
+
+LAWS = ("Housing Code", "Work Code")
 
 ARTICLE = {
     "id": "a",
@@ -24,16 +36,22 @@ ARTICLE = {
 class Ask:
     def __init__(self, *documents: dict[str, Any]) -> None:
         self.asked: list[str] = []
+        self.narrowed: list[Narrowing] = []
         self.documents = documents
 
-    def __call__(self, question: str) -> dict[str, Any]:
+    def __call__(self, question: str, narrowing: Narrowing) -> dict[str, Any]:
         self.asked.append(question)
+        self.narrowed.append(narrowing)
         return {"question": question, "took_ms": 1.0, "documents": list(self.documents)}
+
+
+def desk_of(ask: Callable[..., Any]) -> Desk:
+    return Desk(ask, Collection(2, LAWS), "en")
 
 
 def test_a_question_is_cleaned_asked_and_its_results_are_announced():
     ask = Ask(ARTICLE)
-    status, results = Desk(ask).search("  my\x00 deposit\n ")
+    status, results, _ = desk_of(ask).search("  my\x00 deposit\n ")
     assert ask.asked == ["my  deposit"]
     assert "1 article found" in status
     assert "A deposit is owed." in results
@@ -44,7 +62,7 @@ def test_a_question_is_cleaned_asked_and_its_results_are_announced():
 )
 def test_no_question_gets_its_message_and_is_not_asked(question: object):
     ask = Ask(ARTICLE)
-    status, results = Desk(ask).search(question)
+    status, results, _ = desk_of(ask).search(question)
     assert "There is no question yet." in status
     assert results == ""
     assert ask.asked == []
@@ -52,9 +70,9 @@ def test_no_question_gets_its_message_and_is_not_asked(question: object):
 
 def test_a_question_is_counted_and_kept_to_its_limit():
     ask = Ask(ARTICLE)
-    desk = Desk(ask)
+    desk = desk_of(ask)
     assert "article found" in desk.search(f"  {'x' * MAX_QUESTION_CHARS}  ")[0]
-    status, results = desk.search("x" * (MAX_QUESTION_CHARS + 1))
+    status, results, _ = desk.search("x" * (MAX_QUESTION_CHARS + 1))
     assert "too long" in status
     assert "2,001 characters; at most 2,000" in status
     assert results == ""
@@ -63,7 +81,7 @@ def test_a_question_is_counted_and_kept_to_its_limit():
 
 
 def test_nothing_found_says_so():
-    status, results = Desk(Ask()).search("zebra")
+    status, results, _ = desk_of(Ask()).search("zebra")
     assert "Nothing was found." in status
     assert results == ""
 
@@ -71,11 +89,11 @@ def test_nothing_found_says_so():
 def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(
     caplog: pytest.LogCaptureFixture,
 ):
-    def broken(question: str) -> dict[str, Any]:
+    def broken(question: str, narrowing: Narrowing) -> dict[str, Any]:
         raise RuntimeError(f"cannot answer {question}")
 
     with caplog.at_level(logging.DEBUG):
-        status, results = Desk(broken).search("my secret trouble")
+        status, results, _ = desk_of(broken).search("my secret trouble")
     assert "Something failed on our side." in status
     assert results == ""
     assert "RuntimeError" in caplog.text
@@ -84,13 +102,107 @@ def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(
 
 
 def test_an_answer_that_cannot_be_shown_is_a_failure_too():
-    status, results = Desk(Ask({"id": "a"})).search("deposit")
+    status, results, _ = desk_of(Ask({"id": "a"})).search("deposit")
     assert "Something failed on our side." in status
     assert results == ""
 
 
-def test_an_example_is_put_into_the_box_and_searched():
-    question, status, results = Desk(Ask(ARTICLE)).example("my deposit")
-    assert question == "my deposit"
-    assert "1 article found" in status
-    assert "A deposit is owed." in results
+def test_a_search_is_narrowed_to_what_was_chosen():
+    ask = Ask(ARTICLE)
+    shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
+    assert ask.narrowed == [Narrowing(("Work Code",), "in force", date(2020, 2, 29))]
+    assert "Narrowed to: Work Code, In force on the day" in shown.results
+    assert "29 February 2020" in shown.results
+
+
+@pytest.mark.parametrize(
+    ("laws", "which", "day", "title"),
+    [
+        (["Code of nowhere"], "all", "", "There is no such choice."),
+        ("Work Code", "all", "", "There is no such choice."),
+        ([5], "all", "", "There is no such choice."),
+        ([["Work Code"]], "all", "", "There is no such choice."),
+        (["Work Code"] * 3, "all", "", "There is no such choice."),
+        ({"a": 1}, "all", "", "There is no such choice."),
+        ([], "everything", "", "There is no such choice."),
+        ([], None, "", "There is no such choice."),
+        ([], ["all"], "", "There is no such choice."),
+        ([], "all", "2020-02-30", "The day is not one."),
+        ([], "all", "tomorrow", "The day is not one."),
+        ([], "all", "9" * 10_000_000, "The day is not one."),
+        ([], "all", 20200101, "The day is not one."),
+        ([], "all", ["2020-01-01"], "The day is not one."),
+    ],
+)
+def test_what_is_no_choice_and_no_day_gets_a_message(
+    laws: object, which: object, day: object, title: str
+):
+    ask = Ask(ARTICLE)
+    shown = desk_of(ask).search("deposit", laws, which, day)
+    assert title in shown.status
+    assert (shown.results, shown.taken, ask.asked) == ("", "", [])
+
+
+def test_nothing_found_in_a_narrowed_search_says_that_it_was():
+    desk = desk_of(Ask())
+    assert "narrowed" not in desk.search("zebra").status
+    assert "The search was narrowed" in desk.search("zebra", ["Work Code"]).status
+
+
+def test_what_is_taken_away_is_what_was_found_with_the_link_to_it():
+    taken = json.loads(desk_of(Ask(ARTICLE)).search("my deposit & rent?", ["Work Code"]).taken)
+    assert parse_qs(taken["link"]) == {"q": ["my deposit & rent?"], "law": ["Work Code"]}
+    assert taken["files"].keys() == MEDIA_TYPES.keys()
+    file = taken["files"]["json"]
+    assert file["type"] == "application/json"
+    assert file["name"] == f"lexarbor-{date.today()}.json"
+    assert json.loads(file["content"])["articles"] == [ARTICLE]
+
+
+def test_who_follows_a_link_finds_the_same_search():
+    ask = Ask(ARTICLE)
+    desk = desk_of(ask)
+    first = desk.search("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
+    arrival = desk.arrive(json.loads(first.taken)["link"])
+    assert arrival[:4] == ("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
+    assert arrival.shown.results == first.results
+    assert ask.narrowed[0] == ask.narrowed[1]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, "law=A&law=B&law=C&law=D&law=E"],
+)
+def test_a_link_that_was_not_made_here_is_an_empty_search(link: object):
+    ask = Ask(ARTICLE)
+    arrival = desk_of(ask).arrive(link)
+    assert "There is no question yet." in arrival.shown.status
+    assert arrival[:4] == ("", [], "all", "")
+    assert ask.asked == []
+
+
+def test_a_link_with_choices_that_are_none_tells_so_and_fills_in_what_there_is():
+    arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
+    assert "There is no such choice." in arrival.shown.status
+    assert arrival[:4] == ("deposit", ["Work Code"], "all", "never")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_message_is_another_one(language: Any):
+    def failing(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        raise RuntimeError
+
+    def desk(ask: Callable[..., Any]) -> Desk:
+        return Desk(ask, Collection(2, LAWS), language)
+
+    texts = TEXTS[language]
+    unsure = [{**ARTICLE, "ranks": {stage: 1}} for stage in ("bm25", "dense")]
+    told = [
+        (desk(Ask()).search(" "), texts.empty),
+        (desk(Ask()).search("zebra"), texts.nothing),
+        (desk(Ask(*unsure)).search("zebra"), texts.unsure),
+        (desk(failing).search("zebra"), texts.failed),
+    ]
+    for shown, message in told:
+        assert f"<strong>{message[0]}</strong>".replace("'", "&#x27;") in shown.status
+    assert len({shown.status for shown, _ in told}) == 4

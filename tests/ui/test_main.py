@@ -22,8 +22,40 @@ def test_a_port_in_use_is_said_at_once_with_exit_code_2(capsys: pytest.CaptureFi
 
 
 def test_a_foreign_host_is_refused(capsys: pytest.CaptureFixture[str]):
-    assert main(["--host", "192.0.2.1", "--port", "0"]) == 2
+    assert main(["--host", "192.0.2.1", "--port", "0", "--insecure"]) == 2
     assert "192.0.2.1 is no address of this machine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_other_machines_are_let_in_with_a_password_only(
+    host: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main([f"--host={host}", "--port", "0"]) == 2
+    told = capsys.readouterr().err
+    assert "--auth FILE" in told
+    assert "--insecure" in told
+    # Either of them, and the next thing that is wrong is told.
+    missing = ["--store", str(tmp_path / "none.db"), f"--host={host}", "--port", "0"]
+    passwords = tmp_path / "passwords"
+    passwords.write_text("reader:twelve letters")
+    passwords.chmod(0o600)
+    for reach in (["--insecure"], ["--auth", str(passwords)]):
+        assert main([*missing, *reach]) == 2
+        told = capsys.readouterr().err
+        assert "none.db" in told
+        assert "twelve letters" not in told
+
+
+def test_a_password_file_that_others_can_read_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    passwords = tmp_path / "passwords"
+    passwords.write_text("reader:twelve letters")
+    passwords.chmod(0o644)
+    assert main(["--auth", str(passwords), "--port", "0"]) == 2
+    assert f"chmod 600 {passwords}" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--auth", str(passwords), "--insecure", "--port", "0"])
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "1.5", ""])

@@ -1,4 +1,4 @@
-"""The page over raw HTTP: what is served, to whom, and under which headers."""
+"""The site over raw HTTP: what is served at which address, and under which headers."""
 
 from __future__ import annotations
 
@@ -10,70 +10,273 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import tiny_site
 from fastapi.testclient import TestClient
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from tiny_site import DATA, JOIN, PATHS, call_of, events, head_of, on_a_port, raw
 
+from pipelines.serving.limits import BODY_LIMIT
 from pipelines.serving.listening import listen
-from ui.app import EXAMPLES, build_page
-from ui.collection import Collection
-from ui.guard import BODY_LIMIT
+from ui.frame import STYLES
+from ui.language import language_of
 from ui.server import build_server
-from ui.standing import Standing
+from ui.texts.guard import TEXTS
 
-ALDERMERE = Collection.of([("housing-12", "Housing Code of Aldermere (invented)", "12")])
-STAGES = ["citation", "bm25"]
-JOIN = "/gradio_api/queue/join"
+# What a view's page uses of its Gradio.
+WANTED = {
+    ("HEAD", "/"),
+    ("GET", "/"),
+    ("GET", "/theme.css"),
+    ("GET", "/favicon.ico"),
+    ("GET", "/assets/{path:path}"),
+    ("GET", "/gradio_api/app_id"),
+    ("GET", DATA),
+    ("POST", JOIN),
+}
 
 
-def ask(question: str) -> dict[str, Any]:
-    return {"question": question, "took_ms": 1.0, "documents": []}
+def fail(request: Request) -> PlainTextResponse:
+    raise RuntimeError(request.query_params["q"])
 
 
 @pytest.fixture(scope="module")
-def page() -> Any:
-    return build_page(ask, ALDERMERE, STAGES)
+def app() -> Any:
+    return build_server(tiny_site.views(), [Route("/fails", fail, methods=["GET"])])
 
 
 @pytest.fixture(scope="module")
-def client(page: Any) -> Iterator[TestClient]:
-    # A failure inside Gradio must reach a client as a bare 500, as uvicorn sends it.
-    with TestClient(build_server(page), raise_server_exceptions=False) as client:
+def client(app: Any) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
         yield client
 
 
-def endpoint(page: Any, name: str) -> int:
-    return next(each["id"] for each in page.config["dependencies"] if each["api_name"] == name)
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with on_a_port(build_server(tiny_site.views())) as port:
+        yield port
 
 
-def call(client: TestClient, fn_index: int, data: list[Any]) -> dict[str, Any]:
-    """The last event of one call, as a browser makes it."""
-    body = {"data": data, "fn_index": fn_index, "session_hash": "test"}
-    joined = client.post(JOIN, json=body)
-    assert joined.status_code == 200, joined.text
-    events = client.get("/gradio_api/queue/data", params={"session_hash": "test"}).text
-    said = [json.loads(line[6:]) for line in events.splitlines() if line.startswith("data: ")]
-    return next(event for event in said if event["msg"] == "process_completed")
+def below(path: str, inner: str) -> str:
+    return path.rstrip("/") + inner
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_each_view_answers_at_its_address_in_its_language(client: TestClient, path: str):
+    response = client.get(path, follow_redirects=False)
+    assert response.status_code == 200
+    assert re.search(rf'<html[^>]*\slang="{"fr" if "fr" in path else "en"}"', response.text)
+    assert f'"root":"http://testserver{path.rstrip("/")}"' in response.text
+    assert client.head(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_each_view_has_a_queue_of_its_own(client: TestClient, path: str):
+    joined = client.post(below(path, JOIN), json=call_of(session=f"own{len(path)}"))
+    assert joined.status_code == 200
+    stream = client.get(below(path, DATA), params={"session_hash": f"own{len(path)}"}).text
+    done = next(each for each in events(stream) if each["msg"] == "process_completed")
+    assert done["success"] is True
+    assert done["output"]["data"] == [f"answered at {path}"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_everything_that_a_document_names_is_served(client: TestClient, path: str):
+    document = client.get(path).text
+    named = set(re.findall(r'<(?:script|link)[^>]* (?:src|href)="([^"]+)"', document))
+    assert len(named) > len(STYLES)
+    for each in named:
+        address = f"{path.rpartition('/')[0]}{each[1:]}" if each.startswith("./") else each
+        assert client.get(address).status_code == 200, address
+
+
+def test_an_address_with_a_slash_too_much_leads_to_the_right_one(client: TestClient):
+    for path in PATHS[1:]:
+        response = client.get(f"{path}/", follow_redirects=False)
+        assert (response.status_code, response.headers["location"]) == (308, path)
+    for path in ("//", "//fr/", "/none/", "//example.com/"):
+        assert client.get(f"http://testserver{path}", follow_redirects=False).status_code == 404
+
+
+def test_an_address_takes_nothing_from_its_query(client: TestClient):
+    plain = re.sub(r"nonce[-=][^'>]+", "", client.get("/fr").text)
+    asked = client.get("/fr?deep_link=x&page=runs&view=api&__theme=dark").text
+    assert re.sub(r"nonce[-=][^'>]+", "", asked) == plain
+
+
+def routes_of(app: Any) -> Iterator[tuple[str, str]]:
+    """Method and path of all that a Gradio application has."""
+    for route in app.routes:
+        if hasattr(route, "original_router"):  # a router that was included
+            yield from routes_of(route.original_router)
+        else:
+            yield from ((method, route.path) for method in route.methods or ("GET", "POST"))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_else_of_gradio_is_served_at_any_view(app: Any, client: TestClient, path: str):
+    mount = next(
+        each for each in app.routes if isinstance(each, Mount) and each.path == path.rstrip("/")
+    )
+    unwanted = [each for each in routes_of(mount.app) if each not in WANTED]
+    assert len(unwanted) > 60
+    for method, inner in unwanted:
+        address = f"{mount.path}{inner}".replace(":path}", "}").format_map(Filled())
+        response = client.request(method, address, follow_redirects=False)
+        assert response.status_code == 404, (method, address)
+        if method != "HEAD":  # refused by the guard, and not for want of a file
+            assert response.text.strip() == TEXTS[language_of(path)].not_found, (method, address)
+
+
+class Filled(dict[str, str]):
+    """Something in the place of every parameter."""
+
+    def __missing__(self, _: str) -> str:
+        return "x"
+
+
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    "path", ["/", "/page.css", "/page.js", "/favicon.svg", "/theme.css", "/nothing"]
+    ("method", "inner"),
+    [
+        ("POST", "/gradio_api/upload"),
+        ("GET", "/gradio_api/file=/etc/passwd"),
+        ("GET", "/gradio_api/proxy=https://example.com/"),
+        ("GET", "/gradio_api/runs"),
+        ("GET", "/gradio_api/info"),
+        ("GET", "/gradio_api/mcp/sse"),
+        ("POST", "/gradio_api/mcp"),
+        ("GET", "/config"),
+        ("GET", "/monitoring"),
+        ("GET", "/openapi.json"),
+        ("GET", "/gradio_api/heartbeat/x"),
+        ("POST", "/"),
+        ("PUT", "/"),
+        ("DELETE", JOIN),
+        ("GET", JOIN),
+        ("POST", DATA),
+        ("OPTIONS", JOIN),
+        ("TRACE", "/"),
+        ("GETS", "/"),
+    ],
 )
-def test_every_answer_carries_the_security_headers(client: TestClient, path: str):
-    headers = client.get(path).headers
-    policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "frame-ancestors 'none'" in policy
-    script = re.search(r"script-src ([^;]*)", policy)
-    assert script
-    assert "unsafe" not in script[1]
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert headers["x-frame-options"] == "DENY"
+def test_what_no_view_uses_is_not_there(client: TestClient, path: str, method: str, inner: str):
+    assert client.request(method, below(path, inner)).status_code in (404, 405)
+
+
+CLIMBS = ["..", "%2e%2e", "%2E.", "%252e%252e", "....", "..;", "%c0%ae%c0%ae", "%00..", ".%00."]
+SLASHES = ["/", "%2f", "%5c", "\\", "%252f", "//"]
+
+
+def test_no_path_leads_out_of_what_is_served(port: int):
+    places = [
+        below(path, place)
+        for path in PATHS
+        for place in ("/assets/", "/static/", "/static/js/", "/file=", "/gradio_api/file=")
+    ]
+    paths = [f"{below(path, '/gradio_api/file=')}{target}" for path in PATHS for target in ABROAD]
+    paths += [f"{place}{target}" for place in places for target in ABROAD]
+    for place in places[:5]:
+        paths += [
+            f"{place}{slash.join([climb] * 9)}{slash}etc{slash}passwd"
+            for climb in CLIMBS
+            for slash in SLASHES
+        ]
+        paths += [
+            f"{place}{slash.join([climb] * 3)}{slash}routes.py"
+            for climb in CLIMBS[:2]
+            for slash in SLASHES
+        ]
+    assert len(paths) > 300
+    for path in paths:
+        status, text = raw(port, head_of("GET", path))
+        assert status in (400, 404), path
+        assert "root:" not in text
+        assert "import" not in text
+
+
+ABROAD = ["/etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", "C:\\Windows\\win.ini", "~/.ssh"]
+
+
+def test_a_target_that_is_no_path_gets_nothing(port: int):
+    for target in ("http://example.com/", "*", "/../etc/passwd", "/fr/../compare", "/./"):
+        status, text = raw(port, head_of("GET", target))
+        assert status in (400, 404), target
+        assert "root:" not in text
+
+
+def test_a_body_over_the_limit_gets_413_however_it_is_sent(client: TestClient, port: int):
+    def chunks() -> Iterator[bytes]:
+        for _ in range(BODY_LIMIT // 1024 + 1):
+            yield b"x" * 1024
+
+    for body in (b"x" * (BODY_LIMIT + 1), b"x" * 20_000_000, chunks()):
+        refused = client.post(JOIN, content=body)
+        assert refused.status_code == 413
+        assert "64 KiB" in refused.text
+    assert "64 Kio" in client.post(f"/fr{JOIN}", content=b"x" * (BODY_LIMIT + 1)).text
+    assert client.post(JOIN, content=b"x" * BODY_LIMIT).status_code == 400
+    assert client.request("GET", "/", content=b"x" * (BODY_LIMIT + 1)).status_code == 413
+    assert client.post("/gradio_api/upload", content=b"x" * 1_000_000).status_code == 413
+    # In pieces, without a length, over a real connection.
+    head = head_of("POST", JOIN, {"Transfer-Encoding": "chunked"})
+    pieces = [b"4000\r\n" + b"x" * 0x4000 + b"\r\n"] * 5 + [b"0\r\n\r\n"]
+    status, text = raw(port, head, *pieces)
+    assert status == 413
+    assert "content-security-policy" in text
+
+
+def test_too_long_a_head_is_refused(port: int):
+    refused = (400, 0)  # a connection that is reset brings nothing
+    assert raw(port, head_of("GET", "/favicon.svg", {"X-Long": "x" * 200_000}))[0] in refused
+    assert raw(port, head_of("GET", "/favicon.svg?" + "x" * 200_000))[0] in refused
+    assert raw(port, head_of("GET", "/favicon.svg", {"X-Long": "x" * 8_000}))[0] == 200
+
+
+def test_every_answer_carries_the_security_headers(client: TestClient):
+    long = b"x" * (BODY_LIMIT + 1)
+    answers = {
+        200: [client.get(path) for path in ("/", "/fr/compare", "/page.css", "/theme.css")],
+        308: [client.get("/fr/", follow_redirects=False)],
+        400: [client.post(JOIN, json={})],
+        403: [client.post(JOIN, json=call_of(), headers={"Origin": "https://example.com"})],
+        404: [client.get("/nothing"), client.get("/assets/none.js"), client.post("/page.css")],
+        413: [client.post(JOIN, content=long), client.post("/none", content=long)],
+        500: [client.get("/fails?q=x")],
+    }
+    for status, given in answers.items():
+        for answer in given:
+            assert answer.status_code == status, answer.url
+            headers = answer.headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'none'" in policy
+            script = re.search(r"script-src ([^;]*)", policy)
+            assert script
+            assert "unsafe" not in script[1]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["x-frame-options"] == "DENY"
+            assert headers["cross-origin-resource-policy"] == "same-origin"
+            assert not any(name.startswith("access-control") for name in headers)
+
+
+def test_a_failure_is_told_and_logged_without_its_words(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+):
+    answer = client.get("/fails?q=my+wages")
+    assert answer.text.startswith("Something failed")
+    assert "wages" not in answer.text
+    assert "RuntimeError" in caplog.text
+    assert "in fail" in caplog.text
+    assert "wages" not in caplog.text
 
 
 def test_every_script_of_the_document_carries_the_nonce_of_its_answer(client: TestClient):
     nonces = set()
-    for _ in range(2):
-        response = client.get("/")
+    for path in PATHS:
+        response = client.get(path)
         nonce = re.search(r"'nonce-([^']+)'", response.headers["content-security-policy"])
         assert nonce
         scripts = re.findall(r"<script[^>]*>", response.text)
@@ -82,148 +285,21 @@ def test_every_script_of_the_document_carries_the_nonce_of_its_answer(client: Te
         nonces.add(nonce[1])
         assert int(response.headers["content-length"]) == len(response.content)
         assert response.headers["cache-control"] == "no-store"
-    assert len(nonces) == 2
+    assert len(nonces) == len(PATHS)
 
 
-def test_the_document_loads_nothing_from_another_host(client: TestClient, page: Any):
-    document = client.get("/").text
-    assert re.findall(r'<[^>]*(?:href|src|content)="(?:https?:)?//[^"]*', document) == []
-    for sheet in ("/theme.css", "/frame.css", "/page.css", "/results.css"):
+def test_the_documents_load_nothing_from_another_host(client: TestClient):
+    for path in PATHS:
+        document = client.get(path).text
+        assert re.findall(r'<[^>]*(?:href|src|content)="(?:https?:)?//[^"]*', document) == []
+        config = json.loads(
+            re.search(r"window\.gradio_config = (\{.*?\});</script>", document)[1]  # type: ignore[index]
+        )
+        assert config["analytics_enabled"] is False
+        assert config["run_history"] is False
+        assert not config["stylesheets"]
+    for sheet in ("/theme.css", *(f"/{style}" for style in STYLES)):
         assert re.findall(r"@import|url\(\W*(?:https?:)?//", client.get(sheet).text) == []
-    assert page.config["analytics_enabled"] is False
-    assert page.config["run_history"] is False
-    assert not page.config["stylesheets"]
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/gradio_api/upload"),
-        ("GET", "/gradio_api/upload_progress?upload_id=x"),
-        ("GET", "/gradio_api/file=/etc/passwd"),
-        ("GET", "/gradio_api/file//etc/passwd"),
-        ("GET", "/gradio_api/proxy=https://example.com/"),
-        ("POST", "/gradio_api/component_server"),
-        ("POST", "/gradio_api/api/search"),
-        ("POST", "/gradio_api/run/search"),
-        ("POST", "/gradio_api/call/search"),
-        ("GET", "/gradio_api/info"),
-        ("GET", "/config"),
-        ("GET", "/gradio_api/heartbeat/x"),
-        ("GET", "/gradio_api/runs"),
-        ("GET", "/gradio_api/deep_link"),
-        ("GET", "/monitoring"),
-        ("POST", "/login"),
-        ("GET", "/docs"),
-        ("GET", "/openapi.json"),
-        ("GET", "/assets/../../../../../etc/passwd"),
-        ("GET", "/assets/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd"),
-        ("GET", "/assets/..%2f..%2f..%2f..%2fetc%2fpasswd"),
-        ("GET", "/assets/..\\..\\..\\etc\\passwd"),
-        ("GET", "/assets//etc/passwd"),
-        ("GET", "/static/js/%2e%2e/%2e%2e/%2e%2e/routes.py"),
-        ("GET", "/static/fonts/....//....//routes.py"),
-        ("PUT", "/"),
-        ("DELETE", JOIN),
-        ("OPTIONS", "/"),
-    ],
-)
-def test_what_the_page_does_not_use_is_not_served(client: TestClient, method: str, path: str):
-    response = client.request(method, path)
-    assert response.status_code in (403, 404)
-    assert "root:" not in response.text
-
-
-def test_a_body_over_the_limit_gets_413_however_it_is_sent(client: TestClient):
-    def chunks() -> Iterator[bytes]:
-        for _ in range(BODY_LIMIT // 1024 + 1):
-            yield b"x" * 1024
-
-    for body in (b"x" * (BODY_LIMIT + 1), b"x" * 20_000_000, chunks()):
-        assert client.post(JOIN, content=body).status_code == 413
-    assert client.post(JOIN, content=b"x" * BODY_LIMIT).status_code == 422
-    assert client.request("GET", "/", content=b"x" * (BODY_LIMIT + 1)).status_code == 413
-
-
-def test_every_endpoint_is_named_and_private(page: Any):
-    named = {each["api_name"]: each["api_visibility"] for each in page.config["dependencies"]}
-    assert set(named.values()) == {"private"}
-    assert set(named) == {"search"} | {f"example_{n}" for n in range(1, len(EXAMPLES) + 1)}
-
-
-@pytest.mark.parametrize("question", [None, "", [], {}, 1.5, True, "x" * 3000, ["x"] * 100])
-def test_any_question_over_http_gets_a_message(client: TestClient, page: Any, question: object):
-    done = call(client, endpoint(page, "search"), [question])
-    assert done["success"] is True
-    status, results = done["output"]["data"]
-    assert 'class="message"' in status
-    assert results == ""
-
-
-@pytest.mark.parametrize("data", [[], ["a", "b"], [None] * 5])
-def test_a_wrong_number_of_arguments_harms_nothing(client: TestClient, page: Any, data: list[Any]):
-    call(client, endpoint(page, "search"), data)
-    assert call(client, endpoint(page, "search"), ["a"])["success"] is True
-
-
-def test_an_unknown_endpoint_is_refused_without_a_traceback(client: TestClient):
-    for fn_index in (-1, 999, None):
-        body = {"data": ["x"], "fn_index": fn_index, "session_hash": "test"}
-        response = client.post(JOIN, json=body)
-        assert response.status_code >= 400
-        assert "Traceback" not in response.text
-
-
-def test_an_example_takes_no_argument_from_outside(client: TestClient, page: Any):
-    question, _, _ = call(client, endpoint(page, "example_1"), [])["output"]["data"]
-    assert question == EXAMPLES[0]
-    injected = call(client, endpoint(page, "example_1"), ["<b>injected</b>"])
-    assert "injected" not in json.dumps(injected["output"])
-
-
-def test_examples_are_offered_for_the_demo_law_only():
-    real = build_page(ask, Collection.of([("1", "Code civil", "1")]), STAGES)
-    assert {each["api_name"] for each in real.config["dependencies"]} == {"search"}
-
-
-def test_the_queue_is_bounded_and_a_client_too_many_is_told():
-    answering = threading.Event()
-
-    def slow(question: str) -> dict[str, Any]:
-        answering.wait(20)
-        return ask(question)
-
-    page = build_page(slow, ALDERMERE, STAGES)
-    with TestClient(build_server(page)) as client:
-        body = {"data": ["x"], "fn_index": endpoint(page, "search"), "session_hash": "many"}
-        answers = [client.post(JOIN, json=body) for _ in range(90)]
-        answering.set()
-        refused = [answer for answer in answers if answer.status_code == 503]
-        assert len(refused) >= 10
-        assert answers[0].status_code == 200
-        assert "full" in refused[0].text
-
-
-def test_how_far_the_learning_is_can_be_read_and_nothing_else_done_with_it():
-    standing = [Standing("learning", 0.5, 60.0)]
-    page = build_page(ask, ALDERMERE, STAGES, learning=True)
-    with TestClient(build_server(page, lambda: standing[0])) as client:
-        told = client.get("/learning")
-        assert told.json()["share"] == "50%"
-        assert told.headers["cache-control"] == "no-store"
-        assert "default-src 'none'" in told.headers["content-security-policy"]
-        standing[0] = Standing("learnt", 1.0)
-        assert client.get("/learning").json()["state"] == "learnt"
-        for method in ("POST", "PUT", "DELETE"):
-            assert client.request(method, "/learning").status_code == 404
-    # Nothing can be called through Gradio for it either.
-    assert [each["api_name"] for each in page.config["dependencies"]].count("search") == 1
-    assert len(page.config["dependencies"]) == 1 + len(EXAMPLES)
-
-
-def test_a_page_that_learns_nothing_is_not_asked_how_far_it_is(client: TestClient, page: Any):
-    assert client.get("/learning").status_code == 404
-    assert not any(each["props"].get("elem_id") == "learning" for each in page.config["components"])
 
 
 def test_a_port_in_use_cannot_be_listened_on():
@@ -231,3 +307,38 @@ def test_a_port_in_use_cannot_be_listened_on():
         listen("127.0.0.1", taken.getsockname()[1])
     with listen("::1", 0) as six:
         assert six.family == socket.AF_INET6
+
+
+def test_the_queue_is_bounded_and_one_too_many_is_told_in_their_language():
+    answering = threading.Event()
+
+    def slow(_: Any) -> str:
+        answering.wait(20)
+        return "done"
+
+    pages = {"/": tiny_site.view(slow), "/fr": tiny_site.view(slow)}
+    with TestClient(build_server(pages)) as client:
+        for path, words in (("/", "Please try again"), ("/fr", "Veuillez réessayer")):
+            address = below(path, JOIN)
+            answers = [client.post(address, json=call_of(session=f"s{n}")) for n in range(90)]
+            assert answers[0].status_code == 200
+            refused = [answer for answer in answers if answer.status_code == 429]
+            assert 20 <= len(refused) <= 90 - 64
+            assert {answer.status_code for answer in answers} == {200, 429}
+            assert words in refused[0].json()["detail"]
+            assert int(refused[0].headers["retry-after"]) > 0
+        # The other views go on.
+        assert client.get("/").status_code == 200
+        answering.set()
+
+
+def test_a_great_many_sessions_leave_nothing_that_grows():
+    page = tiny_site.view(max_size=100_000)
+    with TestClient(build_server({"/": page})) as client:
+        for number in range(2_300):
+            client.post(JOIN, json=call_of(session=f"s{number}"))
+        assert len(page._queue.pending_event_ids_session) <= 2_000
+        assert len(page._queue.pending_messages_per_session) <= 2_000
+        client.post(JOIN, json=call_of(session="last"))
+        stream = client.get(DATA, params={"session_hash": "last"}).text
+        assert events(stream)[-1]["msg"] == "close_stream"

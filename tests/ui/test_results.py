@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui import render
-from ui.collection import Collection
-from ui.standing import Pace, Standing
+from ui.language import LANGUAGES, Language
+from ui.results import found, is_unsure, results
+from ui.texts.asking import TEXTS
 
 PAYLOADS = (
     (Path(__file__).parent.parent / "browser" / "payloads.txt").read_text("utf-8").splitlines()
@@ -35,8 +35,9 @@ def document(**changes: Any) -> dict[str, Any]:
     }
 
 
-def shown(**changes: Any) -> str:
-    return render.results({"question": "why?", "took_ms": 41.4, "documents": [document(**changes)]})
+def shown(interface: Language = "en", **changes: Any) -> str:
+    given = {"question": "why?", "took_ms": 41.4, "documents": [document(**changes)]}
+    return results(given, interface)
 
 
 def tags(markup: str) -> list[str]:
@@ -76,8 +77,9 @@ def test_a_payload_in_a_field_adds_no_tag(payload: str, field: str):
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_payload_in_question_heading_and_stage_adds_no_tag(payload: str):
     def page(text: str) -> str:
-        found = document(headings=[text], ranks={text: 2})
-        return render.results({"question": text, "took_ms": 1, "documents": [found]})
+        article = document(headings=[text], ranks={text: 2})
+        given = {"question": text, "took_ms": 1, "documents": [article]}
+        return results(given, "en")
 
     assert tags(page(payload)) == tags(page("harmless"))
     assert payload in text_of(page(payload))
@@ -85,8 +87,8 @@ def test_a_payload_in_question_heading_and_stage_adds_no_tag(payload: str):
 
 @given(st.text(), st.text(), st.text())
 def test_html_is_one_line_without_a_tag_from_outside(question: str, heading: str, content: str):
-    found = document(headings=[heading], content=content)
-    markup = render.results({"question": question, "took_ms": 1, "documents": [found]})
+    article = document(headings=[heading], content=content)
+    markup = results({"question": question, "took_ms": 1, "documents": [article]}, "en")
     assert len(markup.splitlines()) == 1
     assert set(tags(markup)) <= set(tags(shown())) | {"details", "/details", "summary", "/summary"}
 
@@ -126,7 +128,7 @@ def test_the_state_is_said_in_words(changes: dict[str, Any], words: str):
     + [(number, number) for number in ("第一条", "s.2(1)", "Rule 6.1", "§ 823", "Article 5")],
 )
 def test_a_number_is_called_article_only_where_it_reads_as_one(number: str, title: str):
-    assert f"<h3>{title} <span>" in shown(number=number)
+    assert re.search(f"<h3><a [^>]*>{re.escape(title)}</a> <span>", shown(number=number))
 
 
 def test_only_the_law_is_marked_with_its_language():
@@ -141,6 +143,11 @@ def test_a_long_article_is_folded_at_a_paragraph_and_a_short_rest_is_not():
     folded = shown(content="\n".join([paragraph] * 4))
     assert "Read the rest of the article (200 words)" in folded
     assert "<details>" not in shown(content=f"{paragraph}\n{paragraph}\nA short rest.")
+
+
+def test_the_fold_is_told_in_the_language_of_the_interface():
+    text = "\n".join([" ".join(["word"] * 100)] * 4)
+    assert "Lire la suite de l&#x27;article (200 mots)" in shown("fr", content=text)
 
 
 def test_the_passage_that_a_ranker_found_best_is_marked_and_said():
@@ -164,61 +171,51 @@ def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_rank
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", 5, None])
 def test_only_a_web_address_becomes_a_link(url: object):
-    assert "<a " not in shown(source_url=url)
+    assert set(re.findall(r'href="([^"?]*)', shown(source_url=url))) == {"/article", "/law"}
     assert '<a href="https://law.example/?a=1&amp;b=2"' in shown(
         source_url="https://law.example/?a=1&b=2"
     )
 
 
-def test_the_notice_names_invented_law_only_where_it_is():
-    aldermere = Collection.of([("a", "Housing Code of Aldermere (invented)", "1")])
-    mixed = Collection.of([("a", "Code of X (invented)", "1"), ("b", "Code civil", "1")])
-    real = Collection.of([("b", "Code civil", "1")])
-    assert aldermere.is_aldermere
-    assert not mixed.is_aldermere
-    assert "Aldermere is an invented country" in render.notice(aldermere)
-    assert "marked as invented" in render.notice(mixed)
-    assert "invented" not in render.notice(real)
-    for collection in (aldermere, mixed, real, Collection.of([])):
-        assert "Information, not legal advice." in render.notice(collection)
+def test_every_step_of_the_way_opens_its_division():
+    links = re.findall(r'<li><a href="([^"]*)">([^<]*)</a></li>', shown())
+    assert [step for _, step in links] == [
+        "Housing Code",
+        "Book I. Letting",
+        "Chapter 2. Deposits",
+    ]
+    assert html.unescape(links[-1][0]) == (
+        "/law?of=Housing%20Code&in=Book%20I.%20Letting&in=Chapter%202.%20Deposits"
+    )
+    assert '<a href="/fr/article?id=housing-12">Article 12</a>' in shown("fr")
 
 
-def test_what_is_searched_is_counted_and_named():
-    entries = [(str(i), f"Law {i % 12} <b>", str(i)) for i in range(1200)]
-    about = render.about(Collection.of(entries), ["bm25"])
-    assert "1,200 articles of 12 laws." in text_of(about)
-    assert "Law 11 <b>" in text_of(about)
-    assert "<dt>BM25</dt>" in about
-    assert "<dt>Dense</dt>" not in about
-    assert "<details>" in about
-    assert "<details>" not in render.about(Collection.of(entries[:5]), [])
+def test_what_the_model_did_not_read_is_said():
+    assert "read only the beginning" not in shown()
+    text = text_of(shown(content="word " * 1400, words_read=190))
+    assert "about 190 of its 1,400 words" in text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (None, "in a few minutes."),
-        (1, "in less than a minute."),
-        (45, "in about a minute."),
-        (170, "in about 3 minutes."),
-    ],
-)
-def test_how_far_the_learning_is_stands_in_plain_words(seconds: float | None, words: str):
-    told = render.standing(Standing("learning", 0.404, seconds))
-    assert told["state"] == "learning"
-    assert told["told"].endswith(words)
-    assert told["share"] == "40%"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_low_confidence_is_told_where_no_two_stages_agree(language: Language):
+    def answer(*ranks: dict[str, int]) -> dict[str, Any]:
+        return {"documents": [document(ranks=each) for each in ranks]}
+
+    apart = answer({"bm25": 1}, {"dense": 1}, {"bm25": 2})
+    assert TEXTS[language].unsure[0] in text_of(found(apart, language))
+    for sure in (
+        answer({"bm25": 1}, {"dense": 2, "bm25": 9}),
+        answer({"bm25": 1}, {"bm25": 2}),  # one stage alone cannot be contradicted
+        answer({"citation": 1}, {"bm25": 1}, {"dense": 1}),
+        answer({"bm25": 1, "reranker": 1}, {"dense": 1}),
+    ):
+        assert not is_unsure(sure)
+        assert "message" not in found(sure, language)
 
 
-def test_the_end_of_the_learning_is_told_without_a_share():
-    learnt, failed = (render.standing(Standing(state)) for state in ("learnt", "failed"))
-    assert learnt["share"] == failed["share"] == ""
-    assert "has learnt" in learnt["told"]
-    assert "could not learn" in failed["told"]
-
-
-def test_the_time_left_is_that_of_the_pace_once_it_can_be_told():
-    pace = Pace(share=0.1, at=100.0)
-    assert pace.standing(0.1, 130.0).seconds_left is None
-    assert pace.standing(0.14, 130.0).seconds_left is None
-    assert pace.standing(0.4, 130.0) == Standing("learning", 0.4, pytest.approx(60.0))
+def test_what_the_search_was_narrowed_to_is_told():
+    given = {"question": "why?", "took_ms": 1, "documents": [document()]}
+    assert "Narrowed to: Code <b>, in force." in text_of(
+        results(given, "en", ["Code <b>", "in force"])
+    )
+    assert "Narrowed" not in text_of(results(given, "en"))

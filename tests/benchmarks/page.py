@@ -1,0 +1,203 @@
+"""The demo's page: `python tests/benchmarks/page.py [--rounds N] [--model DIR]`.
+
+Starts `python -m ui` over Aldermere in a process and a home of its own, with the vectors of
+all-MiniLM-L6-v2 (or of DIR, a model folder with a ranker: then with re-ranking), and writes what a
+reader waits for, in Debian's Chromium: until the first paint of a page never seen before, and from
+the click on Search until the articles stand there. Then 50 clients ask at once over HTTP, each as a
+browser does (joins the queue, reads the stream, asks again), and the page's memory is told round by
+round. Browser and clients run on the same cores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+COLD_CONTEXTS = 10
+ANSWERS = 40
+CLIENTS = 50
+QUESTIONS_A_ROUND = 500
+
+# From the click until the articles of this very question are in the document.
+TIMED_SEARCH = """question => new Promise((resolve) => {
+  const answered = () => {
+    const asked = document.querySelector('#results .asked q');
+    return asked && asked.textContent === question && document.querySelector('#results article');
+  };
+  const watching = new MutationObserver(() => {
+    if (!answered()) return;
+    watching.disconnect();
+    resolve(performance.now() - begun);
+  });
+  watching.observe(document.body, { childList: true, subtree: true, characterData: true });
+  const begun = performance.now();
+  document.getElementById('search').click();
+})"""
+FIRST_PAINT = """() => new Promise((resolve) => {
+  new PerformanceObserver((seen) => {
+    const paint = seen.getEntries().find((each) => each.name === 'first-contentful-paint');
+    if (paint) resolve(paint.startTime);
+  }).observe({ type: 'paint', buffered: true });
+})"""
+
+
+def questions() -> list[str]:
+    lines = (ROOT / "pipelines" / "demo" / "questions.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line)["text"] for line in lines]
+
+
+def start(home: Path, flags: list[str]) -> tuple[subprocess.Popen[bytes], str]:
+    """The page's process and address."""
+    log = home / "log"
+    environment = {**os.environ, "LEXARBOR_HOME": str(home)}
+    command = [sys.executable, "-m", "ui", "--port", "0", *flags]
+    with log.open("wb") as written:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=written)
+    while process.poll() is None:
+        said = re.search(r"The page is at (\S+)", log.read_text("utf-8"))
+        if said:
+            return process, said[1]
+        time.sleep(0.1)
+    sys.exit(log.read_text("utf-8"))
+
+
+def first_paints(browser: Browser, url: str) -> list[float]:
+    """Milliseconds until something is seen, each time by a browser that has never been here."""
+    paints = []
+    for _ in range(COLD_CONTEXTS):
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(url)
+        paints.append(float(page.evaluate(FIRST_PAINT)))
+        page.locator("#search").wait_for()
+        context.close()
+    return paints
+
+
+def answers(browser: Browser, url: str, asked: list[str]) -> list[float]:
+    """Milliseconds from the click until the articles stand there; the first question is a try."""
+    page = browser.new_page()
+    page.goto(url)
+    box = page.locator("#question textarea, #question input")
+    box.wait_for()
+    took = []
+    for question in asked[: ANSWERS + 1]:
+        box.fill(question)
+        page.wait_for_timeout(100)
+        took.append(float(page.evaluate(TIMED_SEARCH, question)))
+    page.close()
+    return took[1:]
+
+
+def search_of(url: str) -> tuple[int, list[Any]]:
+    """Number of the function that searches, and what its fields hold in a fresh page."""
+    document = httpx.get(url).text
+    found = re.search(r"window\.gradio_config = (\{.*?\});</script>", document)
+    assert found, "the page has no configuration"
+    config = json.loads(found[1])
+    search = next(each for each in config["dependencies"] if each["api_name"] == "search")
+    values = {each["id"]: each["props"].get("value") for each in config["components"]}
+    return search["id"], [values[each] for each in search["inputs"]]
+
+
+async def one_round(url: str, asked: Iterator[str], sessions: Iterator[int]) -> list[float]:
+    """Milliseconds of each question; NaN where there was no answer."""
+    index, fields = search_of(url)
+    left = iter(range(QUESTIONS_A_ROUND))
+    took: list[float] = []
+    limits = httpx.Limits(max_connections=2 * CLIENTS)
+    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
+
+        async def client() -> None:
+            session = f"client{next(sessions)}"
+            for _ in left:
+                call = {"fn_index": index, "session_hash": session}
+                data = [next(asked), *fields[1:]]
+                begun = time.perf_counter()
+                joined = await http.post("gradio_api/queue/join", json={**call, "data": data})
+                stream = await http.get("gradio_api/queue/data", params={"session_hash": session})
+                milliseconds = (time.perf_counter() - begun) * 1e3
+                is_answer = joined.is_success and "<article" in stream.text
+                took.append(milliseconds if is_answer else float("nan"))
+
+        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+    return took
+
+
+def quantiles(values: list[float]) -> str:
+    p50, p95, longest = np.nanquantile(values, [0.5, 0.95, 1.0])
+    return f"{p50:.0f} | {p95:.0f} | {longest:.0f}"
+
+
+def measure(url: str, process: psutil.Process, rounds: int) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        print(
+            f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, "
+            f"Python {platform.python_version()}, gradio {version('gradio')}, "
+            f"torch {version('torch')}, Chromium {browser.version}; "
+            f"`python {' '.join(sys.argv)}`\n"
+        )
+        print("| what, in ms | p50 | p95 | longest |")
+        print("|---|---|---|---|")
+        for address in ("", "fr"):
+            paints = first_paints(browser, url + address)
+            print(f"| first paint of /{address}, {len(paints)} times | {quantiles(paints)} |")
+        waits = answers(browser, url, questions())
+        print(f"| click to articles, {len(waits)} questions | {quantiles(waits)} |")
+        browser.close()
+    print(f"\n{CLIENTS} clients at once, {QUESTIONS_A_ROUND} questions a round\n")
+    print("| round | errors | questions/s | p50 ms | p95 ms | longest ms | memory MB |")
+    print("|---|---|---|---|---|---|---|")
+    asked, sessions = itertools.cycle(questions()), itertools.count()
+    for number in range(1, rounds + 1):
+        begun = time.perf_counter()
+        took = asyncio.run(one_round(url, asked, sessions))
+        rate = len(took) / (time.perf_counter() - begun)
+        errors = int(np.isnan(took).sum())
+        size = process.memory_info().rss / 1e6
+        print(f"| {number} | {errors} | {rate:.1f} | {quantiles(took)} | {size:.0f} |", flush=True)
+
+
+def main() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--model", metavar="DIR", help="a model folder with a ranker")
+    options = parser.parse_args()
+    flags = ["--model", options.model or MODEL]
+    if options.model:
+        flags += ["--pipeline", "hybrid_rerank"]
+    with tempfile.TemporaryDirectory() as home:
+        process, url = start(Path(home), flags)
+        try:
+            measure(url, psutil.Process(process.pid), options.rounds)
+        finally:
+            process.terminate()
+            process.wait()
+    print(f"\nended with {process.returncode}")
+
+
+if __name__ == "__main__":
+    main()

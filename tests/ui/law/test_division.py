@@ -1,0 +1,75 @@
+"""Laws and divisions as lists."""
+
+from collections.abc import Callable
+
+from small_law import HOUSING, RENT, WORK, document, links, small_law
+from starlette.testclient import TestClient
+
+from ui.law.division import PAGE
+from ui.law.links import division_link
+
+Site = Callable[..., TestClient]
+
+
+def test_every_law_is_listed_with_its_articles(site: Site):
+    page = site(small_law()).get("/law")
+    assert page.status_code == 200
+    assert links(page.text) == [
+        (division_link(HOUSING, (), "en"), HOUSING),
+        (division_link(WORK, (), "en"), WORK),
+    ]
+    assert "6 articles</span>" in page.text and "1 article</span>" in page.text
+    assert "2 laws, 7 articles in all" in page.text
+    assert "Information, not legal advice." in page.text
+
+
+def test_a_division_lists_what_is_in_it_and_what_is_beside_it(site: Site):
+    client = site(small_law())
+    page = client.get(division_link(HOUSING, ["Book I"], "en")).text
+    assert links(page) == [
+        ("/law", "The law"),
+        (division_link(HOUSING, (), "en"), HOUSING),
+        (division_link(HOUSING, ["Book II"], "en"), "Next: Book II"),
+        (division_link(HOUSING, RENT, "en"), "Chapter 1. General"),
+        (division_link(HOUSING, ["Book I", "Chapter 2. Repairs"], "en"), "Chapter 2. Repairs"),
+    ]
+    assert '<h1 lang="en">Book I</h1>' in page
+    assert "2 divisions, 5 articles in all" in page
+
+
+def test_the_same_heading_elsewhere_is_another_division(site: Site):
+    client = site(small_law())
+    first = client.get(division_link(HOUSING, RENT, "en")).text
+    second = client.get(division_link(HOUSING, ["Book II", RENT[1]], "en")).text
+    assert [words for to, words in links(first) if "/article" in to] == [
+        "Article 1",
+        "Article 2",
+        "Article 3",
+    ]
+    assert [words for to, words in links(second) if "/article" in to] == ["Article 6"]
+    assert "Rule 1." in first
+
+
+def test_divisions_and_articles_stand_in_the_laws_order(site: Site):
+    documents = [document(1, ()), document(2, ("Book I",)), document(3, ())]
+    page = site(documents).get(division_link(HOUSING, (), "en")).text
+    assert [words for _, words in links(page)][1:] == ["Article 1", "Book I", "Article 3"]
+    assert "1 division, 2 articles, 3 articles in all" in page
+
+
+def test_thousands_of_articles_are_shown_page_by_page(site: Site):
+    client = site([document(n, ()) for n in range(1, 2_501)])
+    seen: list[str] = []
+    to = division_link(HOUSING, (), "en")
+    sizes = []
+    while to:
+        page = client.get(to)
+        sizes.append(len(page.content))
+        seen += [words for link, words in links(page.text) if link.startswith("/article")]
+        to = next((link for link, words in links(page.text) if words == "Next page"), "")
+    assert seen == [f"Article {n}" for n in range(1, 2_501)]
+    assert len(sizes) == 2_500 / PAGE
+    assert max(sizes) < 60_000
+    third = client.get(division_link(HOUSING, (), "en", 3)).text
+    assert "201 to 300 of 2,500" in third
+    assert 'aria-current="page">Page 3</a>' in third

@@ -1,0 +1,94 @@
+"""What is said beside the results: what is searched, how it learns, what must be known first."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from ui.about import about, standing
+from ui.collection import Collection
+from ui.language import LANGUAGES
+from ui.notice import notice, plain_notice
+from ui.standing import Pace, Standing
+
+
+def text_of(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+
+
+def test_the_notice_names_invented_law_only_where_it_is():
+    aldermere = Collection(1, ("Housing Code of Aldermere (invented)",))
+    mixed = Collection(2, ("Code of X (invented)", "Code civil"))
+    real = Collection(1, ("Code civil",))
+    assert aldermere.is_aldermere
+    assert not mixed.is_aldermere
+    assert "Aldermere is an invented country" in notice(aldermere, "en")
+    assert "marked as invented" in notice(mixed, "en")
+    assert "invented" not in notice(real, "en")
+    for collection in (aldermere, mixed, real, Collection(0, ())):
+        assert "Information, not legal advice." in notice(collection, "en")
+
+
+def test_what_is_searched_is_counted_and_named():
+    laws = tuple(f"Law {number} <b>" for number in range(12))
+    told = about(Collection(1200, laws), ["bm25"], "en")
+    assert "1,200 articles of 12 laws." in text_of(told)
+    assert "Law 11 <b>" in text_of(told)
+    assert "<dt>BM25</dt>" in told
+    assert "<dt>Dense</dt>" not in told
+    assert "<details>" in told
+    assert "<details>" not in about(Collection(5, laws[:5]), [], "en")
+    assert "1\u202f200 articles, 12 lois." in text_of(about(Collection(1200, laws), [], "fr"))
+
+
+def test_where_a_question_goes_is_told_as_it_is():
+    for language in LANGUAGES:
+        here = about(Collection(1, ("A",)), [], language)
+        sent = about(Collection(1, ("A",)), [], language, generated=True)
+        assert here != sent
+    assert "sent nowhere else" in text_of(about(Collection(1, ("A",)), [], "en"))
+
+
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        ({"snapshot": "2026-03-01", "indexed": "2026-05-02"}, "as it stood on 1 March 2026"),
+        ({"indexed": "2026-05-02"}, "as it was indexed on 2 May 2026"),
+        ({}, None),
+    ],
+)
+def test_the_day_of_the_law_is_told_where_it_is_on_record(days: dict[str, str], told: str | None):
+    text = plain_notice(Collection(1, ("A",), **days), "en")
+    assert (told in text) if told else ("The law as it" not in text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, "in a few minutes."),
+        (1, "in less than a minute."),
+        (45, "in about a minute."),
+        (170, "in about 3 minutes."),
+    ],
+)
+def test_how_far_the_learning_is_stands_in_plain_words(seconds: float | None, words: str):
+    told = standing(Standing("learning", 0.404, seconds), "en")
+    assert told["state"] == "learning"
+    assert told["told"].endswith(words)
+    assert told["share"] == "40%"
+
+
+def test_the_end_of_the_learning_is_told_without_a_share():
+    learnt, failed = (standing(Standing(state), "en") for state in ("learnt", "failed"))
+    assert learnt["share"] == failed["share"] == ""
+    assert "has learnt" in learnt["told"]
+    assert "could not learn" in failed["told"]
+
+
+def test_the_time_left_is_that_of_the_pace_once_it_can_be_told():
+    pace = Pace(share=0.1, at=100.0)
+    assert pace.standing(0.1, 130.0).seconds_left is None
+    assert pace.standing(0.14, 130.0).seconds_left is None
+    assert pace.standing(0.4, 130.0) == Standing("learning", 0.4, pytest.approx(60.0))

@@ -1,0 +1,195 @@
+"""Every function that the site's views have, called with what no page sends."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.routing import Mount, Route
+from tiny_site import DATA, JOIN, events
+
+from pipelines.indexing import index_corpus
+from ui.collection import Collection
+from ui.language import LANGUAGES, address
+from ui.serving import Serving
+from ui.site import build_site
+
+STRANGE: list[Any] = [
+    None,
+    "",
+    " ",
+    "all",
+    "no such choice",
+    "x" * 3_000,
+    "x" * 60_000,
+    "\x00\u202e\ud83d",
+    "2026-02-31",
+    "<script>alert(1)</script>",
+    0,
+    -1,
+    1.5,
+    math.nan,
+    math.inf,
+    1e308,
+    10**400,
+    True,
+    [],
+    [None],
+    ["x"] * 1_000,
+    [["x"]],
+    [1.5, None, {}],
+    {},
+    {"value": "x"},
+    {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
+    {"__type__": "update", "visible": False},
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Any:
+    folder = tmp_path_factory.mktemp("law")
+    law = "Housing Code of Aldermere (invented)"
+    with (folder / "articles.jsonl").open("w") as file:
+        for number in range(1, 13):
+            article = {"id": f"h{number}", "law": law, "number": str(number), "headings": []}
+            file.write(json.dumps({**article, "text": f"A deposit is owed; rule {number}."}) + "\n")
+    index_corpus(folder / "articles.jsonl", folder / "law.db", model=minilm)
+    serving = Serving("hybrid", folder / "law.db")
+    return build_site(serving, Collection.of(serving.store))
+
+
+@pytest.fixture(scope="module")
+def client(site: Any) -> Iterator[TestClient]:
+    with TestClient(site, raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def views(site: Any) -> dict[str, Any]:
+    """The views that Gradio draws, by their address."""
+    mounts = [each for each in site.routes if isinstance(each, Mount)]
+    return {each.path: each.app.get_blocks() for each in mounts}
+
+
+def usual(function: Any) -> list[Any]:
+    """What a fresh page would send."""
+    return [None if each.stateful else each.postprocess(each.value) for each in function.inputs]
+
+
+def calls(function: Any) -> Iterator[list[Any]]:
+    """The usual arguments, each of them strange, all of them strange, too few and too many."""
+    fresh = usual(function)
+    yield fresh
+    for strange in STRANGE:
+        yield [strange] * len(fresh)
+        yield from ([*fresh[:place], strange, *fresh[place + 1 :]] for place in range(len(fresh)))
+    for data in (fresh[:-1], [*fresh, None], [None] * 50):
+        if len(data) != len(fresh):
+            yield data
+
+
+def test_the_views_are_all_there(views: dict[str, Any]):
+    paths = {address(path, language) for path in ("/", "/compare") for language in LANGUAGES}
+    assert {path or "/" for path in views} == paths
+    assert all(len(page.fns) > 1 for page in views.values())
+
+
+def test_every_function_is_named_and_private(views: dict[str, Any]):
+    for page in views.values():
+        for function in page.fns.values():
+            if function.fn is not None:
+                assert function.api_visibility == "private", function.api_name
+                assert function.api_name
+
+
+def test_no_argument_of_any_function_breaks_the_site(
+    client: TestClient, views: dict[str, Any], capfd: pytest.CaptureFixture[str]
+):
+    asked = refused = 0
+    for path, page in views.items():
+        for index, function in page.fns.items():
+            for data in calls(function):
+                told = (path, function.api_name, repr(data)[:200])
+                call = json.dumps({"data": data, "fn_index": index, "session_hash": "fuzz"})
+                joined = client.post(f"{path}{JOIN}", content=call)
+                if joined.status_code in (400, 413):
+                    refused += 1
+                    continue
+                assert joined.status_code == 200, told
+                stream = events(client.get(f"{path}{DATA}?session_hash=fuzz").text)
+                done = next(each for each in stream if each["msg"] == "process_completed")
+                assert done["success"] is True, (told, done)
+                assert len(done["output"]["data"]) == len(function.outputs), told
+                for output, value in zip(function.outputs, done["output"]["data"], strict=True):
+                    if output.get_block_name() in ("markdown", "html"):
+                        assert "<script>" not in str(value), told
+                asked += 1
+        assert client.get(path or "/").status_code == 200
+    assert asked > 100
+    assert refused > 100
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_no_handler_trusts_that_its_fields_have_checked(views: dict[str, Any]):
+    for path, page in views.items():
+        for function in page.fns.values():
+            if function.fn is None:
+                continue
+            fresh = usual(function)
+            for strange in STRANGE:
+                for place in range(len(fresh)):
+                    arguments = [*fresh[:place], strange, *fresh[place + 1 :]]
+                    answer = function.fn(*arguments)
+                    told = (path, function.api_name, repr(arguments)[:200])
+                    assert len(answer) == len(function.outputs), told
+
+
+def test_an_unknown_function_or_session_is_refused(client: TestClient, views: dict[str, Any]):
+    for path, page in views.items():
+        index, function = next(iter(page.fns.items()))
+        good = {"data": usual(function), "fn_index": index, "session_hash": "s"}
+        for unknown in (-1, 999, 2**70, None, "0", 0.5, True, [0], {}):
+            call = {**good, "fn_index": unknown}
+            assert client.post(f"{path}{JOIN}", json=call).status_code == 400
+        for session in (None, 5, [], {}, "", "x" * 1_000, "../x", True):
+            call = {**good, "session_hash": session}
+            assert client.post(f"{path}{JOIN}", json=call).status_code == 400
+
+
+NAMES = ["id", "of", "in", "on", "as", "page", "q", "run", "question", "chart", "scheme", "x"]
+VALUES = [
+    "",
+    "0",
+    "-1",
+    "9" * 400,
+    "nan",
+    "h1",
+    "../../etc/passwd",
+    "%2e%2e%2fetc",
+    "\x00",
+    "\ud83d".encode("utf-8", "surrogatepass").decode("latin-1"),
+    "2026-02-31",
+    "x" * 15_000,
+    '"><b>injected</b>',
+]
+
+
+def test_no_parameter_of_any_address_breaks_the_site(
+    client: TestClient, site: Any, caplog: pytest.LogCaptureFixture
+):
+    paths = {each.path for each in site.routes if type(each) is Route}
+    assert {"/law", "/fr/law", "/article", "/training"} <= paths
+    for path in paths:
+        for name in NAMES:
+            for value in VALUES:
+                for query in ({name: value}, {name: [value, value]}, {"id": "h1", name: value}):
+                    answer = client.get(path, params=query)
+                    told = (path, name, value[:100], answer.status_code)
+                    assert answer.status_code < 500 or answer.status_code == 503, told
+                    assert "<b>injected" not in answer.text, told
+                    assert "root:" not in answer.text, told
+    assert "An answer failed" not in caplog.text

@@ -1,0 +1,77 @@
+"""HTML of what is searched, of how to read a result, and of how far the search has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ui.article_text import words
+from ui.collection import Collection
+from ui.language import Language, counted
+from ui.standing import Standing
+from ui.texts import about as texts_of_about
+from ui.texts import stages as texts_of_stages
+
+_LISTED_LAWS = 8
+
+
+def about(
+    collection: Collection, stages: Sequence[str], language: Language, *, generated: bool = False
+) -> str:
+    """What is searched, how to read a result of these stages, and where a question goes.
+
+    Args:
+        collection: what is searched.
+        stages: names as in an answer's ranks.
+        language: of the interface.
+        generated: whether a chat generator writes answers.
+    """
+    texts = texts_of_about.TEXTS[language]
+    told = "".join(
+        f"<div><dt>{words(each.name)}</dt><dd>{words(each.sentence)}</dd></div>"
+        for stage, each in texts_of_stages.TEXTS[language].items()
+        if stage in stages
+    )
+    held = texts.articles_of.format(
+        articles=counted(collection.articles, texts.articles, language),
+        laws=counted(len(collection.laws), texts.laws, language),
+    )
+    return (
+        f'<div class="about"><h2>{words(texts.searched)}</h2><p>{words(held)}</p>'
+        f"{_laws(collection.laws, texts.which_laws)}"
+        f"<h2>{words(texts.how_found)}</h2><p>{words(texts.how_to_read)}</p><dl>{told}</dl>"
+        f"<h2>{words(texts.your_question)}</h2>"
+        f"<p>{words(texts.sent_on if generated else texts.kept_here)}</p></div>"
+    )
+
+
+def learning() -> str:
+    """Where the page says how far the search has learnt the law; the script fills it in."""
+    return '<div class="learning"><p class="told"></p><p class="share"></p></div>'
+
+
+def standing(standing: Standing, language: Language) -> dict[str, str]:
+    """The standing in plain words, `told`, and its share, empty once there is no more to come."""
+    texts = texts_of_about.TEXTS[language]
+    if standing.state == "learnt":
+        told = texts.learnt
+    elif standing.state == "failed":
+        told = texts.learning_failed
+    else:
+        told = texts.learning.format(time=_time_left(standing.minutes_left, texts))
+    share = f"{standing.share:.0%}" if standing.state == "learning" else ""
+    return {"state": standing.state, "told": told, "share": share}
+
+
+def _time_left(minutes: int | None, texts: texts_of_about.AboutTexts) -> str:
+    if minutes is None:
+        return texts.some_minutes
+    if minutes < 1:
+        return texts.no_minute
+    return texts.one_minute if minutes == 1 else texts.minutes.format(count=minutes)
+
+
+def _laws(laws: Sequence[str], which: str) -> str:
+    listed = "".join(f"<li>{words(law)}</li>" for law in laws)
+    if len(laws) <= _LISTED_LAWS:
+        return f"<ul>{listed}</ul>"
+    return f"<details><summary>{words(which)}</summary><ul>{listed}</ul></details>"

@@ -1,0 +1,1 @@
+"""The view "Compare": two pipelines on one question."""

@@ -1,0 +1,73 @@
+"""ComparingDesk: compares two pipelines for the page."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Collection
+
+from components.statutes.question import QuestionError, clean_question
+from pipelines.comparing import Comparison
+from pipelines.serving.limits import MAX_QUESTION_CHARS
+from ui.compare import render
+from ui.language import Language, number
+from ui.results import message
+from ui.texts import asking, compare
+
+Compare = Callable[[str, str, str], Comparison]
+
+_logger = logging.getLogger(__name__)
+
+
+class ComparingDesk:
+    """Compares two pipelines for the page, whatever an HTTP client sends as question and names.
+
+    Args:
+        compare: from a clean question and two names to the comparison.
+        names: of the pipelines that can be compared.
+        language: of the interface.
+    """
+
+    def __init__(self, compare: Compare, names: Collection[str], language: Language) -> None:
+        self._compare = compare
+        self._names = names
+        self._language: Language = language
+
+    def compare(self, question: object, left: object, right: object) -> tuple[str, str]:
+        """HTML of the status line and of the comparison, which is empty under a message."""
+        asks, texts = asking.TEXTS[self._language], compare.TEXTS[self._language]
+        if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
+            return self._too_long(len(question.strip())), ""
+        try:
+            asked = clean_question(question)
+        except QuestionError:
+            return message(asks.empty[0], texts.empty_explained), ""
+        if not self._is_known(left) or not self._is_known(right):
+            return message(*asks.no_choice), ""
+        if left == right:
+            return message(*texts.twice), ""
+        try:
+            found = self._compare(asked, str(left), str(right))
+            if not found.moved:
+                return message(*asks.nothing), ""
+            return render.announced(found, self._language), render.comparison(
+                asked, found, self._language
+            )
+        except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
+            # An error's message may quote the question, which is never logged; its place may not.
+            place = "".join(traceback.format_tb(error.__traceback__))
+            _logger.error("A comparison failed with %s:\n%s", type(error).__name__, place)
+            return message(*asks.failed), ""
+
+    def example(self, question: str, left: object, right: object) -> tuple[str, str, str]:
+        """An example question, for the question box, and its `compare`."""
+        return (question, *self.compare(question, left, right))
+
+    def _is_known(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._names
+
+    def _too_long(self, length: int) -> str:
+        title, explanation = asking.TEXTS[self._language].too_long
+        counts = {"length": length, "most": MAX_QUESTION_CHARS}
+        told = {name: number(count, self._language) for name, count in counts.items()}
+        return message(title, explanation.format(**told))

@@ -1,0 +1,110 @@
+"""The view "Compare": a Gradio Blocks around a `ComparingDesk`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from pipelines.serving.limits import MAX_QUESTION_CHARS
+from ui.app import bound, html
+from ui.article_text import words
+from ui.collection import Collection
+from ui.compare.compared import Compared
+from ui.compare.desk import ComparingDesk
+from ui.language import Language, number
+from ui.notice import notice
+from ui.results import message
+from ui.texts import asking
+from ui.texts.compare import TEXTS, CompareTexts
+
+# About the demo law; offered only where that law is what is searched. In the first three, words
+# and meaning lead to different articles; the last is a citation, which leads everywhere to one.
+EXAMPLES = (
+    "My ex won't let me see our daughter at weekends.",
+    "My wages are three weeks late.",
+    "I can't afford a lawyer. Is there any help?",
+    "art. 12 Housing Code",
+)
+
+# Times are told: two comparisons at once would take them from each other.
+_ALONE: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "compare"}
+
+
+def build_compare(compared: Compared, collection: Collection, language: Language) -> gr.Blocks:
+    """The view over one collection of law.
+
+    Args:
+        compared: the pipelines; shared by the views of all languages.
+        collection: what is searched, for the notice and the examples.
+        language: of the interface.
+    """
+    texts = TEXTS[language]
+    page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
+    with page, gr.Column(elem_id="comparing"):
+        html(f"<h1>{words(texts.title)}</h1><p>{words(texts.lead)}</p>", "comparing-head")
+        if compared.defaults is None:
+            html(notice(collection, language), "notice")
+            html(message(*texts.only_one), "status")
+            html("", "results")
+        else:
+            _form(compared, compared.defaults, collection, language)
+    bound(page)
+    return page
+
+
+def _form(
+    compared: Compared, defaults: tuple[str, str], collection: Collection, language: Language
+) -> None:
+    texts, asks = TEXTS[language], asking.TEXTS[language]
+    desk = ComparingDesk(compared.compare, compared.names, language)
+    with gr.Column(elem_id="asking"):
+        question = gr.Textbox(
+            label=asks.question,
+            info=asks.question_info.format(most=number(MAX_QUESTION_CHARS, language)),
+            lines=1,
+            max_lines=8,
+            elem_id="question",
+        )
+        with gr.Row(elem_id="choices"):
+            sides = [
+                _side(compared, value, label, texts)
+                for value, label in zip(defaults, (texts.left, texts.right), strict=True)
+            ]
+        search = gr.Button(texts.compare, variant="primary", elem_id="search")
+    examples: list[tuple[gr.Button, str]] = []
+    if collection.is_aldermere:
+        with gr.Column(elem_id="examples"):
+            note = f"<p>{words(asks.examples_note)}</p>" if asks.examples_note else ""
+            html(f"<h2>{words(asks.examples)}</h2>{note}", "examples-heading")
+            examples = [(gr.Button(each, elem_classes="example"), each) for each in EXAMPLES]
+    html(notice(collection, language), "notice")
+    status, results = html("", "status"), html("", "results")
+    shown: dict[str, Any] = {
+        "show_progress": "minimal",
+        "show_progress_on": results,
+        "api_visibility": "private",
+        **_ALONE,
+    }
+    gr.on(
+        [search.click, question.submit],
+        desk.compare,
+        inputs=[question, *sides],
+        outputs=[status, results],
+        api_name="compare",
+        **shown,
+    )
+    for place, (button, example) in enumerate(examples, start=1):
+        button.click(
+            partial(desk.example, example),
+            inputs=sides,
+            outputs=[question, status, results],
+            api_name=f"example_{place}",
+            **shown,
+        )
+
+
+def _side(compared: Compared, value: str, label: str, texts: CompareTexts) -> gr.Radio:
+    choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
+    return gr.Radio(choices, value=value, label=label)

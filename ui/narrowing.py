@@ -1,0 +1,88 @@
+"""Narrowing: of which laws, on which day, in force or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, get_args
+
+from components.retrievers.validity import not_in_force_on
+
+Which = Literal["all", "in force", "not in force"]
+WHICH: tuple[Which, ...] = get_args(Which)
+
+_LONGEST_DAY = 40
+
+
+class DayError(ValueError):
+    """What was given as a day is none."""
+
+
+class ChoiceError(ValueError):
+    """What was given is not among the choices."""
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What a search is narrowed to.
+
+    Attributes:
+        laws: names of the laws; none for all.
+        which: all articles, or by their state on the day. An article without dates may be in force.
+        day: None for today.
+    """
+
+    laws: tuple[str, ...] = ()
+    which: Which = "all"
+    day: date | None = None
+
+    @classmethod
+    def checked(
+        cls, laws: object, which: object, day: object, known_laws: Sequence[str]
+    ) -> Narrowing:
+        """What an HTTP client sent, whatever it is.
+
+        Raises:
+            ChoiceError: `laws` is not a list of known laws, or `which` no choice.
+            DayError: `day` is not empty, and no ISO day.
+        """
+        laws = [] if laws is None else laws
+        if not isinstance(laws, list) or len(laws) > len(known_laws):
+            raise ChoiceError
+        known = set(known_laws)
+        if any(not isinstance(law, str) or law not in known for law in laws):
+            raise ChoiceError
+        chosen = next((each for each in WHICH if each == which), None)
+        if chosen is None:
+            raise ChoiceError
+        return cls(tuple(dict.fromkeys(laws)), chosen, _day(day))
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.laws) or self.which != "all"
+
+    @property
+    def as_of(self) -> date | None:
+        """The day on which an article must be in force; None where it need not."""
+        return (self.day or date.today()) if self.which == "in force" else None
+
+    @property
+    def filters(self) -> dict[str, Any] | None:
+        """As Haystack's filters, without those that `as_of` stands for."""
+        of_laws = {"field": "meta.law", "operator": "in", "value": list(self.laws)}
+        filters = of_laws if self.laws else None
+        if self.which == "not in force":
+            return not_in_force_on(self.day or date.today(), filters)
+        return filters
+
+
+def _day(given: object) -> date | None:
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return None
+    if not isinstance(given, str) or len(given) > _LONGEST_DAY:
+        raise DayError
+    try:
+        return date.fromisoformat(given.strip())
+    except ValueError:
+        raise DayError from None

@@ -1,0 +1,183 @@
+"""HTML of what a search found: everything that comes from a law or a question is escaped here.
+
+Gradio's Markdown carries the HTML, because Gradio's HTML component builds a function from its
+template, which our Content-Security-Policy (no `unsafe-eval`) forbids. Markdown leaves one line of
+HTML alone, so every function returns exactly one line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ui.answer import answer_panel
+from ui.article_text import article_text, marked_passage, words
+from ui.language import Language, counted, number
+from ui.law.links import article_link, division_link
+from ui.naming import article_title, citation
+from ui.states import state_line
+from ui.takeaway import web_address
+from ui.texts import asking, stages
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
+
+# Lists are cut this deep in every pipeline; the bar of the last rank is empty.
+_DEPTH = 500
+_QUESTION_SHOWN = 300
+
+# What names an article, or has read it with the question, needs no second opinion.
+_SURE = frozenset({"citation", "reranker"})
+
+
+def message(title: str, explanation: str) -> str:
+    """One of the page's messages in place of results; both texts are escaped."""
+    return (
+        f'<div class="message"><p><strong>{words(title)}</strong></p>'
+        f"<p>{words(explanation)}</p></div>"
+    )
+
+
+def found(answer: Mapping[str, Any], language: Language) -> str:
+    """What is told of results: their number, unseen, and low confidence, where they disagree."""
+    texts = asking.TEXTS[language]
+    told = _unseen(counted(len(answer["documents"]), texts.announced, language))
+    return told + (message(*texts.unsure) if is_unsure(answer) else "")
+
+
+def is_unsure(answer: Mapping[str, Any]) -> bool:
+    """Whether several stages searched, and no article was found by two of them.
+
+    Not where the question names an article, or a ranker has read the articles.
+    """
+    ranks = [set(document["ranks"]) for document in answer["documents"]]
+    stages_heard = set().union(*ranks)
+    if stages_heard & _SURE or len(stages_heard) < 2:
+        return False
+    return all(len(each) < 2 for each in ranks)
+
+
+def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[str] = ()) -> str:
+    """Every article of an answer (`pipelines.asking.ask`), best first.
+
+    Args:
+        answer: what was found.
+        language: of the interface.
+        narrowed: what the search was narrowed to, in words.
+    """
+    texts = asking.TEXTS[language]
+    question = str(answer["question"])
+    asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
+    documents = answer["documents"]
+    items = "".join(f"<li>{_article(document, language)}</li>" for document in documents)
+    panel = answer_panel(answer["answer"], language) if "answer" in answer else ""
+    for_what = words(texts.asked).format(
+        question=f"<q>{words(asked)}</q>", ms=number(float(answer["took_ms"]), language)
+    )
+    how = texts.narrowed.format(how=", ".join(narrowed))
+    told = f'<p class="narrowed">{words(how)}</p>' if narrowed else ""
+    return (
+        f'<div class="results">{panel}'
+        f'<h2 tabindex="-1">{counted(len(documents), texts.found, language)}</h2>'
+        f'<p class="asked">{for_what}</p>{told}{_take_away(texts)}'
+        f'<ol class="articles">{items}</ol></div>'
+    )
+
+
+def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: str = "") -> str:
+    """The way from the law down to a division; each step opens it.
+
+    Args:
+        law: its name.
+        headings: from the top of the law.
+        language: of the interface.
+        tongue: attribute of the law's own language.
+    """
+    steps = [
+        (step, division_link(law, headings[:level], language))
+        for level, step in enumerate([law, *headings])
+    ]
+    items = "".join(
+        f'<li><a href="{words(link)}">{words(step)}</a></li>' for step, link in steps if step
+    )
+    return f'<ol class="path"{tongue}>{items}</ol>'
+
+
+def _article(document: Mapping[str, Any], language: Language) -> str:
+    texts = asking.TEXTS[language]
+    tongue = language_attribute(document.get("language"))
+    link = words(article_link(str(document["id"]), language))
+    url = web_address(document.get("source_url"))
+    official = (
+        f'<a href="{words(url)}" rel="noopener noreferrer">{words(texts.official)}</a>'
+        if url
+        else ""
+    )
+    text = str(document["content"] or "")
+    marked = marked_passage(text, document.get("passage"))
+    told = _unseen(texts.marked) if marked else ""
+    return (
+        f'<article><h3><a href="{link}">{words(article_title(document["number"]))}</a>'
+        f" <span{tongue}>{words(document['law'])}</span></h3>"
+        f"{_unseen(texts.place)}"
+        f"{breadcrumb(str(document['law']), document['headings'], language, tongue)}"
+        f"{state_line(document, language)}"
+        f'{told}<div class="law"{tongue}>{article_text(text, marked, language)}</div>'
+        f"{_read_in_part(document, language)}"
+        f'<p class="source">{official}<a href="{link}">{words(texts.in_the_law)}</a>'
+        f'<span class="copyable">{words(citation(document))}</span></p>'
+        f'{_unseen(texts.found_by)}<ul class="ranks">{ranks(document["ranks"], language)}</ul>'
+        "</article>"
+    )
+
+
+def language_attribute(tag: object) -> str:
+    """The attribute of a text in a language; empty where that is not known."""
+    return f' lang="{tag}"' if isinstance(tag, str) and _LANGUAGE.fullmatch(tag) else ""
+
+
+def ranks(given: Mapping[str, int], language: Language) -> str:
+    """List items: of each stage its rank, as a bar too, and what that means."""
+    texts = asking.TEXTS[language]
+    known = [stage for stage in stages.TEXTS[language] if stage in given]
+    items = []
+    for stage in [*known, *(stage for stage in given if stage not in known)]:
+        rank = given[stage]
+        name, meaning, _ = stages.stage_texts(stage, language)
+        length = max(0.0, 1.0 - math.log(max(rank, 1)) / math.log(_DEPTH))
+        told = texts.rank.format(rank=number(rank, language))
+        items.append(
+            f'<li><span class="stage">{words(name)}</span> <span class="rank">{words(told)}</span>'
+            f'<span class="bar"><span style="width:{length:.0%}"></span></span>'
+            f' <span class="meaning">{words(meaning)}</span></li>'
+        )
+    return "".join(items)
+
+
+def _unseen(text: str) -> str:
+    """For those who hear the page; an aria-label would not pass Gradio's sanitiser."""
+    return f'<p class="unseen">{words(text)}</p>'
+
+
+def _read_in_part(document: Mapping[str, Any], language: Language) -> str:
+    if "words_read" not in document:
+        return ""
+    told = asking.TEXTS[language].read_in_part.format(
+        read=number(document["words_read"], language),
+        words=number(len(str(document["content"]).split()), language),
+    )
+    return f'<p class="in-part">{words(told)}</p>'
+
+
+def _take_away(texts: asking.AskTexts) -> str:
+    """Buttons that the page's script serves."""
+    saved = "".join(
+        f'<button class="save {kind}">{words(getattr(texts, kind))}</button>'
+        for kind in ("json", "ris", "csl")
+    )
+    return (
+        f'<p class="take-away"><span>{words(texts.save)}</span> {saved}'
+        f'<button class="copy-link">{words(texts.copy_link)}</button>'
+        f'<button class="print">{words(texts.print)}</button></p>'
+    )

@@ -1,0 +1,1 @@
+"""Training runs: what models learned, read from what their trainings wrote down."""

@@ -1,0 +1,95 @@
+"""The site: every view in every language, joined over what is served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import gradio as gr
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from pipelines.trained_demo import TrainedDemo
+from ui.about import standing as told
+from ui.app import build_page
+from ui.collection import Collection
+from ui.compare.compared import Compared
+from ui.compare.view import build_compare
+from ui.frame import VIEWS
+from ui.language import LANGUAGES, Language, address
+from ui.law.places import Places
+from ui.law.routes import law_routes
+from ui.password import Passwords
+from ui.runs.results import Results
+from ui.runs.routes import runs_routes
+from ui.runs.sources import Sources
+from ui.server import build_server
+from ui.serving import Serving
+from ui.standing import Standing
+
+
+def build_site(
+    serving: Serving,
+    collection: Collection,
+    *,
+    standing: Callable[[], Standing] | None = None,
+    generated: bool = False,
+    runs: Sequence[Path] = (),
+    demo: TrainedDemo | None = None,
+    passwords: Passwords | None = None,
+    names: frozenset[str] | None = None,
+) -> FastAPI:
+    """The application.
+
+    Args:
+        serving: what answers.
+        collection: what is searched.
+        standing: how far the search has learnt the law, where it learns.
+        generated: whether a chat generator writes answers.
+        runs: folders in which trainings lie, besides that of the model that is served.
+        demo: the training on the demo law, where that is what is served.
+        passwords: who may read; None for everybody.
+        names: host names under which the site may be asked for; None for any.
+    """
+    stages = list(dict(serving.pipeline.walk()))
+    compared = Compared(lambda: serving.store, serving.model, serving.name)
+    pages: dict[str, gr.Blocks] = {}
+    for language in LANGUAGES:
+        pages[address(VIEWS["ask"], language)] = build_page(
+            serving.answer,
+            collection,
+            stages,
+            language,
+            learns=standing is not None,
+            generated=generated,
+        )
+        pages[address(VIEWS["compare"], language)] = build_compare(compared, collection, language)
+    places = Places(lambda: serving.store)
+    places.prepare()
+    sources = Sources(lambda: serving.store, runs, demo)
+    routes = [
+        *law_routes(places, collection),
+        *runs_routes(sources, Results(_results_folder()), lambda: serving.store, collection),
+        *(standing_routes(standing) if standing is not None else []),
+    ]
+    return build_server(pages, routes, passwords, names)
+
+
+def _results_folder() -> Path | None:
+    """Where a clone of Lexarbor has the results of its experiments; an installation has none."""
+    folder = Path(__file__).parent.parent / "docs" / "results"
+    return folder if folder.is_dir() else None
+
+
+def standing_routes(standing: Callable[[], Standing]) -> list[Route]:
+    """`/learning`, where a page asks how far the search has learnt the law."""
+    return [_standing_route(standing, language) for language in LANGUAGES]
+
+
+def _standing_route(standing: Callable[[], Standing], language: Language) -> Route:
+    def tell(_: Request) -> JSONResponse:
+        return JSONResponse(told(standing(), language), headers={"Cache-Control": "no-store"})
+
+    return Route(address("/learning", language), tell, methods=["GET"])

@@ -1,0 +1,120 @@
+"""Takeaway: found articles as JSON, RIS and CSL-JSON, with the date and the disclaimer inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Literal
+
+from ui.collection import Collection
+from ui.language import Language, day
+from ui.notice import plain_notice
+from ui.texts.takeaway import TEXTS
+
+Kind = Literal["json", "ris", "csl"]
+
+MEDIA_TYPES: Mapping[Kind, str] = {
+    "json": "application/json",
+    "ris": "application/x-research-info-systems",
+    "csl": "application/vnd.citationstyles.csl+json",
+}
+FILE_SUFFIX: Mapping[Kind, str] = {"json": ".json", "ris": ".ris", "csl": ".csl.json"}
+
+
+def export(
+    kind: Kind,
+    articles: Sequence[Mapping[str, Any]],
+    language: Language,
+    collection: Collection,
+    on: date,
+    question: str | None = None,
+) -> str:
+    """Articles as a file.
+
+    Args:
+        kind: "json" has everything that is known, "ris" and "csl" (CSL-JSON) are read by programs
+            that keep references.
+        articles: as `pipelines.asking.found_article` makes them.
+        language: of the disclaimer.
+        collection: what they are from.
+        on: the day of which their states are.
+        question: what they were found for.
+    """
+    told = f"{TEXTS[language].retrieved.format(day=day(on, language))} " + plain_notice(
+        collection, language
+    )
+    if kind == "ris":
+        return "".join(_ris(article, language, on, told) for article in articles)
+    if kind == "csl":
+        content: Any = [_csl(article, language, on, told) for article in articles]
+    else:
+        content = {
+            "disclaimer": plain_notice(collection, language),
+            "date": on.isoformat(),
+            "snapshot": collection.snapshot,
+            "indexed": collection.indexed,
+            "question": question,
+            "articles": list(articles),
+        }
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _csl(article: Mapping[str, Any], language: Language, on: date, told: str) -> dict[str, Any]:
+    """One item of CSL-JSON, type "legislation": the law is its title, the article its section."""
+    item = {
+        "id": article["id"],
+        "type": "legislation",
+        "title": article["law"],
+        "section": article["number"],
+        "abstract": article["content"],
+        "language": article.get("language"),
+        "URL": web_address(article.get("source_url")),
+        "issued": _date_parts(article.get("valid_from")),
+        "accessed": _date_parts(on.isoformat()),
+        "note": f"{told} {TEXTS[language].states[article['state']]}",
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+def _ris(article: Mapping[str, Any], language: Language, on: date, told: str) -> str:
+    """One reference of RIS, type STAT."""
+    start = _date(article.get("valid_from"))
+    fields = [
+        ("TY", "STAT"),
+        ("ID", article["id"]),
+        ("TI", article["law"]),
+        ("SE", article["number"]),
+        *(("KW", heading) for heading in article["headings"]),
+        ("DA", f"{start:%Y/%m/%d}" if start else ""),
+        ("LA", article.get("language")),
+        ("UR", web_address(article.get("source_url"))),
+        ("AB", article["content"]),
+        ("N1", f"{told} {TEXTS[language].states[article['state']]}"),
+        ("Y2", f"{on:%Y/%m/%d}"),
+        ("ER", ""),
+    ]
+    # A line break would begin another field.
+    return "".join(
+        f"{tag}  - {' '.join(str(value or '').split())}\r\n"
+        for tag, value in fields
+        if value or tag == "ER"
+    )
+
+
+def web_address(url: object) -> str | None:
+    """An address on the web; None for anything else: a corpus could hold javascript: or file:."""
+    known = isinstance(url, str) and url.lower().startswith(("https://", "http://"))
+    return str(url) if known else None
+
+
+def _date_parts(iso: object) -> dict[str, Any] | None:
+    on = _date(iso)
+    return {"date-parts": [[on.year, on.month, on.day]]} if on else None
+
+
+def _date(iso: object) -> date | None:
+    try:
+        return date.fromisoformat(str(iso or ""))
+    except ValueError:
+        return None  # another store may write its dates in words

@@ -1,0 +1,142 @@
+"""An answer: its head, the verdicts on what it quotes and cites, and its notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ui.language import Language
+
+
+@dataclass(frozen=True)
+class AnswerTexts:
+    """Texts of the answer.
+
+    Attributes:
+        verdicts: by the state of a check.
+        states: of an article, as they stand behind its name.
+        whys: what speaks against a citation or quotation, by its English words; what is not among
+            them is shown in those.
+        counted: notices that count, by their code: what follows the number, for one and many.
+    """
+
+    verbatim: str
+    generated: str
+    written: str
+    uncited: str
+    verdicts: Mapping[str, str]
+    states: Mapping[str, str]
+    because: str
+    whys: Mapping[str, str]
+    counted: Mapping[str, tuple[str, str]]
+    generator_failed: str
+    not_answered: str
+    not_in_force: str
+    left_out: str
+
+
+TEXTS: Mapping[Language, AnswerTexts] = {
+    "en": AnswerTexts(
+        verbatim="In the law's own words",
+        generated="An answer",
+        written=(
+            "Written by a language model from the articles below. Whatever it quotes or cites was"
+            " looked up there; that the words stand in the law does not mean that they answer you."
+            " Read the article."
+        ),
+        uncited="no article named",
+        verdicts={
+            "verified": "word for word in the article",
+            "not found": "not found",
+            "not checked": "could not be checked",
+        },
+        states={
+            "in force": "in force",
+            "repealed": "repealed",
+            "not yet in force": "not yet in force",
+            "unknown": "not known whether in force",
+        },
+        because="{verdict}: {why}",
+        whys={},
+        counted={
+            "not_found": (
+                "citation or quotation was not found.",
+                "citations or quotations were not found.",
+            ),
+            "not_checked": (
+                "citation or quotation could not be checked.",
+                "citations or quotations could not be checked.",
+            ),
+            "uncited": ("sentence names no article.", "sentences name no article."),
+            "cut": (
+                "article was longer than what the generator was given of it.",
+                "articles were longer than what the generator was given of them.",
+            ),
+        },
+        generator_failed="No answer was written: {failure}.",
+        not_answered="The generator found no answer in these articles.",
+        not_in_force="Does not bind on the day asked about: {articles}.",
+        left_out="Named in the question, and left out of the search: {articles}.",
+    ),
+    "fr": AnswerTexts(
+        verbatim="Dans les mots de la loi",
+        generated="Une réponse",
+        written=(
+            "Écrite par un modèle de langue à partir des articles ci-dessous. Tout ce qu'elle cite"
+            " y a été recherché ; que ces mots soient dans la loi ne veut pas dire qu'ils vous"
+            " répondent. Lisez l'article."
+        ),
+        uncited="aucun article nommé",
+        verdicts={
+            "verified": "mot pour mot dans l'article",
+            "not found": "introuvable",
+            "not checked": "n'a pas pu être vérifié",
+        },
+        states={
+            "in force": "en vigueur",
+            "repealed": "abrogé",
+            "not yet in force": "pas encore en vigueur",
+            "unknown": "on ne sait pas s'il est en vigueur",
+        },
+        because="{verdict} : {why}",
+        whys={
+            "shorter than 12 characters": "moins de 12 caractères",
+            "its quotation marks do not pair": "ses guillemets ne vont pas par paires",
+            "no article is cited for it": "aucun article n'est cité à l'appui",
+            "several articles are cited for it": "plusieurs articles sont cités à l'appui",
+            "none of the articles says it so": "aucun des articles ne le dit ainsi",
+            "none of the articles given is this one": "ce n'est aucun des articles fournis",
+            "it names several articles": "la référence vise plusieurs articles",
+            "it fits several of the articles given": (
+                "la référence convient à plusieurs des articles fournis"
+            ),
+            "it does not say of which law": "la référence ne dit pas de quelle loi",
+            "it names the law otherwise": "la référence nomme la loi autrement",
+            "its paragraph was not found in the article": (
+                "le paragraphe visé est introuvable dans l'article"
+            ),
+        },
+        counted={
+            "not_found": (
+                "référence ou citation est introuvable.",
+                "références ou citations sont introuvables.",
+            ),
+            "not_checked": (
+                "référence ou citation n'a pas pu être vérifiée.",
+                "références ou citations n'ont pas pu être vérifiées.",
+            ),
+            "uncited": (
+                "phrase ne nomme aucun article.",
+                "phrases ne nomment aucun article.",
+            ),
+            "cut": (
+                "article était plus long que ce que le modèle en a reçu.",
+                "articles étaient plus longs que ce que le modèle en a reçu.",
+            ),
+        },
+        generator_failed="Aucune réponse n'a été écrite : {failure}.",
+        not_answered="Le modèle n'a pas trouvé de réponse dans ces articles.",
+        not_in_force="Sans force à la date demandée : {articles}.",
+        left_out="Nommé dans la question, et laissé hors de la recherche : {articles}.",
+    ),
+}

@@ -1,0 +1,55 @@
+"""The words of the picture of an article's place, in each language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pipelines.tree_view.wording import ENGLISH, Wording
+from ui.language import Language, number
+
+TEXTS: Mapping[Language, Wording] = {
+    "en": ENGLISH,
+    "fr": Wording(
+        lang="fr",
+        number=partial(number, language="fr"),
+        zero_is_one=True,
+        articles=("{count} article", "{count} articles"),
+        place="{place} sur {of}",
+        divisions="{label} : {articles}, {place} divisions voisines",
+        more="{count} autres articles, de {first} à {last}",
+        and_more="et {count} autres",
+        together=", {share} ensemble",
+        role_previous="précédent",
+        role_next="suivant",
+        own_text="son propre texte",
+        within="dans {heading}",
+        below_law="directement dans la loi",
+        cites="Il cite {articles}",
+        cited_by="Il est cité par {articles}",
+        in_force="En vigueur",
+        from_day=" à partir du {day}",
+        to_day=" jusqu'au {day}",
+        stands_in="se trouve dans",
+        in_sequence="vient avant ou après",
+        citation="cite : la flèche touche l'article cité",
+        places="« 1 sur 3 » est le rang d'une division parmi ses voisines. ",
+        citations=(
+            "Les citations sont celles qu'un programme lit dans les textes ; certaines peuvent lui"
+            " échapper."
+        ),
+        told_place="{name} se trouve dans {places}.",
+        told_joint=", dans ",
+        told_beside=(
+            "{count} autre article se trouve à côté de lui.",
+            "{count} autres articles se trouvent à côté de lui.",
+        ),
+        told_before="Avant lui vient {name}.",
+        told_after="Après lui vient {name}.",
+        told_cites="Il cite {names}.",
+        told_cited_by="Il est cité par {names}.",
+        told_of_law=" de {law}",
+        told_division_share="Il accorde {share} de son attention à cette division.",
+        told_own_share="De son propre texte il garde {share}.",
+    ),
+}
