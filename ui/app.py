@@ -59,7 +59,8 @@ def build_page(
         generated: whether a chat generator writes answers, which the page then says.
     """
     texts = TEXTS[language]
-    desk = Desk(ask, collection, language)
+    several = {"bm25", "dense"} <= set(stages)
+    desk = Desk(ask, collection, language, several=several)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):

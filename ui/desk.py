@@ -58,10 +58,14 @@ class Desk:
             gives it.
         collection: what is searched.
         language: of the interface.
+        several: whether several stages search, so that they can disagree.
     """
 
-    def __init__(self, ask: Ask, collection: Collection, language: Language) -> None:
+    def __init__(
+        self, ask: Ask, collection: Collection, language: Language, *, several: bool = False
+    ) -> None:
         self._ask = ask
+        self._several = several
         self._collection = collection
         self._language: Language = language
         self._texts = TEXTS[language]
@@ -90,8 +94,9 @@ class Desk:
             answer = self._ask(asked, narrowing)
             if not answer["documents"]:
                 return self._nothing_found(answer, narrowing)
+            unsure = self._several and results.is_unsure(answer)
             return Shown(
-                results.found(answer, self._language),
+                results.found(answer, self._language, unsure=unsure),
                 results.results(answer, self._language, self._told(narrowing)),
                 self._taken(asked, narrowing, answer),
             )

@@ -29,6 +29,8 @@ _QUESTION_SHOWN = 300
 
 # What names an article, or has read it with the question, needs no second opinion.
 _SURE = frozenset({"citation", "reranker"})
+# How far two stages look for an article that both have found (tests/benchmarks/agreement.py).
+_NEAR = 10
 
 
 def message(title: str, explanation: str) -> str:
@@ -39,23 +41,23 @@ def message(title: str, explanation: str) -> str:
     )
 
 
-def found(answer: Mapping[str, Any], language: Language) -> str:
-    """What is told of results: their number, unseen, and low confidence, where they disagree."""
+def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False) -> str:
+    """What is told of results: their number, unseen, and low confidence where there is that."""
     texts = asking.TEXTS[language]
     told = _unseen(counted(len(answer["documents"]), texts.announced, language))
-    return told + (message(*texts.unsure) if is_unsure(answer) else "")
+    return told + (message(*texts.unsure) if unsure else "")
 
 
 def is_unsure(answer: Mapping[str, Any]) -> bool:
-    """Whether several stages searched, and no article was found by two of them.
+    """Whether no article is among the first ten of two stages that search.
 
-    Not where the question names an article, or a ranker has read the articles.
+    Not where the question names an article, or a ranker has read the articles. Ask this only where
+    two stages search: one that found nothing has no ranks.
     """
-    ranks = [set(document["ranks"]) for document in answer["documents"]]
-    stages_heard = set().union(*ranks)
-    if stages_heard & _SURE or len(stages_heard) < 2:
-        return False
-    return all(len(each) < 2 for each in ranks)
+    return not any(
+        _SURE & ranks.keys() or sum(rank <= _NEAR for rank in ranks.values()) > 1
+        for ranks in (document["ranks"] for document in answer["documents"])
+    )
 
 
 def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[str] = ()) -> str:

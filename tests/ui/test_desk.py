@@ -193,7 +193,7 @@ def test_every_message_is_another_one(language: Any):
         raise RuntimeError
 
     def desk(ask: Callable[..., Any]) -> Desk:
-        return Desk(ask, Collection(2, LAWS), language)
+        return Desk(ask, Collection(2, LAWS), language, several=True)
 
     texts = TEXTS[language]
     unsure = [{**ARTICLE, "ranks": {stage: 1}} for stage in ("bm25", "dense")]
@@ -206,3 +206,10 @@ def test_every_message_is_another_one(language: Any):
     for shown, message in told:
         assert f"<strong>{message[0]}</strong>".replace("'", "&#x27;") in shown.status
     assert len({shown.status for shown, _ in told}) == 4
+
+
+def test_one_stage_alone_is_never_unsure():
+    found = Ask({**ARTICLE, "ranks": {"dense": 1}})
+    unsure = TEXTS["en"].unsure[0]
+    assert unsure not in Desk(found, Collection(2, LAWS), "en").search("rent").status
+    assert unsure in Desk(found, Collection(2, LAWS), "en", several=True).search("rent").status

@@ -196,21 +196,30 @@ def test_what_the_model_did_not_read_is_said():
     assert "about 190 of its 1,400 words" in text
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_low_confidence_is_told_where_no_two_stages_agree(language: Language):
+def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
     def answer(*ranks: dict[str, int]) -> dict[str, Any]:
         return {"documents": [document(ranks=each) for each in ranks]}
 
-    apart = answer({"bm25": 1}, {"dense": 1}, {"bm25": 2})
-    assert TEXTS[language].unsure[0] in text_of(found(apart, language))
-    for sure in (
-        answer({"bm25": 1}, {"dense": 2, "bm25": 9}),
-        answer({"bm25": 1}, {"bm25": 2}),  # one stage alone cannot be contradicted
+    for apart in (
+        answer({"bm25": 1}, {"dense": 1}, {"bm25": 2}),
+        answer({"bm25": 1, "dense": 11}, {"dense": 10, "bm25": 11}),
+        answer({"dense": 1}, {"dense": 2}),
+    ):
+        assert is_unsure(apart)
+    for agreed in (
+        answer({"bm25": 1}, {"dense": 10, "bm25": 10}),
+        answer({"bm25": 1, "graph": 2}),
         answer({"citation": 1}, {"bm25": 1}, {"dense": 1}),
         answer({"bm25": 1, "reranker": 1}, {"dense": 1}),
     ):
-        assert not is_unsure(sure)
-        assert "message" not in found(sure, language)
+        assert not is_unsure(agreed)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_low_confidence_is_told_with_the_results(language: Language):
+    given = {"documents": [document()]}
+    assert TEXTS[language].unsure[0] in text_of(found(given, language, unsure=True))
+    assert "message" not in found(given, language)
 
 
 def test_what_the_search_was_narrowed_to_is_told():

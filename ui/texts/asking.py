@@ -112,8 +112,8 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         unsure=(
             "Low confidence: read these with care.",
-            "No article was found both by its words and by its meaning. The law may not answer your"
-            " question; other words, those that a law might use, may find what does.",
+            "No article is near the top both by its words and by its meaning. The law may not"
+            " answer your question; other words, those that a law might use, may find what does.",
         ),
         found=("article found", "articles found"),
         announced=("article found.", "articles found."),
@@ -196,7 +196,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         unsure=(
             "Confiance faible : lisez ces articles avec prudence.",
-            "Aucun article n'a été trouvé à la fois par ses mots et par son sens. La loi ne répond"
+            "Aucun article n'est en tête à la fois par ses mots et par son sens. La loi ne répond"
             " peut-être pas à votre question ; d'autres mots, ceux qu'une loi emploierait,"
             " trouveront peut-être mieux.",
         ),
