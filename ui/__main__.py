@@ -110,6 +110,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
+    for folder in options.runs:
+        if not Path(folder).is_dir():
+            parser.error(f"--runs {folder}: there is no such folder")
     return options
 
 

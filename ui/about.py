@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from ui.article_text import words
 from ui.collection import Collection
-from ui.language import Language, counted
+from ui.frame import VIEWS
+from ui.language import Language, address, counted
 from ui.standing import Standing
 from ui.texts import about as texts_of_about
 from ui.texts import stages as texts_of_stages
 
 _LISTED_LAWS = 8
+# A fold of more laws than these would slow the page; the view of the law has them page by page.
+_MOST_LAWS = 200
 
 
 def about(
@@ -37,7 +40,7 @@ def about(
     )
     return (
         f'<div class="about"><h2>{words(texts.searched)}</h2><p>{words(held)}</p>'
-        f"{_laws(collection.laws, texts.which_laws)}"
+        f"{_laws(collection.laws, texts.which_laws, language)}"
         f"<h2>{words(texts.how_found)}</h2><p>{words(texts.how_to_read)}</p><dl>{told}</dl>"
         f"<h2>{words(texts.your_question)}</h2>"
         f"<p>{words(texts.sent_on if generated else texts.kept_here)}</p></div>"
@@ -70,7 +73,9 @@ def _time_left(minutes: int | None, texts: texts_of_about.AboutTexts) -> str:
     return texts.one_minute if minutes == 1 else texts.minutes.format(count=minutes)
 
 
-def _laws(laws: Sequence[str], which: str) -> str:
+def _laws(laws: Sequence[str], which: str, language: Language) -> str:
+    if len(laws) > _MOST_LAWS:
+        return f'<p><a href="{address(VIEWS["law"], language)}">{words(which)}</a></p>'
     listed = "".join(f"<li>{words(law)}</li>" for law in laws)
     if len(laws) <= _LISTED_LAWS:
         return f"<ul>{listed}</ul>"

@@ -1,6 +1,6 @@
 """HTML of an answer: its sentences, and in words what the check found of each.
 
-As all of the page's HTML (see `ui.render`) it stands on one line.
+As all of the page's HTML (see `ui.results`) it stands on one line.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from ui.article_text import words
 from ui.language import Language, counted
+from ui.law.links import article_link
 from ui.naming import citation
 from ui.texts.answers import TEXTS, AnswerTexts
 
@@ -22,14 +23,14 @@ def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
         return ""
     if answer["state"] == "verbatim":
         head = f'<h2 tabindex="-1">{words(texts.verbatim)}</h2>'
-        body = _quoted(answer, texts)
+        body = _quoted(answer, language)
     else:
         head = (
             f'<h2 tabindex="-1">{words(texts.generated)}</h2>'
             f'<p class="written">{words(texts.written)}</p>'
         )
         body = "".join(f"<p>{_checked(each, texts)}</p>" for each in answer["statements"])
-        body += f'<ol class="sources">{_sources(answer, texts)}</ol>'
+        body += f'<ol class="sources">{_sources(answer, language)}</ol>'
     told = "".join(f"<li>{_notice(each, texts, language)}</li>" for each in answer["notices"])
     notices = f'<ul class="notices">{told}</ul>' if told else ""
     return f'<div class="answer">{head}{body}{notices}</div>'
@@ -45,22 +46,24 @@ def _notice(notice: Mapping[str, Any], texts: AnswerTexts, language: Language) -
     return words(getattr(texts, code).format(articles=articles, failure=notice.get("failure", "")))
 
 
-def _quoted(answer: Mapping[str, Any], texts: AnswerTexts) -> str:
+def _quoted(answer: Mapping[str, Any], language: Language) -> str:
     """Passages of articles; behind the last of each stands where they are from."""
     of = {source["id"]: source for source in answer["sources"]}
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
     return "".join(
         "".join(f"<blockquote><p>{words(each['text'])}</p></blockquote>" for each in passages)
-        + f'<p class="from">{_place(of[id_], texts)}</p>'
+        + f'<p class="from">{_place(of[id_], language)}</p>'
         for id_, passages in groupby(quotations, key=lambda each: each["id"])
     )
 
 
-def _place(source: Mapping[str, Any], texts: AnswerTexts) -> str:
-    return f"{words(citation(source))} <span>({words(texts.states[source['state']])})</span>"
+def _place(source: Mapping[str, Any], language: Language) -> str:
+    link = words(article_link(str(source["id"]), language))
+    state = words(TEXTS[language].states[source["state"]])
+    return f'<a href="{link}">{words(citation(source))}</a> <span>({state})</span>'
 
 
-def _sources(answer: Mapping[str, Any], texts: AnswerTexts) -> str:
+def _sources(answer: Mapping[str, Any], language: Language) -> str:
     """Those of the sources that the answer cites, under the numbers that it gives them."""
     cited = {
         id_
@@ -69,7 +72,7 @@ def _sources(answer: Mapping[str, Any], texts: AnswerTexts) -> str:
         for id_ in citation["ids"]
     }
     return "".join(
-        f'<li value="{int(source["label"])}">{_place(source, texts)}</li>'
+        f'<li value="{int(source["label"])}">{_place(source, language)}</li>'
         for source in answer["sources"]
         if source["id"] in cited
     )

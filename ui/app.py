@@ -92,7 +92,7 @@ def build_page(
             **_event("search", shown),
         )
         arrive.click(
-            lambda link: _spread(desk.arrive(link)),
+            lambda link: _spread(desk.arrive(link), _are_listed(collection)),
             inputs=[arrival],
             outputs=[question, *narrowed, filters, *shown],
             **_event("arrive", shown),
@@ -117,7 +117,7 @@ def _narrowing(
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
-        listed = len(collection.laws) <= _LISTED_LAWS
+        listed = _are_listed(collection)
         laws = gr.CheckboxGroup(
             list(collection.laws) if listed else [],
             label=texts.laws,
@@ -134,6 +134,10 @@ def _narrowing(
         )
         on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
     return fold, [laws, which, on]
+
+
+def _are_listed(collection: Collection) -> bool:
+    return len(collection.laws) <= _LISTED_LAWS
 
 
 def _examples(desk: Desk, texts: AskTexts, outputs: list[Any]) -> None:
@@ -157,9 +161,13 @@ def _event(name: str, shown: list[Any]) -> dict[str, Any]:
     }
 
 
-def _spread(arrival: Arrival) -> tuple[Any, ...]:
-    """An arrival as the page's parts; what narrows a search that one comes back to is seen."""
+def _spread(arrival: Arrival, listed: bool) -> tuple[Any, ...]:
+    """An arrival as the page's parts; what narrows a search that one comes back to is seen.
+
+    Where the laws are not listed, the field of laws takes none.
+    """
     question, laws, which, day, shown = arrival
+    laws = laws if listed else []
     narrows = bool(laws or day or which != "all")
     return question, laws, which, day, gr.Accordion(open=narrows), *shown
 

@@ -1,6 +1,6 @@
 """An article's text as HTML: its paragraphs, folded where it is long, the passage that fits marked.
 
-As all of the page's HTML (see `ui.render`) it stands on one line.
+As all of the page's HTML (see `ui.results`) it stands on one line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from ui.texts.asking import TEXTS
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
+# Chinese and Japanese set no blanks between words: there each sign counts as one.
+_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_WIDE_POINT = re.compile(r"[\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f]")
+
 _SHOWN_WORDS = 180
 _FOLDED_WORDS = 60
 
@@ -30,6 +34,11 @@ class Span(NamedTuple):
 def words(text: object) -> str:
     """Any value as escaped text on one line."""
     return html.escape(_BREAKS.sub(" ", str(text)))
+
+
+def word_count(text: str) -> int:
+    """About how many words a text has, as word processors count them."""
+    return len(_SIGN.sub(" x ", _WIDE_POINT.sub(" ", text)).split())
 
 
 def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
@@ -70,7 +79,7 @@ def article_text(text: str, marked: Span | None, language: Language) -> str:
         language: of the interface.
     """
     paragraphs = _paragraphs(text)
-    counts = [len(text[start:end].split()) for start, end in paragraphs]
+    counts = [word_count(text[start:end]) for start, end in paragraphs]
     shown = count = 0
     while shown < len(paragraphs) and count < _SHOWN_WORDS:
         count += counts[shown]

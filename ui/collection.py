@@ -37,7 +37,9 @@ class Collection:
         laws: dict[str, None] = {}
         count = 0
         for _, law, _ in store.entries():
-            laws[law] = None
+            # A blank name names no law.
+            if law.strip():
+                laws[law] = None
             count += 1
         snapshot = indexed = None
         if isinstance(store, StatuteDocumentStore):

@@ -16,7 +16,7 @@ from ui import results
 from ui.collection import Collection
 from ui.language import Language, day, decimal, number
 from ui.naming import citation
-from ui.narrowing import ChoiceError, DayError, Narrowing
+from ui.narrowing import WHICH, ChoiceError, DayError, Narrowing, checked_day
 from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, export
 from ui.texts.asking import TEXTS
 
@@ -74,6 +74,10 @@ class Desk:
         self, question: object, laws: object = None, which: object = "all", on: object = None
     ) -> Shown:
         """What is found for a question, or a message in its place."""
+        shown = self._searched(question, laws, which, on)
+        return shown._replace(status=results.heard_anew(shown.status))
+
+    def _searched(self, question: object, laws: object, which: object, on: object) -> Shown:
         texts = self._texts
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
             return self._message(
@@ -121,10 +125,10 @@ class Desk:
         laws = given.get("law", [])
         shown = self.search(question, laws, which, on)
         # The fields take what they offer; the message says that there was something else.
-        if not shown.results:
-            laws = [law for law in laws if law in self._collection.laws]
-            which = which if which in ("all", "in force", "not in force") else "all"
-        return Arrival(question[: MAX_QUESTION_CHARS + 1], laws, which, on[:40], shown)
+        known = set(self._collection.laws)
+        laws = [law for law in laws if law in known]
+        which = which if which in WHICH else "all"
+        return Arrival(question[: MAX_QUESTION_CHARS + 1], laws, which, _field_day(on), shown)
 
     def _message(self, message: tuple[str, str], **told: str) -> Shown:
         return Shown(results.message(message[0], message[1].format(**told)))
@@ -172,9 +176,19 @@ class Desk:
                     self._language,
                     self._collection,
                     narrowing.day or today,
+                    today,
                     question,
                 ),
             }
             for kind in MEDIA_TYPES
         }
         return json.dumps({"link": urlencode(link), "files": files}, ensure_ascii=False)
+
+
+def _field_day(written: str) -> str:
+    """A day as the browser's field takes it: what else it was given would go on unseen."""
+    try:
+        on = checked_day(written)
+    except DayError:
+        return ""
+    return on.isoformat() if on else ""

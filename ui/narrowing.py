@@ -56,7 +56,7 @@ class Narrowing:
         chosen = next((each for each in WHICH if each == which), None)
         if chosen is None:
             raise ChoiceError
-        return cls(tuple(dict.fromkeys(laws)), chosen, _day(day))
+        return cls(tuple(dict.fromkeys(laws)), chosen, checked_day(day))
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""
@@ -77,7 +77,12 @@ class Narrowing:
         return filters
 
 
-def _day(given: object) -> date | None:
+def checked_day(given: object) -> date | None:
+    """The day that an HTTP client sent; None where that is empty.
+
+    Raises:
+        DayError: it is no ISO day.
+    """
     if given is None or (isinstance(given, str) and not given.strip()):
         return None
     if not isinstance(given, str) or len(given) > _LONGEST_DAY:

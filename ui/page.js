@@ -32,6 +32,12 @@ async function followLearning(line) {
 
 /* What a reader takes away */
 
+// Where what was pressed only changes its name, that is said here too.
+const heard = document.createElement("p");
+heard.setAttribute("role", "status");
+heard.className = "unseen";
+document.querySelector("header.masthead").append(heard);
+
 function button(name, does) {
   const made = document.createElement("button");
   made.type = "button";
@@ -49,9 +55,13 @@ async function copy(text, pressed) {
     window.prompt(words.copyByHand, text);
     return;
   }
+  if (pressed.textContent === words.copied) return;
   const name = pressed.textContent;
-  pressed.textContent = words.copied;
-  setTimeout(() => (pressed.textContent = name), 2000);
+  pressed.textContent = heard.textContent = words.copied;
+  setTimeout(() => {
+    pressed.textContent = name;
+    heard.textContent = "";
+  }, 2000);
 }
 
 function addCopyButtons(part) {
@@ -102,15 +112,21 @@ const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseco
 
 const messageShown = () => document.querySelector("#status .message");
 
-async function arrive() {
+const searchShown = () => taken() && taken().link;
+
+function searchMeant() {
+  const fragment = location.hash.slice(1);
+  if (new URLSearchParams(fragment).has("q")) return fragment;
   // Who comes back to a search finds it again, though no address has kept it.
-  const fragment = location.hash.slice(1) || (history.state && history.state.search);
-  if (!fragment || !fragment.includes("q=")) return;
+  return history.state && history.state.search;
+}
+
+async function arrive(tries) {
+  const fragment = searchMeant();
+  const before = searchShown();
+  if (!fragment || fragment === before) return;
   const box = document.querySelector("#arrival textarea, #arrival input");
-  const shown = () => taken() && taken().link;
-  const before = shown();
-  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
-  for (let tries = 0; tries < 10 && shown() === before && !messageShown(); tries++) {
+  do {
     while (box.value !== fragment) {
       box.value = fragment;
       box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -118,11 +134,11 @@ async function arrive() {
     }
     document.getElementById("arrive").click();
     await pause(1000);
-  }
+  } while (--tries > 0 && searchShown() === before && !messageShown());
 }
 
 function remember() {
-  const search = taken() && taken().link;
+  const search = searchShown();
   if (!search) return;
   const hash = location.hash.slice(1);
   const address = hash && hash !== search ? location.pathname : location.href;
@@ -215,8 +231,10 @@ if (document.querySelector("gradio-app")) {
   });
   whenDrawn("#learning .learning", followLearning);
   whenDrawn("#day input", (day) => (day.type = "date"));
-  whenDrawn("#arrive", arrive);
-  window.addEventListener("hashchange", arrive);
+  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
+  whenDrawn("#arrive", () => arrive(10));
+  // A fragment without a question is a place in the page, where the search is still shown.
+  window.addEventListener("hashchange", () => (searchMeant() ? arrive(1) : remember()));
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ui.answer import answer_panel
-from ui.article_text import article_text, marked_passage, words
+from ui.article_text import article_text, marked_passage, word_count, words
 from ui.language import Language, counted, number
 from ui.law.links import article_link, division_link
 from ui.naming import article_title, citation
@@ -39,6 +40,14 @@ def message(title: str, explanation: str) -> str:
         f'<div class="message"><p><strong>{words(title)}</strong></p>'
         f"<p>{words(explanation)}</p></div>"
     )
+
+
+def heard_anew(told: str) -> str:
+    """The status line, each time as another element.
+
+    Where a search ends in the words of the one before, nothing would change, and be announced.
+    """
+    return f'<div class="told-{secrets.token_hex(4)}">{told}</div>'
 
 
 def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False) -> str:
@@ -77,7 +86,7 @@ def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[st
     for_what = words(texts.asked).format(
         question=f"<q>{words(asked)}</q>", ms=number(float(answer["took_ms"]), language)
     )
-    how = texts.narrowed.format(how=", ".join(narrowed))
+    how = texts.narrowed.format(how=" · ".join(narrowed))
     told = f'<p class="narrowed">{words(how)}</p>' if narrowed else ""
     return (
         f'<div class="results">{panel}'
@@ -167,7 +176,7 @@ def _read_in_part(document: Mapping[str, Any], language: Language) -> str:
         return ""
     told = asking.TEXTS[language].read_in_part.format(
         read=number(document["words_read"], language),
-        words=number(len(str(document["content"]).split()), language),
+        words=number(word_count(str(document["content"])), language),
     )
     return f'<p class="in-part">{words(told)}</p>'
 

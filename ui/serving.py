@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from haystack import Pipeline
 
 from components.embedders.text import StatuteTextEmbedder
+from components.retrievers.citation import CitationRetriever
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
-from pipelines.asking import Answer, ask
+from components.retrievers.validity import in_force_on
+from pipelines.asking import Answer, ask, found_article
 from pipelines.loading import load_pipeline
+from ui.article_text import word_count
 from ui.narrowing import Narrowing
 
 EVERYTHING = Narrowing()
@@ -63,10 +68,14 @@ class Serving:
     def answer(self, question: str, narrowing: Narrowing = EVERYTHING) -> Answer:
         """Ask the pipeline of this moment, to the end.
 
+        A question that is nothing but citations gets the articles that it names, and no model runs.
         An article of which the bi-encoder read the beginning alone has `words_read`, about how many
         of its words that are.
         """
         pipeline = self._pipeline
+        named = _named(pipeline, question, narrowing)
+        if named is not None:
+            return named
         answer = ask(
             pipeline,
             question,
@@ -92,6 +101,35 @@ class Serving:
         return pipeline
 
 
+def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
+    """The articles that a question names, where it is nothing else and all of them may be shown."""
+    retrievers = (part for _, part in pipeline.walk() if isinstance(part, CitationRetriever))
+    retriever = next(retrievers, None)
+    start = time.perf_counter()
+    if retriever is None or not retriever.is_citation(question):
+        return None
+    filters = narrowing.filters
+    if narrowing.as_of is not None:
+        filters = in_force_on(narrowing.as_of, filters)
+    found = retriever.run(question, filters=filters)
+    # What the filters refuse is for the pipeline to tell.
+    if not found["pinned"] or found["left_out"]:
+        return None
+    documents = [
+        {
+            **found_article(document, narrowing.day or date.today()),
+            "ranks": {"citation": rank},
+        }
+        for rank, document in enumerate(found["pinned"], start=1)
+    ]
+    return Answer(
+        question=question,
+        pipeline=str(pipeline.metadata.get("name", "")),
+        took_ms=round((time.perf_counter() - start) * 1000, 1),
+        documents=documents,
+    )
+
+
 def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:
     embedders = (part for _, part in pipeline.walk() if isinstance(part, StatuteTextEmbedder))
     embedder = next(embedders, None)
@@ -101,4 +139,4 @@ def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:
     shares = embedder.shares_read([(each["headings"], each["content"]) for each in documents])
     for document, share in zip(documents, shares, strict=True):
         if share < 1:
-            document["words_read"] = round(len(document["content"].split()) * share)
+            document["words_read"] = round(word_count(document["content"]) * share)

@@ -28,6 +28,7 @@ def export(
     language: Language,
     collection: Collection,
     on: date,
+    today: date,
     question: str | None = None,
 ) -> str:
     """Articles as a file.
@@ -39,19 +40,26 @@ def export(
         language: of the disclaimer.
         collection: what they are from.
         on: the day of which their states are.
+        today: the day on which they are taken.
         question: what they were found for.
     """
-    told = f"{TEXTS[language].retrieved.format(day=day(on, language))} " + plain_notice(
-        collection, language
+    texts = TEXTS[language]
+    told = (
+        f"{texts.retrieved.format(day=day(today, language))} {plain_notice(collection, language)}"
     )
+
+    def note(article: Mapping[str, Any]) -> str:
+        return f"{told} {texts.states[article['state']].format(day=day(on, language))}"
+
     if kind == "ris":
-        return "".join(_ris(article, language, on, told) for article in articles)
+        return "".join(_ris(article, note(article), today) for article in articles)
     if kind == "csl":
-        content: Any = [_csl(article, language, on, told) for article in articles]
+        content: Any = [_csl(article, note(article), today) for article in articles]
     else:
         content = {
             "disclaimer": plain_notice(collection, language),
-            "date": on.isoformat(),
+            "date": today.isoformat(),
+            "states_on": on.isoformat(),
             "snapshot": collection.snapshot,
             "indexed": collection.indexed,
             "question": question,
@@ -60,7 +68,7 @@ def export(
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
-def _csl(article: Mapping[str, Any], language: Language, on: date, told: str) -> dict[str, Any]:
+def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
     """One item of CSL-JSON, type "legislation": the law is its title, the article its section."""
     item = {
         "id": article["id"],
@@ -71,13 +79,13 @@ def _csl(article: Mapping[str, Any], language: Language, on: date, told: str) ->
         "language": article.get("language"),
         "URL": web_address(article.get("source_url")),
         "issued": _date_parts(article.get("valid_from")),
-        "accessed": _date_parts(on.isoformat()),
-        "note": f"{told} {TEXTS[language].states[article['state']]}",
+        "accessed": _date_parts(today.isoformat()),
+        "note": note,
     }
     return {name: value for name, value in item.items() if value}
 
 
-def _ris(article: Mapping[str, Any], language: Language, on: date, told: str) -> str:
+def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
     """One reference of RIS, type STAT."""
     start = _date(article.get("valid_from"))
     fields = [
@@ -86,12 +94,12 @@ def _ris(article: Mapping[str, Any], language: Language, on: date, told: str) ->
         ("TI", article["law"]),
         ("SE", article["number"]),
         *(("KW", heading) for heading in article["headings"]),
-        ("DA", f"{start:%Y/%m/%d}" if start else ""),
+        ("DA", _slashed(start) if start else ""),
         ("LA", article.get("language")),
         ("UR", web_address(article.get("source_url"))),
         ("AB", article["content"]),
-        ("N1", f"{told} {TEXTS[language].states[article['state']]}"),
-        ("Y2", f"{on:%Y/%m/%d}"),
+        ("N1", note),
+        ("Y2", _slashed(today)),
         ("ER", ""),
     ]
     # A line break would begin another field.
@@ -106,6 +114,10 @@ def web_address(url: object) -> str | None:
     """An address on the web; None for anything else: a corpus could hold javascript: or file:."""
     known = isinstance(url, str) and url.lower().startswith(("https://", "http://"))
     return str(url) if known else None
+
+
+def _slashed(on: date) -> str:
+    return on.isoformat().replace("-", "/")
 
 
 def _date_parts(iso: object) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """CitationRetriever: the articles that the question itself names."""
 
 import asyncio
+import re
 from collections.abc import Container
 from typing import Any
 
@@ -13,6 +14,9 @@ from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.question import clean_question
+
+# What stands between an article's number and the name of its law.
+_JOINING = frozenset({"of", "the", "in", "du", "de", "des", "la", "le", "les", "l", "d"})
 
 
 @component
@@ -127,6 +131,20 @@ class CitationRetriever:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
+    def is_citation(self, query: str) -> bool:
+        """Whether a question only cites: nothing but numbers of articles and names of their laws.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            StoreError: the store cannot be read.
+        """
+        question = clean_question(query)
+        _, resolver = self._resolver().current(self._store)
+        citations = resolver.resolve(question)
+        hints = " ".join(each.citation.law_hint or "" for each in citations)
+        known = {*_JOINING, *_words(hints)}
+        return bool(citations) and all(word in known for word in _words(_rest(question, citations)))
+
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
         """The key of each cited article that is in the store."""
         ids = dict.fromkeys(id_ for citation in citations for id_ in citation.ids)
@@ -153,10 +171,19 @@ class CitationRetriever:
 
 def is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
     """Whether no letter or figure of the question stands outside its citations."""
+    return bool(citations) and not _words(_rest(question, citations))
+
+
+def _rest(question: str, citations: list[ResolvedCitation]) -> str:
+    """The question without its citations, whose laws' names stay."""
     rest = question
     for resolved in sorted(citations, key=lambda each: -each.citation.start):
         rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
-    return bool(citations) and not any(character.isalnum() for character in rest)
+    return rest
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 def divided(

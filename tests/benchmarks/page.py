@@ -32,6 +32,8 @@ import numpy as np
 import psutil
 from playwright.sync_api import Browser, sync_playwright
 
+from pipelines.indexing import index_corpus
+
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 COLD_CONTEXTS = 10
@@ -186,10 +188,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--model", metavar="DIR", help="a model folder with a ranker")
     options = parser.parse_args()
-    flags = ["--model", options.model or MODEL]
-    if options.model:
-        flags += ["--pipeline", "hybrid_rerank"]
     with tempfile.TemporaryDirectory() as home:
+        if options.model:
+            store = f"{home}/law.db"
+            index_corpus("aldermere", store, model=options.model)
+            flags = ["--store", store, "--pipeline", "hybrid_rerank"]
+        else:
+            flags = ["--model", MODEL]
         process, url = start(Path(home), flags)
         try:
             measure(url, psutil.Process(process.pid), options.rounds)

@@ -134,6 +134,26 @@ def test_the_page_fits_every_width_and_law_keeps_its_measure(
         assert 55 <= measure <= 80
 
 
+def test_a_search_that_ends_in_the_same_words_is_announced_again(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    say(page, "deposit", "#results article >> nth=0")
+    first = page.locator("#status").inner_text()
+    page.evaluate(
+        """() => {
+          window.announced = [];
+          new MutationObserver((changes) => {
+            for (const change of changes)
+              for (const added of change.addedNodes) window.announced.push(added.textContent);
+          }).observe(document.querySelector("#status"), { childList: true, subtree: true });
+        }"""
+    )
+    say(page, "wages", ".asked q:text-is('wages')")
+    assert page.locator("#status").inner_text() == first
+    assert first in page.evaluate("window.announced")
+
+
 def test_the_structure_is_announced(open_page: Callable[..., Any], aldermere_page: str):
     page = open_page(aldermere_page)
     assert page.title() == "Lexarbor"

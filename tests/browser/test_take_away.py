@@ -39,7 +39,7 @@ def test_a_search_is_narrowed_to_a_law_and_a_day(
     assert len(laws_found(page)) > 1
     open_filters(page)
     page.get_by_role("checkbox", name=LAW).check()
-    page.get_by_role("radio", name="In force on the day, or not known").check()
+    page.get_by_role("radio", name="In force on the day, or undated").check()
     day = page.locator("#day input")
     assert day.get_attribute("type") == "date"
     day.fill("1900-01-01")
@@ -81,7 +81,7 @@ def test_a_link_leads_to_the_same_search_and_is_never_sent(
     page = open_page(aldermere_page + path, permissions=["clipboard-read", "clipboard-write"])
     open_filters(page, "Filters" if path == "" else "Filtres")
     page.get_by_role("checkbox", name=LAW).check()
-    ask(page, QUESTION, "Search" if path == "" else "Chercher")
+    ask(page, QUESTION, "Search" if path == "" else "Rechercher")
     found = page.locator("#results h3").all_inner_texts()
     page.locator(".copy-link").click()
     page.get_by_role("button", name=re.compile("Copied|Copié")).wait_for()
@@ -149,6 +149,22 @@ def test_a_citation_is_copied(open_page: Callable[..., Any], aldermere_page: str
     first.get_by_role("button", name="Copy the citation").wait_for()
 
 
+def test_what_is_copied_twice_in_a_row_can_be_copied_again(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page, permissions=["clipboard-read", "clipboard-write"])
+    ask(page, QUESTION)
+    pressed = page.locator(".copy-link")
+    said = page.locator(".masthead [role=status]")
+    for _ in range(2):
+        pressed.click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert said.inner_text() == "Copied"
+    page.wait_for_timeout(2_500)
+    assert pressed.inner_text() == "Copy a link to this question"
+    assert said.text_content() == ""
+
+
 def test_on_paper_the_law_stands_whole_and_without_what_is_pressed(
     open_page: Callable[..., Any], aldermere_page: str
 ):
@@ -161,3 +177,66 @@ def test_on_paper_the_law_stands_whole_and_without_what_is_pressed(
     assert page.get_by_text("Information, not legal advice.").is_visible()
     for pressed in ("#search", ".take-away", "nav.views", "#results .small"):
         assert not page.locator(pressed).first.is_visible()
+
+
+def test_who_used_the_skip_link_finds_the_search_again_too(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    ask(page, QUESTION)
+    page.locator("a.skip").press("Enter")
+    page.wait_for_timeout(300)
+    first = page.locator("#results h3 a").first
+    title = first.inner_text()
+    first.click()
+    page.get_by_role("heading", level=1, name=title).wait_for()
+    page.go_back()
+    page.locator(".asked q", has_text=QUESTION).wait_for()
+
+
+def test_a_link_is_followed_from_a_page_that_shows_a_message(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator("#status .message").wait_for()
+    page.evaluate("location.hash = 'q=deposit'")
+    page.locator(".asked q", has_text="deposit").wait_for()
+
+
+def test_a_link_to_the_search_that_is_shown_asks_once_at_most(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    ask(page, "deposit back")
+    asked: list[str] = []
+    page.on("request", lambda each: asked.append(each.url) if each.method == "POST" else None)
+    page.evaluate("location.hash = 'q=deposit%20back'")
+    page.wait_for_timeout(3_500)
+    assert len(asked) <= 1
+
+
+def test_a_day_that_is_none_is_not_left_in_the_field(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page + "#q=deposit&day=never")
+    page.locator("#status", has_text="This is not a day.").wait_for()
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator(".asked q", has_text="deposit").wait_for()
+
+
+def test_a_link_to_a_law_among_very_many_does_not_end_the_asking(
+    open_page: Callable[..., Any], serve_store: Callable[..., str]
+):
+    laws = [f"Act {number}" for number in range(201)]
+    address = serve_store(
+        [
+            {"id": law, "law": law, "number": "1", "headings": [], "text": "A deposit is owed."}
+            for law in laws
+        ]
+    )
+    page = open_page(f"{address}#q=deposit&law=Act+7")
+    page.locator(".narrowed", has_text="Act 7").wait_for()
+    assert laws_found(page) == {"Act 7"}
+    ask(page, "owed")
+    assert page.locator(".narrowed").count() == 0

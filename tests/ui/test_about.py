@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 
 import pytest
+from haystack import Document
 
+from components.stores.sqlite import StatuteDocumentStore
 from ui.about import about, standing
 from ui.collection import Collection
 from ui.language import LANGUAGES
@@ -41,6 +44,21 @@ def test_what_is_searched_is_counted_and_named():
     assert "<details>" in told
     assert "<details>" not in about(Collection(5, laws[:5]), [], "en")
     assert "1\u202f200 articles, 12 lois." in text_of(about(Collection(1200, laws), [], "fr"))
+
+
+def test_very_many_laws_are_linked_to_in_place_of_a_list():
+    laws = tuple(f"Law {number}" for number in range(5_000))
+    for language, link in (("en", "/law"), ("fr", "/fr/law")):
+        told = about(Collection(9_000, laws), [], language)
+        assert f'href="{link}"' in told
+        assert len(told) < 5_000
+
+
+def test_a_blank_name_is_that_of_no_law(tmp_path: Path):
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    metas = [{"law": "Code", "number": "1"}, {"law": " ", "number": "2"}]
+    store.write_documents([Document(id=each["number"], content="x", meta=each) for each in metas])
+    assert Collection.of(store).laws == ("Code",)
 
 
 def test_where_a_question_goes_is_told_as_it_is():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.article_text import article_text, marked_passage
+from ui.article_text import article_text, marked_passage, word_count
 
 TEXT = "The lessor keeps the house in repair.\n(1) The roof is his.\n(2) The lamps are not."
 
@@ -91,3 +91,11 @@ def test_every_word_stands_in_order_and_marks_are_of_the_span(text: str, start: 
     assert len(marked) <= len(inside)
     if span is not None:
         assert max(span.start, start) < min(span.end, start + length)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("A deposit is owed.", 4), ("第一条 押金应当退还。", 9), ("Art. 3 押金", 4)],
+)
+def test_words_are_counted_where_no_blanks_are_between_them_too(text: str, count: int):
+    assert word_count(text) == count

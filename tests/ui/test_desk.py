@@ -111,7 +111,7 @@ def test_a_search_is_narrowed_to_what_was_chosen():
     ask = Ask(ARTICLE)
     shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
     assert ask.narrowed == [Narrowing(("Work Code",), "in force", date(2020, 2, 29))]
-    assert "Narrowed to: Work Code, In force on the day" in shown.results
+    assert "Narrowed to: Work Code · In force on the day" in shown.results
     assert "29 February 2020" in shown.results
 
 
@@ -127,11 +127,11 @@ def test_a_search_is_narrowed_to_what_was_chosen():
         ([], "everything", "", "There is no such choice."),
         ([], None, "", "There is no such choice."),
         ([], ["all"], "", "There is no such choice."),
-        ([], "all", "2020-02-30", "The day is not one."),
-        ([], "all", "tomorrow", "The day is not one."),
-        ([], "all", "9" * 10_000_000, "The day is not one."),
-        ([], "all", 20200101, "The day is not one."),
-        ([], "all", ["2020-01-01"], "The day is not one."),
+        ([], "all", "2020-02-30", "This is not a day."),
+        ([], "all", "tomorrow", "This is not a day."),
+        ([], "all", "9" * 10_000_000, "This is not a day."),
+        ([], "all", 20200101, "This is not a day."),
+        ([], "all", ["2020-01-01"], "This is not a day."),
     ],
 )
 def test_what_is_no_choice_and_no_day_gets_a_message(
@@ -184,7 +184,19 @@ def test_a_link_that_was_not_made_here_is_an_empty_search(link: object):
 def test_a_link_with_choices_that_are_none_tells_so_and_fills_in_what_there_is():
     arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
     assert "There is no such choice." in arrival.shown.status
-    assert arrival[:4] == ("deposit", ["Work Code"], "all", "never")
+    assert arrival[:4] == ("deposit", ["Work Code"], "all", "")
+
+
+def test_a_day_in_a_link_is_put_into_its_field_as_the_browser_writes_it():
+    arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&day=20240229")
+    assert "29 February 2024" in arrival.shown.results
+    assert arrival.day == "2024-02-29"
+
+
+def test_the_same_words_are_announced_again():
+    desk = desk_of(Ask(ARTICLE))
+    for question in ("my deposit", " "):
+        assert desk.search(question).status != desk.search(question).status
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -79,7 +79,7 @@ def test_what_no_page_sends_is_refused(client: TestClient, change: dict[str, Any
     sent = json.dumps({**call_of(), **change})
     refused = client.post(JOIN, content=sent, headers={"Content-Type": "application/json"})
     assert refused.status_code == 400
-    assert refused.json()["detail"].startswith("This is no question")
+    assert refused.json()["detail"].startswith("This question does not come")
     assert len(ASKED) == before
 
 

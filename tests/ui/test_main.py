@@ -104,3 +104,12 @@ def test_a_page_that_asks_no_model_trains_none(tmp_path: Path, monkeypatch: pyte
     for arguments in ([], ["--pipeline", "lexical"]):
         assert _learning(_parse(arguments), serving, tmp_path / "demo.db") is None
     assert list(tmp_path.glob("demo-*")) == []
+
+
+def test_a_folder_of_trainings_that_is_not_there_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert _parse(["--runs", str(tmp_path), "--runs", str(tmp_path)]).runs == [str(tmp_path)] * 2
+    with pytest.raises(SystemExit):
+        _parse(["--runs", str(tmp_path / "none")])
+    assert "none: there is no such folder" in capsys.readouterr().err

@@ -147,7 +147,7 @@ def test_a_long_article_is_folded_at_a_paragraph_and_a_short_rest_is_not():
 
 def test_the_fold_is_told_in_the_language_of_the_interface():
     text = "\n".join([" ".join(["word"] * 100)] * 4)
-    assert "Lire la suite de l&#x27;article (200 mots)" in shown("fr", content=text)
+    assert "Lire la suite de l’article (200 mots)" in shown("fr", content=text)
 
 
 def test_the_passage_that_a_ranker_found_best_is_marked_and_said():
@@ -224,7 +224,7 @@ def test_low_confidence_is_told_with_the_results(language: Language):
 
 def test_what_the_search_was_narrowed_to_is_told():
     given = {"question": "why?", "took_ms": 1, "documents": [document()]}
-    assert "Narrowed to: Code <b>, in force." in text_of(
+    assert "Narrowed to: Code <b> · in force." in text_of(
         results(given, "en", ["Code <b>", "in force"])
     )
     assert "Narrowed" not in text_of(results(given, "en"))

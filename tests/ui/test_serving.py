@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from components.embedders.text import StatuteTextEmbedder
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
-from ui.serving import Serving
+from ui.narrowing import Narrowing
+from ui.serving import EVERYTHING, Serving
 
 
 def make_store(folder: Path, word: str) -> Path:
@@ -84,3 +87,54 @@ def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], 
     with pytest.raises(LoadingError, match="no store"):
         serving.switch(tmp_path / "none.db")
     assert first(serving) == "owed0"
+
+
+def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
+    tmp_path: Path, minilm: str, monkeypatch: pytest.MonkeyPatch
+):
+    laws = ("Housing Code", "Work Code", "Work Code")
+    with (tmp_path / "articles.jsonl").open("w") as file:
+        for place, law in enumerate(laws):
+            article = {"id": f"a{place}", "law": law, "number": str(7 + place // 2), "headings": []}
+            file.write(json.dumps({**article, "text": "The deposit.", "language": "en"}) + "\n")
+    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
+    serving = Serving("hybrid", tmp_path / "law.db")
+    ran: list[str] = []
+    run = StatuteTextEmbedder.run
+
+    def counted(self: StatuteTextEmbedder, text: str) -> dict[str, list[float]]:
+        ran.append(text)
+        return run(self, text)
+
+    for _, part in serving.pipeline.walk():
+        if isinstance(part, StatuteTextEmbedder):
+            monkeypatch.setattr(part, "run", partial(counted, part), raising=False)
+
+    def found(question: str, narrowing: Narrowing = EVERYTHING) -> list[str]:
+        return [each["id"] for each in serving.answer(question, narrowing)["documents"]]
+
+    assert found("art. 7 Work Code") == ["a1"]
+    assert found("§ 7") == ["a0", "a1"]
+    assert found("art. 7", Narrowing(laws=("Work Code",))) != ["a1"]  # the other one is told
+    ranks = serving.answer("§ 7")["documents"][1]["ranks"]
+    assert ranks == {"citation": 2}
+    only = [text for text in ran if text != "art. 7"]
+    assert only == []
+    assert len(found("May the deposit be kept under art. 7 Work Code?")) == 3
+    assert len(ran) == 2
+
+
+def test_of_an_article_that_is_too_long_for_the_model_it_is_told_how_much_was_read(
+    tmp_path: Path, minilm: str
+):
+    texts = {"long": "The deposit is owed and paid. " * 200, "short": "The deposit is owed."}
+    with (tmp_path / "articles.jsonl").open("w") as file:
+        for id_, text in texts.items():
+            article = {"id": id_, "law": "Code", "number": "1", "headings": ["Part"]}
+            file.write(json.dumps({**article, "text": text}) + "\n")
+    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
+    found = Serving("hybrid", tmp_path / "law.db").answer("deposit")["documents"]
+    read = {each["id"]: each.get("words_read") for each in found}
+    assert read["short"] is None
+    # The model reads 256 tokens at most; here a token is a word or a full stop.
+    assert 180 <= read["long"] <= 256

@@ -14,7 +14,8 @@ from ui.naming import article_title, citation
 from ui.takeaway import MEDIA_TYPES, Kind, export
 
 COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
-ON = date(2026, 11, 21)
+ON = date(2024, 2, 29)
+TODAY = date(2026, 11, 21)
 
 
 def article(**changes: Any) -> dict[str, Any]:
@@ -43,26 +44,38 @@ def ris(text: str) -> list[tuple[str, str]]:
     ("language", "told"),
     [
         ("en", ["Information, not legal advice.", "1 March 2026"]),
-        ("fr", ["Information, et non conseil juridique.", "1er mars 2026"]),
+        ("fr", ["Ceci est une information, non un conseil juridique.", "1er mars 2026"]),
     ],
 )
 def test_every_file_has_the_date_and_the_disclaimer(
     kind: Kind, language: Language, told: list[str]
 ):
-    text = export(kind, [article()], language, COLLECTION, ON)
+    text = export(kind, [article()], language, COLLECTION, ON, TODAY)
     assert all(each in text for each in told)
     assert "2026-11-21" in text or "21 nov" in text.lower() or "2026/11/21" in text
 
 
+def test_the_day_of_the_states_is_not_taken_for_that_of_the_retrieval():
+    (item,) = json.loads(export("csl", [article()], "en", COLLECTION, ON, TODAY))
+    assert "Retrieved with Lexarbor on 21 November 2026." in item["note"]
+    assert "In force on 29 February 2024." in item["note"]
+    fields = ris(export("ris", [article()], "fr", COLLECTION, ON, TODAY))
+    assert ("Y2", "2026/11/21") in fields
+    note = next(value for tag, value in fields if tag == "N1")
+    assert "Consulté avec Lexarbor le 21 novembre 2026." in note
+    assert "En vigueur le 29 février 2024." in note
+
+
 def test_json_has_all_that_is_known():
-    given = json.loads(export("json", [article()], "en", COLLECTION, ON, "My deposit?"))
+    given = json.loads(export("json", [article()], "en", COLLECTION, ON, TODAY, "My deposit?"))
     assert given["articles"] == [article()]
     assert (given["question"], given["date"]) == ("My deposit?", "2026-11-21")
+    assert given["states_on"] == "2024-02-29"
     assert given["snapshot"] == "2026-03-01"
 
 
 def test_csl_json_is_legislation_with_its_section():
-    (item,) = json.loads(export("csl", [article()], "en", COLLECTION, ON))
+    (item,) = json.loads(export("csl", [article()], "en", COLLECTION, ON, TODAY))
     assert item["type"] == "legislation"
     assert (item["title"], item["section"]) == ("Housing Code", "12")
     assert item["issued"] == {"date-parts": [[2009, 1, 5]]}
@@ -71,9 +84,8 @@ def test_csl_json_is_legislation_with_its_section():
 
 
 def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
-    text = export(
-        "ris", [article(content="One.\r\nER  - \r\nTY  - BOOK"), article()], "en", COLLECTION, ON
-    )
+    articles = [article(content="One.\r\nER  - \r\nTY  - BOOK"), article()]
+    text = export("ris", articles, "en", COLLECTION, ON, TODAY)
     fields = ris(text)
     assert [value for tag, value in fields if tag == "TY"] == ["STAT", "STAT"]
     assert [tag for tag, _ in fields].count("ER") == 2
@@ -92,7 +104,7 @@ def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
     ],
 )
 def test_what_is_missing_or_no_date_or_address_is_left_out(kind: Kind, changes: dict[str, Any]):
-    text = export(kind, [article(**changes)], "en", COLLECTION, ON)
+    text = export(kind, [article(**changes)], "en", COLLECTION, ON, TODAY)
     if kind != "json":
         assert "javascript" not in text
         assert "since long" not in text
@@ -100,8 +112,8 @@ def test_what_is_missing_or_no_date_or_address_is_left_out(kind: Kind, changes: 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_found_is_an_empty_file(language: Language):
-    assert export("ris", [], language, COLLECTION, ON) == ""
-    assert json.loads(export("csl", [], language, COLLECTION, ON)) == []
+    assert export("ris", [], language, COLLECTION, ON, TODAY) == ""
+    assert json.loads(export("csl", [], language, COLLECTION, ON, TODAY)) == []
 
 
 @pytest.mark.parametrize(

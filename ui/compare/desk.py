@@ -11,7 +11,7 @@ from pipelines.comparing import Comparison
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.compare import render
 from ui.language import Language, number
-from ui.results import message
+from ui.results import heard_anew, message
 from ui.texts import asking, compare
 
 Compare = Callable[[str, str, str], Comparison]
@@ -35,6 +35,10 @@ class ComparingDesk:
 
     def compare(self, question: object, left: object, right: object) -> tuple[str, str]:
         """HTML of the status line and of the comparison, which is empty under a message."""
+        status, shown = self._compared(question, left, right)
+        return heard_anew(status), shown
+
+    def _compared(self, question: object, left: object, right: object) -> tuple[str, str]:
         asks, texts = asking.TEXTS[self._language], compare.TEXTS[self._language]
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
             return self._too_long(len(question.strip())), ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
@@ -39,7 +40,7 @@ class Shown:
         """The division's heading, or the law's title; "" for all laws."""
         return self.law.structure.tree.label[self.node]
 
-    @property
+    @cached_property
     def children(self) -> list[int]:
         """Nodes right below it, in the law's order."""
         return self.law.structure.tree.children(self.node)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from components.statutes.article import Article
 from pipelines.tree_view.marks import beginning
 from ui.article_text import words
-from ui.language import Language, address, number
+from ui.language import Language, address, counted, number
 from ui.law.links import LAW, article_link, division_link
 from ui.naming import article_title
 from ui.results import language_attribute
@@ -92,7 +92,7 @@ def shown_items(items: Sequence[str], seen: int, count: int, language: Language)
     if rest:
         told = texts.more.format(count=number(count - seen, language))
         left = count - len(items)
-        unlisted = texts.not_listed.format(count=number(left, language)) if left else ""
+        unlisted = counted(left, texts.not_listed, language) if left else ""
         listed += (
             f"<details><summary>{words(told)}</summary><ul>{rest}</ul>"
             f"{f'<p>{words(unlisted)}</p>' if unlisted else ''}</details>"

@@ -22,7 +22,7 @@ from pipelines.tree_view.picture import draw_picture
 from ui.article_text import words
 from ui.collection import Collection
 from ui.frame import document
-from ui.language import LANGUAGES, Language, address, language_of, number
+from ui.language import LANGUAGES, Language, address, counted, language_of, number
 from ui.law.article import article_main
 from ui.law.asked import MOST_CHARACTERS, Asked, WrongRequestError, shortened
 from ui.law.division import Shown, division_main
@@ -82,10 +82,10 @@ class LawViews:
         node = _node(law, name, headings, language)
         shown = Shown(law, node, page)
         if page > shown.pages:
-            pages = {"pages": shown.pages, "page": page}
-            told = refusals.TEXTS[language].no_page
+            texts = refusals.TEXTS[language]
+            pages = counted(shown.pages, texts.pages, language)
             raise _MissingError(
-                told.format_map({key: number(n, language) for key, n in pages.items()}),
+                texts.no_page.format(pages=pages, page=number(page, language)),
                 [(shown.label or TEXTS[language].law, division_link(name, headings, language))],
             )
         articles = law.with_texts(shown.articles)
@@ -138,7 +138,8 @@ class LawViews:
         self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
     ) -> Response:
         """An article to keep."""
-        content = export(kind, [found], language, self._collection, on or date.today())
+        today = date.today()
+        content = export(kind, [found], language, self._collection, on or today, today)
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found["id"]))[:_LONGEST_NAME].strip("-")
         response = _response(content, MEDIA_TYPES[kind])
         file_name = f"{name or 'article'}{FILE_SUFFIX[kind]}"

@@ -40,8 +40,8 @@ TEXTS: Mapping[Language, AboutTexts] = {
         which_laws="Which laws",
         how_found="How an article was found",
         how_to_read=(
-            "Each result says who found it, and at which place of that list."
-            " The longer the bar, the nearer the top."
+            "Each result says what found it, and at which rank. The longer the bar, the"
+            " nearer the top of that list."
         ),
         your_question="Your question",
         kept_here=(
@@ -52,7 +52,7 @@ TEXTS: Mapping[Language, AboutTexts] = {
             "It is searched on the machine that serves this page. The question and the articles"
             " found are then sent to the language model that whoever runs this page has chosen."
         ),
-        learnt="The search has learnt this law. Ask again: the answers should be better now.",
+        learnt="The search has learnt this law. Ask again: the results should be better now.",
         learning_failed=(
             "The search could not learn this law, and goes on as before. Whoever runs this page"
             " finds the reason in the terminal."
@@ -66,40 +66,40 @@ TEXTS: Mapping[Language, AboutTexts] = {
         minutes="about {count} minutes",
     ),
     "fr": AboutTexts(
-        searched="Ce qui est consulté",
+        searched="Textes consultés",
         articles_of="{articles}, {laws}.",
         articles=("article", "articles"),
         laws=("loi", "lois"),
-        which_laws="Quelles lois",
-        how_found="Comment un article a été trouvé",
+        which_laws="Liste des lois",
+        how_found="Comment les articles sont trouvés",
         how_to_read=(
-            "Chaque résultat dit par quoi il a été trouvé, et à quel rang."
-            " Plus la barre est longue, plus il était haut."
+            "Chaque résultat indique comment il a été trouvé, et à quel rang. Plus la barre"
+            " est longue, meilleur est le rang."
         ),
         your_question="Votre question",
         kept_here=(
-            "La réponse vient de la machine qui sert cette page. La question n'est envoyée nulle"
-            " part ailleurs, et n'est pas conservée."
+            "La recherche se fait sur la machine qui héberge cette page. Votre question"
+            " n’est transmise à personne et n’est pas enregistrée."
         ),
         sent_on=(
-            "La recherche se fait sur la machine qui sert cette page. La question et les articles"
-            " trouvés sont ensuite envoyés au modèle de langue choisi par la personne qui tient"
-            " cette page."
+            "La recherche se fait sur la machine qui héberge cette page. Votre question et"
+            " les articles trouvés sont ensuite transmis au modèle de langue choisi par"
+            " l’exploitant du site."
         ),
         learnt=(
-            "La recherche a appris cette loi. Reposez votre question : les réponses devraient être"
-            " meilleures."
+            "L’apprentissage de cette loi est terminé. Reposez votre question : les"
+            " réponses devraient être meilleures."
         ),
         learning_failed=(
-            "La recherche n'a pas pu apprendre cette loi et continue comme avant. La personne qui"
-            " tient cette page en trouvera la raison dans le terminal."
+            "L’apprentissage de cette loi a échoué ; la recherche continue comme avant."
+            " L’exploitant du site en trouvera la raison dans le terminal."
         ),
         learning=(
-            "La recherche apprend encore cette loi. Ses réponses devraient s'améliorer d'ici"
-            " {time}."
+            "L’apprentissage de cette loi est en cours. Les réponses devraient s’améliorer"
+            " d’ici {time}."
         ),
         some_minutes="quelques minutes",
-        no_minute="moins d'une minute",
+        no_minute="moins d’une minute",
         one_minute="une minute environ",
         minutes="{count} minutes environ",
     ),

@@ -79,41 +79,41 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         left_out="Named in the question, and left out of the search: {articles}.",
     ),
     "fr": AnswerTexts(
-        verbatim="Dans les mots de la loi",
-        generated="Une réponse",
+        verbatim="Le texte même de la loi",
+        generated="Réponse",
         written=(
-            "Écrite par un modèle de langue à partir des articles ci-dessous. Tout ce qu'elle cite"
-            " y a été recherché ; que ces mots soient dans la loi ne veut pas dire qu'ils vous"
-            " répondent. Lisez l'article."
+            "Écrite par un modèle de langue à partir des articles ci-dessous. Ses citations"
+            " et ses références y ont été recherchées ; qu’un passage figure dans la loi ne"
+            " veut pas dire qu’il réponde à votre question. Lisez l’article."
         ),
         uncited="aucun article nommé",
         verdicts={
-            "verified": "mot pour mot dans l'article",
+            "verified": "mot pour mot dans l’article",
             "not found": "introuvable",
-            "not checked": "n'a pas pu être vérifié",
+            "not checked": "vérification impossible",
         },
         states={
             "in force": "en vigueur",
             "repealed": "abrogé",
             "not yet in force": "pas encore en vigueur",
-            "unknown": "on ne sait pas s'il est en vigueur",
+            "unknown": "on ignore s’il est en vigueur",
         },
         because="{verdict} : {why}",
         whys={
             "shorter than 12 characters": "moins de 12 caractères",
-            "its quotation marks do not pair": "ses guillemets ne vont pas par paires",
-            "no article is cited for it": "aucun article n'est cité à l'appui",
-            "several articles are cited for it": "plusieurs articles sont cités à l'appui",
+            "its quotation marks do not pair": "ses guillemets ne sont pas appariés",
+            "no article is cited for it": "aucun article n’est cité à l’appui",
+            "several articles are cited for it": "plusieurs articles sont cités à l’appui",
             "none of the articles says it so": "aucun des articles ne le dit ainsi",
-            "none of the articles given is this one": "ce n'est aucun des articles fournis",
+            "none of the articles given is this one": "l’article visé n’est pas parmi ceux fournis",
             "it names several articles": "la référence vise plusieurs articles",
             "it fits several of the articles given": (
-                "la référence convient à plusieurs des articles fournis"
+                "la référence peut désigner plusieurs des articles fournis"
             ),
-            "it does not say of which law": "la référence ne dit pas de quelle loi",
-            "it names the law otherwise": "la référence nomme la loi autrement",
+            "it does not say of which law": "la référence ne précise pas de quelle loi il s’agit",
+            "it names the law otherwise": "la référence désigne la loi sous un autre nom",
             "its paragraph was not found in the article": (
-                "le paragraphe visé est introuvable dans l'article"
+                "le paragraphe visé est introuvable dans l’article"
             ),
         },
         counted={
@@ -122,21 +122,21 @@ TEXTS: Mapping[Language, AnswerTexts] = {
                 "références ou citations sont introuvables.",
             ),
             "not_checked": (
-                "référence ou citation n'a pas pu être vérifiée.",
-                "références ou citations n'ont pas pu être vérifiées.",
+                "référence ou citation n’a pas pu être vérifiée.",
+                "références ou citations n’ont pas pu être vérifiées.",
             ),
             "uncited": (
                 "phrase ne nomme aucun article.",
                 "phrases ne nomment aucun article.",
             ),
             "cut": (
-                "article était plus long que ce que le modèle en a reçu.",
-                "articles étaient plus longs que ce que le modèle en a reçu.",
+                "article n’a été transmis au modèle qu’en partie.",
+                "articles n’ont été transmis au modèle qu’en partie.",
             ),
         },
-        generator_failed="Aucune réponse n'a été écrite : {failure}.",
-        not_answered="Le modèle n'a pas trouvé de réponse dans ces articles.",
+        generator_failed="Aucune réponse n’a été écrite : {failure}.",
+        not_answered="Le modèle n’a pas trouvé de réponse dans ces articles.",
         not_in_force="Sans force à la date demandée : {articles}.",
-        left_out="Nommé dans la question, et laissé hors de la recherche : {articles}.",
+        left_out="Nommé dans la question, mais laissé hors de la recherche : {articles}.",
     ),
 }

@@ -47,7 +47,7 @@ class ArticleTexts:
     cites_none: str
     cited_by_none: str
     more: str
-    not_listed: str
+    not_listed: tuple[str, str]
     reading_note: str
     citations_being_read: str
     citations_unread: str
@@ -66,11 +66,11 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         today="Back to today",
         no_text="This article has no text here.",
         official="The official text",
-        take_away="Take away",
+        take_away="Cite and save",
         citation="Citation",
         permalink="Permanent link",
         copy_link="Copy this link",
-        save="As a file",
+        save="Save as a file",
         json="JSON",
         ris="RIS",
         csl="CSL-JSON",
@@ -93,7 +93,7 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         cites_none="No article that is searched here.",
         cited_by_none="No article that is searched here.",
         more="{count} more",
-        not_listed="{count} more are not listed.",
+        not_listed=("more is not listed.", "more are not listed."),
         reading_note="Citations are those that a program reads in the texts; it may miss some.",
         citations_being_read=(
             "The citations are being read in the texts of the law just now. This takes a moment."
@@ -112,54 +112,55 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         ask_day="Était-il en vigueur un autre jour ?",
         day="Jour",
         show="Afficher",
-        today="Revenir à aujourd'hui",
-        no_text="Cet article n'a pas de texte ici.",
+        today="Revenir à aujourd’hui",
+        no_text="Le texte de cet article ne figure pas ici.",
         official="Le texte officiel",
-        take_away="Citer et emporter",
+        take_away="Citer et enregistrer",
         citation="Référence",
         permalink="Lien permanent",
         copy_link="Copier ce lien",
-        save="En fichier",
+        save="Enregistrer en fichier",
         json="JSON",
         ris="RIS",
         csl="CSL-JSON",
         place="Place dans la loi",
-        above="Il se trouve dans",
+        above="Il fait partie de",
         step="{place} sur {of}",
         sequence="Avant et après",
         previous="Précédent :",
         next="Suivant :",
-        first_of_law="C'est le premier article de sa loi.",
-        last_of_law="C'est le dernier article de sa loi.",
+        first_of_law="C’est le premier article de sa loi.",
+        last_of_law="C’est le dernier article de sa loi.",
         where="dans {place}",
-        beside="À côté de lui",
-        alone="Aucun autre article ne se trouve directement dans cette division.",
+        beside="Articles voisins",
+        alone="C’est le seul article placé directement dans cette division.",
         this_one="cet article",
-        more_before="{count} autres avant",
-        more_after="{count} autres après",
+        more_before="{count} de plus avant",
+        more_after="{count} de plus après",
         cites="Il cite",
         cited_by="Il est cité par",
-        cites_none="Aucun article consulté ici.",
-        cited_by_none="Aucun article consulté ici.",
-        more="{count} autres",
-        not_listed="{count} autres ne sont pas énumérés.",
+        cites_none="Aucun article des lois consultées ici.",
+        cited_by_none="Aucun article des lois consultées ici.",
+        more="{count} de plus",
+        not_listed=("autre n’est pas énuméré.", "autres ne sont pas énumérés."),
         reading_note=(
-            "Les citations sont celles qu'un programme lit dans les textes ; certaines peuvent lui"
-            " échapper."
+            "Ces renvois sont relevés dans les textes par un programme ; certains peuvent"
+            " lui échapper."
         ),
         citations_being_read=(
-            "Les citations sont en cours de lecture dans les textes de la loi. Cela prend un"
-            " instant."
+            "Un programme relève en ce moment les renvois dans les textes de la loi. Cela"
+            " prend un instant."
         ),
         citations_unread=(
-            "Les citations n'ont pas pu être lues. La personne qui fait fonctionner cette page en"
-            " trouvera la raison dans le terminal."
+            "Les renvois n’ont pas pu être relevés. L’exploitant du site en trouvera la"
+            " raison dans le terminal."
         ),
-        nowhere="Aucune loi n'est indiquée pour cet article : il n'a donc de place dans aucune.",
+        nowhere="Cet article n’est rattaché à aucune loi : il n’a donc pas de place à montrer.",
         picture="En image",
         picture_alt=(
-            "Image de la place de {name}. Les listes de cette page disent la même chose en mots."
+            "Image de la place de {name} dans la loi. Les listes de cette page disent la"
+            " même chose en toutes lettres."
         ),
-        picture_whole="Ouvrir l'image seule",
+        picture_whole="Ouvrir l’image seule",
     ),
 }

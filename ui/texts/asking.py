@@ -64,20 +64,20 @@ class AskTexts:
 TEXTS: Mapping[Language, AskTexts] = {
     "en": AskTexts(
         question="Your question",
-        question_info="In your own words, or the number of an article. Up to {most} characters.",
+        question_info="In your own words, or by the number of an article. Up to {most} characters.",
         search="Search",
         examples="Questions to try",
         examples_note="",
         narrow="Filters",
         laws="Laws",
-        laws_info="None chosen: all of them.",
+        laws_info="If you choose none, all are searched.",
         many_laws="{laws} are too many to list here. Name the law in your question.",
         which="Which articles",
         all_articles="All",
-        in_force="In force on the day, or not known",
+        in_force="In force on the day, or undated",
         not_in_force="Repealed by then, or not yet in force",
         day="Day",
-        day_info="Such as 2026-03-31. Empty: today.",
+        day_info="If you give none: today.",
         too_long=(
             "Your question is too long.",
             "It has {length} characters; at most {most} are read. Ask it in fewer words.",
@@ -91,14 +91,16 @@ TEXTS: Mapping[Language, AskTexts] = {
             "No article matches your question. Try other words: those that a law might use,"
             " such as “tenant” for a person who rents.",
         ),
-        nothing_narrowed="The search was narrowed: take that back, and more may be found.",
+        nothing_narrowed="The search was narrowed by filters: without them, more may be found.",
         not_near=(
-            "Nothing that was found is near enough to your question.",
+            "Nothing near enough to your question was found.",
             "This law may not answer it.{closest} Try other words, or name an article.",
         ),
-        closest=(" The closest is {place}: its score is {score}, and {threshold} is asked for."),
+        closest=(
+            " The closest is {place}: its score is {score}, and at least {threshold} is needed."
+        ),
         no_day=(
-            "The day is not one.",
+            "This is not a day.",
             "Write it as year, month and day, such as 2026-03-31, or leave it empty for today.",
         ),
         no_choice=(
@@ -128,7 +130,7 @@ TEXTS: Mapping[Language, AskTexts] = {
             " {words} words."
         ),
         official="The official text",
-        in_the_law="In its place in the law",
+        in_the_law="See its place in the law",
         found_by="Found by:",
         rank="rank {rank}",
         save="Save these articles:",
@@ -141,86 +143,99 @@ TEXTS: Mapping[Language, AskTexts] = {
     "fr": AskTexts(
         question="Votre question",
         question_info=(
-            "Avec vos propres mots, ou le numéro d'un article. {most} caractères au plus."
+            "Avec vos propres mots, ou par le numéro d’un article. {most} caractères au plus."
         ),
-        search="Chercher",
+        search="Rechercher",
         examples="Questions à essayer",
         examples_note="Les lois de démonstration sont en anglais ; les questions aussi.",
         narrow="Filtres",
         laws="Lois",
-        laws_info="Aucune choisie : toutes.",
-        many_laws=("{laws}, c'est trop pour une liste. Nommez la loi dans votre question."),
+        laws_info="Si vous n’en choisissez aucune, toutes sont consultées.",
+        many_laws=("{laws} : la liste serait trop longue. Nommez la loi dans votre question."),
         which="Quels articles",
         all_articles="Tous",
         in_force="En vigueur ce jour-là, ou sans date connue",
-        not_in_force="Abrogés à cette date, ou pas encore en vigueur",
+        not_in_force="Abrogés ou pas encore en vigueur ce jour-là",
         day="Jour",
-        day_info="Par exemple 2026-03-31. Vide : aujourd'hui.",
+        day_info="Si vous n’en indiquez aucun : aujourd’hui.",
         too_long=(
             "Votre question est trop longue.",
-            "Elle compte {length} caractères ; {most} au plus sont lus. Posez-la en moins de mots.",
+            (
+                "Elle compte {length} caractères ; la limite est de {most}. Posez-la en moins"
+                " de mots."
+            ),
         ),
         empty=(
-            "Il n'y a pas encore de question.",
-            "Écrivez ce qui s'est passé, ou nommez un article, puis appuyez sur Chercher.",
+            "Vous n’avez pas encore posé de question.",
+            "Écrivez ce qui s’est passé, ou citez un article, puis appuyez sur Rechercher.",
         ),
         nothing=(
-            "Rien n'a été trouvé.",
-            "Aucun article ne correspond à votre question. Essayez d'autres mots, ceux qu'une loi"
-            " emploierait : « locataire » pour une personne qui loue, par exemple.",
+            "Rien n’a été trouvé.",
+            (
+                "Aucun article ne correspond à votre question. Essayez d’autres mots, ceux"
+                " qu’une loi emploierait : « locataire » pour une personne qui loue un"
+                " logement, par exemple."
+            ),
         ),
         nothing_narrowed=(
-            "La recherche était restreinte : sans cela, elle trouvera peut-être davantage."
+            "Vous avez mis des filtres : sans eux, la recherche trouvera peut-être davantage."
         ),
         not_near=(
-            "Rien de ce qui a été trouvé n'est assez proche de votre question.",
-            "Cette loi n'y répond peut-être pas.{closest} Essayez d'autres mots, ou nommez un"
-            " article.",
+            "Rien d’assez proche de votre question n’a été trouvé.",
+            (
+                "Cette loi n’y répond peut-être pas.{closest} Essayez d’autres mots, ou citez"
+                " un article."
+            ),
         ),
         closest=(
-            " Le plus proche est {place} : son score est de {score}, et il en faut {threshold}."
+            " Le plus proche est {place} : son score est de {score}, il faudrait au moins"
+            " {threshold}."
         ),
         no_day=(
-            "Ce jour n'existe pas.",
-            "Écrivez l'année, le mois et le jour, par exemple 2026-03-31, ou laissez vide pour"
-            " aujourd'hui.",
+            "Ce n’est pas une date.",
+            (
+                "Écrivez l’année, le mois et le jour, par exemple 2026-03-31, ou laissez le"
+                " champ vide pour aujourd’hui."
+            ),
         ),
         no_choice=(
-            "Ce choix n'existe pas.",
+            "Ce choix n’existe pas.",
             "La page est peut-être plus ancienne que la loi consultée. Rechargez-la.",
         ),
         failed=(
-            "Une erreur s'est produite de notre côté.",
-            "Votre question n'y est pour rien. Réessayez ; si l'erreur persiste, la personne qui"
-            " tient cette page en trouvera la raison dans le terminal.",
+            "Une erreur s’est produite de notre côté.",
+            (
+                "Votre question n’y est pour rien. Réessayez ; si l’erreur persiste,"
+                " l’exploitant du site en trouvera la raison dans le terminal."
+            ),
         ),
         unsure=(
-            "Confiance faible : lisez ces articles avec prudence.",
-            "Aucun article n'est en tête à la fois par ses mots et par son sens. La loi ne répond"
-            " peut-être pas à votre question ; d'autres mots, ceux qu'une loi emploierait,"
+            "Résultats peu sûrs : lisez ces articles avec prudence.",
+            "Aucun article n’est en tête à la fois par ses mots et par son sens. La loi ne répond"
+            " peut-être pas à votre question ; d’autres mots, ceux qu’une loi emploierait,"
             " trouveront peut-être mieux.",
         ),
         found=("article trouvé", "articles trouvés"),
         announced=("article trouvé.", "articles trouvés."),
-        asked="Pour {question}, les meilleurs d'abord, en {ms} ms",
-        narrowed="Recherche restreinte à : {how}.",
+        asked="Pour {question}, les plus proches d’abord, en {ms} ms",
+        narrowed="Recherche limitée à : {how}.",
         states_on="états au {day}",
         place="Place dans la loi :",
         marked="La partie la plus proche de votre question est surlignée.",
-        rest="Lire la suite de l'article ({words} mots)",
+        rest="Lire la suite de l’article ({words} mots)",
         read_in_part=(
-            "La recherche par le sens n'a lu que le début de cet article : environ {read} mots"
+            "La recherche par le sens n’a lu que le début de cet article : environ {read} mots"
             " sur {words}."
         ),
         official="Le texte officiel",
-        in_the_law="À sa place dans la loi",
+        in_the_law="Voir sa place dans la loi",
         found_by="Trouvé par :",
         rank="rang {rank}",
-        save="Enregistrer ces articles :",
+        save="Enregistrer :",
         json="JSON",
         ris="RIS",
         csl="CSL-JSON",
-        copy_link="Copier le lien vers cette question",
+        copy_link="Copier le lien de la question",
         print="Imprimer",
     ),
 }

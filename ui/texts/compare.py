@@ -139,8 +139,8 @@ TEXTS: Mapping[Language, CompareTexts] = {
     "fr": CompareTexts(
         title="Comparer deux pipelines",
         lead=(
-            "Posez une même question de deux façons : voyez ce qui bouge de la liste de gauche à"
-            " celle de droite, et ce que chaque étape en a dit."
+            "Posez une même question de deux façons : voyez ce qui change de rang entre la"
+            " liste de gauche et celle de droite, et ce que chaque étape en a dit."
         ),
         left="Gauche",
         right="Droite",
@@ -152,12 +152,14 @@ TEXTS: Mapping[Language, CompareTexts] = {
         },
         compare="Comparer",
         only_one=(
-            "Il n'y a rien à comparer ici.",
-            "Cette loi ne peut être interrogée que d'une seule façon. Indexée avec un modèle, elle"
-            " peut l'être par les mots, par le sens, et par les deux.",
+            "Il n’y a rien à comparer ici.",
+            (
+                "Cette loi ne peut être interrogée que d’une seule façon. Indexée avec un"
+                " modèle, elle pourrait l’être par les mots, par le sens, ou par les deux."
+            ),
         ),
         empty_explained=(
-            "Écrivez ce qui s'est passé, ou nommez un article, puis appuyez sur Comparer."
+            "Écrivez ce qui s’est passé, ou citez un article, puis appuyez sur Comparer."
         ),
         twice=(
             "Les deux côtés sont identiques.",
@@ -166,27 +168,27 @@ TEXTS: Mapping[Language, CompareTexts] = {
         in_common="{shared} des {most} premiers en commun",
         asked="Pour {question}",
         identical="Les deux listes sont les mêmes, dans le même ordre.",
-        same=("garde sa place", "gardent leur place"),
-        moved=("se déplace", "se déplacent"),
-        gone=("n'est qu'à gauche", "ne sont qu'à gauche"),
-        new=("n'est qu'à droite", "ne sont qu'à droite"),
-        took="La gauche a pris {left} ms, la droite {right} ms.",
+        same=("garde son rang", "gardent leur rang"),
+        moved=("change de rang", "changent de rang"),
+        gone=("ne figure qu’à gauche", "ne figurent qu’à gauche"),
+        new=("ne figure qu’à droite", "ne figurent qu’à droite"),
+        took="Durée : {left} ms à gauche, {right} ms à droite.",
         side="{side} : {pipeline}",
-        found_nothing="Rien n'a été trouvé.",
-        place="Place",
-        same_as_right="Même place à droite",
-        same_as_left="Même place à gauche",
-        up_to="Monte de {by}, jusqu'à la place {place} à droite",
-        up_from="Monte de {by}, depuis la place {place} à gauche",
-        down_to="Descend de {by}, jusqu'à la place {place} à droite",
-        down_from="Descend de {by}, depuis la place {place} à gauche",
-        gone_to="Sorti : à la place {place} à droite",
+        found_nothing="Rien n’a été trouvé.",
+        place="Rang",
+        same_as_right="Même rang à droite",
+        same_as_left="Même rang à gauche",
+        up_to="Monte de {by}, au rang {place} à droite",
+        up_from="Monte de {by}, depuis le rang {place} à gauche",
+        down_to="Descend de {by}, au rang {place} à droite",
+        down_from="Descend de {by}, depuis le rang {place} à gauche",
+        gone_to="Sorti : au rang {place} à droite",
         gone_cut="Sorti : absent des {cut} premiers à droite",
         gone_unfound="Sorti : non trouvé à droite",
-        new_from="Nouveau : à la place {place} à gauche",
+        new_from="Nouveau : au rang {place} à gauche",
         new_cut="Nouveau : absent des {cut} premiers à gauche",
         new_unfound="Nouveau : non trouvé à gauche",
-        ranked="place {rank}",
+        ranked="rang {rank}",
         unfound="non trouvé",
         cut="absent de ses {cut} premiers",
         unread="non lu",
@@ -198,12 +200,13 @@ TEXTS: Mapping[Language, CompareTexts] = {
         stage="Étape",
         fused="Fusion",
         rest="Le reste : copies, ordonnancement",
-        total="En tout",
+        total="Total",
         not_there="Ne fait pas partie de ce pipeline",
         times_note=(
-            "Une exécution de chacun, celui de gauche d'abord, sur la machine qui sert cette page ;"
-            " la suivante diffère un peu. Ce qui n'est pas une étape porte le nom que lui donne le"
-            " fichier du pipeline : « embedder » change la question en vecteur."
+            "Une seule exécution de chaque pipeline, celui de gauche d’abord, sur la"
+            " machine qui héberge cette page ; la suivante différera un peu. Ce qui n’est"
+            " pas une étape porte le nom que lui donne le fichier du pipeline :"
+            " « embedder » transforme la question en vecteur."
         ),
     ),
 }

@@ -83,24 +83,26 @@ TEXTS: Mapping[Language, CurriculumTexts] = {
         ),
     ),
     "fr": CurriculumTexts(
-        curriculum="Les négatifs d'une question",
+        curriculum="Les négatifs d’une question",
         curriculum_note=(
-            "Trois des questions dont il apprend sont suivies tout au long. Voici ce qui a été tiré"
-            " contre la réponse au début, au milieu et à la fin."
+            "Trois des questions d’entraînement sont suivies tout au long de"
+            " l’apprentissage. Voici les négatifs qui ont été opposés à la réponse au"
+            " début, au milieu et à la fin."
         ),
         distance_note=(
-            "La distance dans l'arbre compte des pas : d'un article, on monte à la division qui"
-            " contient les deux, puis on redescend à l'autre. Deux frères, juste sous la même"
-            " division, sont à 2 ; des articles de deux divisions voisines, à 4."
+            "La distance dans l’arbre compte des pas : d’un article, on monte à la division"
+            " qui contient les deux, puis on redescend à l’autre. Deux articles frères,"
+            " placés directement dans la même division, sont à 2 ; des articles de deux"
+            " divisions voisines, à 4."
         ),
         other_laws_note=(
-            "Un article d'une autre loi compte comme plus éloigné que tout article de la même loi."
+            "Un article d’une autre loi compte comme plus éloigné que tout article de la même loi."
         ),
         no_examples=(
-            "Cet apprentissage n'a pas gardé d'exemples : il date d'une version antérieure, ou sa"
-            " première époque n'a pas commencé. Un apprentissage fait maintenant en garde."
+            "Cet apprentissage n’a pas gardé d’exemples : il date d’une version antérieure,"
+            " ou sa première époque n’a pas commencé. Un nouvel apprentissage en gardera."
         ),
-        no_curriculum="Un apprentissage de cette nature n'a pas de progression.",
+        no_curriculum="Un apprentissage de cette nature n’a pas de progression.",
         questions="Questions suivies",
         question="Question {number}",
         answered_by="Réponse",
@@ -112,17 +114,17 @@ TEXTS: Mapping[Language, CurriculumTexts] = {
         epoch_of="époque {epoch}",
         mostly="surtout {bucket}",
         mixed="mélangé",
-        nothing_drawn="Pas de négatifs propres : les autres articles du lot en tenaient lieu.",
+        nothing_drawn="Pas de négatifs propres : les autres articles du lot en ont tenu lieu.",
         some_drawn="{shown} sur {drawn} figurent ici, à intervalles réguliers.",
-        mean_distance="distance moyenne dans l'arbre {distance}",
-        distance="distance dans l'arbre {distance}",
+        mean_distance="distance moyenne dans l’arbre {distance}",
+        distance="distance dans l’arbre {distance}",
         sibling="frère",
         other_law="autre loi",
         hardest_in="le plus difficile par : {view}",
-        unknown_article="absent de la loi interrogée ici",
+        unknown_article="absent de la loi consultée ici",
         other_version=(
-            "Les titres sont ceux de la loi interrogée ici ; l'apprentissage a pu porter sur une"
-            " autre version, ou sur une autre loi."
+            "Les titres sont ceux de la loi consultée ici ; l’apprentissage a pu porter sur"
+            " une autre version, ou sur une autre loi."
         ),
     ),
 }

@@ -124,25 +124,26 @@ TEXTS: Mapping[Language, CurveTexts] = {
     ),
     "fr": CurveTexts(
         curves="Courbes",
-        no_curves="Il n'y a encore rien à tracer.",
+        no_curves="Il n’y a encore rien à tracer.",
         chart_titles={
             "loss": "Perte à chaque pas",
             "dev": "Sur les questions mises de côté",
             "buckets": "Difficulté des négatifs",
-            "views": "Vue où ils sont les plus difficiles",
+            "views": "Vue qui les juge les plus difficiles",
         },
         chart_notes={
             "loss": (
-                "Ce qui manque au modèle pour distinguer réponses et négatifs ; plus c'est bas,"
-                " mieux c'est. Elle peut remonter quand les négatifs deviennent plus difficiles."
+                "Ce qui manque encore au modèle pour bien distinguer réponses et négatifs ;"
+                " plus la perte est basse, mieux c’est. Elle peut remonter quand les négatifs"
+                " deviennent plus difficiles."
             ),
-            "dev": "Mesuré sur des questions dont il n'apprend pas.",
+            "dev": "Mesuré sur des questions qui ne servent pas à l’apprentissage.",
             "buckets": "Parts des négatifs tirés à chaque époque.",
-            "views": "Parmi les vues, celle où un négatif est le plus proche d'une réponse.",
+            "views": "Parmi les vues, celle où un négatif est le plus proche d’une réponse.",
         },
         axis_steps="pas",
         axis_loss="perte",
-        axis_epochs="époques apprises",
+        axis_epochs="époques effectuées",
         axis_epoch="époque",
         axis_share="part des négatifs",
         kept="gardé",
@@ -167,23 +168,24 @@ TEXTS: Mapping[Language, CurveTexts] = {
                 " {k}, en moyenne sur les questions."
             ),
             "MAP": (
-                "{metric} : 1 quand tous les articles qui répondent sont tout en haut, moins sinon."
+                "{metric} : 1 quand tous les articles qui répondent sont en tête de liste,"
+                " moins sinon."
             ),
             "perplexity": (
                 "Perplexité : entre combien de mots il hésite, pour ainsi dire, quand il devine un"
-                " mot caché ; plus c'est bas, mieux c'est."
+                " mot caché ; plus c’est bas, mieux c’est."
             ),
         },
-        numbers="Les nombres",
-        numbers_caption="L'apprentissage {name}, époque par époque",
+        numbers="Les chiffres",
+        numbers_caption="L’apprentissage {name}, époque par époque",
         some_epochs="Sur {epochs} époques, {shown} à intervalles réguliers figurent ici.",
         measured_columns="Sur les questions mises de côté",
-        drawn_columns="Dans l'époque qui suit",
-        epochs_learnt="Époques apprises",
+        drawn_columns="Dans l’époque qui suit",
+        epochs_learnt="Époques effectuées",
         loss="Perte",
         loss_before="Perte jusque-là",
-        tree_distance="Distance moyenne dans l'arbre",
-        overlap="Déjà tirés avant",
+        tree_distance="Distance moyenne dans l’arbre",
+        overlap="Déjà tirés auparavant",
         final_row="{epoch}, toutes les questions",
         untold="–",
         three_buckets=("facile", "moyen", "difficile"),

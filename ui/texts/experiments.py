@@ -45,10 +45,10 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
     "en": ExperimentTexts(
         title="What each part is worth",
         note=(
-            "The same training with one part exchanged, everything else equal, is called an arm."
-            " Beside each other, arms show what a part is worth. Each value is the mean over"
-            " questions, in brackets its 95% interval: where the true value lies, as far as so"
-            " many questions can tell."
+            "The same training with one part exchanged, everything else equal, is called an"
+            " arm. Side by side, arms show what a part is worth. Each value is the mean"
+            " over questions, with its 95% interval in brackets: where the true value lies,"
+            " as far as this many questions can tell."
         ),
         reading=(
             "Compare arms by the column of differences. Intervals of two arms may overlap although"
@@ -87,8 +87,8 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " numbers do not rank the arms."
         ),
         detectable=(
-            "So many questions would have shown, in four of five cases, a difference of about"
-            " {smallest}; of smaller ones they say nothing."
+            "So many questions would have shown, in four of five cases, a difference of"
+            " about {smallest}; of smaller ones they say nothing."
         ),
         no_baseline="What arms are compared with is not among them, so no difference is told.",
         chosen_on=(
@@ -139,31 +139,32 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
         },
     ),
     "fr": ExperimentTexts(
-        title="Ce que vaut chaque partie",
+        title="Ce que vaut chaque élément",
         note=(
-            "Le même apprentissage dont une seule partie est échangée, tout le reste étant égal,"
-            " s'appelle un bras. Côte à côte, les bras montrent ce que vaut une partie. Chaque"
-            " valeur est la moyenne sur les questions, et entre crochets son intervalle à 95 % :"
-            " là où se trouve la vraie valeur, pour autant que ces questions le disent."
+            "Un apprentissage dont un seul élément est changé, toutes choses égales par"
+            " ailleurs, s’appelle un bras. Côte à côte, les bras montrent ce que vaut un"
+            " élément. Chaque valeur est la moyenne sur les questions, avec entre crochets"
+            " son intervalle à 95 % : là où se trouve la vraie valeur, pour autant que ces"
+            " questions permettent d’en juger."
         ),
         reading=(
             "Comparez les bras par la colonne des différences. Les intervalles de deux bras"
-            " peuvent se recouvrir bien qu'ils diffèrent, car les mêmes questions leur ont été"
-            " posées ; ce qui compte, c'est que l'intervalle de la différence exclue 0 et que p,"
-            " corrigé du nombre de comparaisons (Holm), soit d'au plus 0,05. Les autres bras ne"
-            " sont pas comparés entre eux."
+            " peuvent se recouvrir alors que ces bras diffèrent, car les mêmes questions"
+            " leur ont été posées ; ce qui compte, c’est que l’intervalle de la différence"
+            " exclue 0 et que p, corrigé du nombre de comparaisons (Holm), ne dépasse pas"
+            " 0,05. Les autres bras ne sont pas comparés entre eux."
         ),
         working="Les tableaux sont en cours de calcul. Rechargez la page dans un instant.",
-        none="Aucun résultat d'expérience n'est disponible. python -m training.ablate en produit.",
+        none="Aucun résultat d’expérience n’est disponible. python -m training.ablate en produit.",
         damaged=(
-            "ligne n'est pas le résultat d'un apprentissage et est laissée de côté.",
-            "lignes ne sont pas des résultats d'apprentissages et sont laissées de côté.",
+            "ligne n’est pas le résultat d’un apprentissage et a été ignorée.",
+            "lignes ne sont pas des résultats d’apprentissages et ont été ignorées.",
         ),
-        cut="Il y en a plus que ce qui est montré ici.",
+        cut="Tout n’est pas montré ici.",
         caption="{system}, sur {dataset}",
         systems={
             "cusines": "Négatifs de la recherche par le sens",
-            "graph": "Réseaux sur l'arbre de la loi",
+            "graph": "Réseaux sur l’arbre de la loi",
             "ranker": "Négatifs du reclasseur",
         },
         questions=("question", "questions"),
@@ -175,39 +176,42 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
         seeds=("graine", "graines"),
         difference="{metric}, différence",
         p="p",
-        baseline="ce à quoi les autres sont comparés",
+        baseline="la référence de la comparaison",
         untold="–",
         tells=(
-            "En {metric}, ceux-ci diffèrent de « {baseline} » plus que le hasard ne l'explique :"
+            "En {metric}, ceux-ci diffèrent de « {baseline} » plus que le hasard ne l’explique :"
             " {arms}."
         ),
         tells_nothing=(
             "En {metric}, aucun bras ne diffère de « {baseline} » plus que le hasard ne"
-            " l'explique : ces nombres ne classent pas les bras."
+            " l’explique : ces nombres ne classent pas les bras."
         ),
         detectable=(
-            "Tant de questions auraient montré, quatre fois sur cinq, une différence d'environ"
-            " {smallest} ; de plus petites, elles ne disent rien."
+            "Avec ce nombre de questions, une différence d’environ {smallest} aurait été"
+            " décelée quatre fois sur cinq ; de différences plus petites, elles ne disent"
+            " rien."
         ),
         no_baseline=(
-            "Ce à quoi les bras sont comparés n'est pas parmi eux : aucune différence n'est donnée."
+            "La référence de la comparaison n’est pas parmi les bras : aucune différence"
+            " n’est donnée."
         ),
         chosen_on=(
-            "La meilleure époque a été choisie sur les questions mêmes qui sont mesurées, de la"
-            " même façon dans chaque bras, ce qui flatte tous les bras entraînés."
+            "La meilleure époque a été choisie sur les questions mêmes qui servent à la"
+            " mesure, de la même façon dans chaque bras, ce qui flatte tous les bras"
+            " entraînés."
         ),
         list_separator=", ",
         arms={
             "cusines": {
-                "untrained": "Non entraîné : le modèle d'où part l'apprentissage",
-                "in_batch": "Sans négatifs propres ; des lots plus grands à la place",
+                "untrained": "Non entraîné : le modèle d’où part l’apprentissage",
+                "in_batch": "Sans négatifs propres, mais avec de plus grands lots",
                 "random": "Négatifs au hasard",
                 "bm25_fixed": "Les meilleurs par les mots (BM25), les mêmes à chaque époque",
-                "tree": "Une vue : l'arbre",
+                "tree": "Une vue : l’arbre",
                 "sequence": "Une vue : la suite",
                 "semantic": "Une vue : le sens",
-                "structural": "Deux vues : l'arbre et la suite",
-                "permuted": "Témoin : les articles changent de place dans l'arbre",
+                "structural": "Deux vues : l’arbre et la suite",
+                "permuted": "Témoin : les articles changent de place dans l’arbre",
                 "constant": "Toutes les difficultés à parts égales du début à la fin",
                 "reversed": "Du difficile au facile",
                 "hardest": "Les plus difficiles dès le début",
@@ -217,23 +221,23 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             },
             "graph": {
                 "untrained": "La recherche par le sens seule",
-                "mlp": "Témoin : un réseau où aucun article n'en voit un autre",
-                "permuted": "Témoin : les articles changent de place dans l'arbre",
-                "gdsr": "L'arbre, négatifs par les mots (G-DSR)",
-                "gdsr_cusines": "L'arbre, négatifs par CuSINeS",
-                "neighbours": "De même, les articles qui se suivent étant reliés",
-                "citations": "De même, les articles étant reliés à ceux qu'ils citent",
+                "mlp": "Témoin : un réseau où aucun article n’en voit un autre",
+                "permuted": "Témoin : les articles changent de place dans l’arbre",
+                "gdsr": "L’arbre, négatifs par les mots (G-DSR)",
+                "gdsr_cusines": "L’arbre, négatifs par CuSINeS",
+                "neighbours": "Idem, avec des liens entre articles qui se suivent",
+                "citations": "Idem, avec des liens vers les articles cités",
             },
             "ranker": {
-                "first_stage": "Non reclassé : l'ordre de la recherche",
+                "first_stage": "Non reclassé : l’ordre de la recherche",
                 "untrained": "Reclassé par un modèle non entraîné",
                 **{
                     f"{strategy}_{number}": f"{number} négatifs {name}"
                     for number in (2, 5, 10)
                     for strategy, name in (
-                        ("easy", "de toute la loi"),
-                        ("semi_hard", "au hasard parmi ce que la recherche trouve"),
-                        ("hard", "les meilleurs que la recherche trouve"),
+                        ("easy", "pris dans toute la loi"),
+                        ("semi_hard", "tirés au hasard parmi les articles trouvés"),
+                        ("hard", "pris en tête des articles trouvés"),
                     )
                 },
             },

@@ -68,27 +68,33 @@ TEXTS: Mapping[Language, FrameTexts] = {
         tagline="Posez votre question avec vos mots. Lisez les articles de loi qui y répondent.",
         description="Posez une question, lisez les articles de loi qui y répondent.",
         skip="Aller au contenu",
-        views="Vues",
+        views="Rubriques",
         ask="Question",
         law="La loi",
         compare="Comparer",
         training="Apprentissage",
         languages="Langue",
-        no_script=("Poser une question ici demande JavaScript. Sans lui : python -m pipelines.ask"),
+        no_script=(
+            "Pour poser une question ici, il faut JavaScript. Sans lui : python -m pipelines.ask"
+        ),
         copy_citation="Copier la référence",
         copied="Copié",
         copy_by_hand="À copier :",
         unanswered=(
-            "Aucune réponse n'est arrivée. Vérifiez votre connexion et que ce site fonctionne,"
+            "Aucune réponse n’est arrivée. Vérifiez votre connexion et que ce site fonctionne,"
             " puis réessayez."
         ),
-        not_advice="Information, et non conseil juridique.",
+        not_advice="Ceci est une information, non un conseil juridique.",
         aldermere=(
-            "Aldermere est un pays inventé pour cette démonstration :"
-            " ses lois n'ont force nulle part."
+            "Aldermere est un pays inventé pour cette démonstration : ses lois ne"
+            " s’appliquent nulle part."
         ),
-        some_invented="Les lois signalées comme inventées n'ont force nulle part.",
-        snapshot="La loi telle qu'elle était le {day} ; ce qui a changé depuis n'y figure pas.",
-        indexed="La loi telle qu'indexée le {day} ; ce qui a changé depuis n'y figure pas.",
+        some_invented="Les lois signalées comme inventées ne s’appliquent nulle part.",
+        snapshot=(
+            "La loi dans son état au {day} ; les modifications ultérieures n’y figurent pas."
+        ),
+        indexed=(
+            "La loi telle qu’indexée le {day} ; les modifications ultérieures n’y figurent pas."
+        ),
     ),
 }

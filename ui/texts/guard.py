@@ -31,40 +31,40 @@ TEXTS: Mapping[Language, GuardTexts] = {
         too_slow="The request did not come in time.",
         password_needed="A name and a password are needed to read this site.",  # noqa: S106
         too_many_tries=(
-            "Too many wrong passwords came from your address. Try again in {seconds} seconds."
+            "Too many wrong passwords came from your address. Try again in {seconds} s."
         ),
         other_host=(
             "This site is served to this machine alone, as localhost. To give it another name,"
             " start it with --auth or --insecure (docs/demo.md)."
         ),
         other_site="Questions are taken from this site's own pages only.",
-        no_question="This is no question of this site's pages. Load the page again.",
+        no_question="This question does not come from a page of this site. Load the page again.",
         busy="Many people are asking at this moment. Please try again in a few seconds.",
         failed="Something failed on our side. Whoever runs this site finds the reason in its log.",
     ),
     "fr": GuardTexts(
-        not_found="Cette page n'existe pas.",
+        not_found="Cette page n’existe pas.",
         too_long="La requête dépasse {limit} Kio.",
-        too_slow="La requête n'est pas arrivée à temps.",
+        too_slow="La requête n’est pas arrivée à temps.",
         password_needed="Un nom et un mot de passe sont nécessaires pour lire ce site.",  # noqa: S106
         too_many_tries=(
-            "Trop de mots de passe erronés sont venus de votre adresse. Réessayez dans"
-            " {seconds} secondes."
+            "Trop de mots de passe erronés ont été envoyés depuis votre adresse. Réessayez"
+            " dans {seconds} s."
         ),
         other_host=(
-            "Ce site n'est servi qu'à cette machine, sous le nom de localhost. Pour lui donner un"
+            "Ce site n’est servi qu’à cette machine, sous le nom de localhost. Pour lui donner un"
             " autre nom, lancez-le avec --auth ou --insecure (docs/demo.md)."
         ),
         other_site="Seules les pages de ce site peuvent poser des questions.",
         no_question=(
-            "Ceci n'est pas une question des pages de ce site. Veuillez recharger la page."
+            "Cette demande ne vient pas d’une page de ce site. Veuillez recharger la page."
         ),
         busy=(
             "Beaucoup de personnes posent une question en ce moment. Veuillez réessayer dans"
             " quelques secondes."
         ),
         failed=(
-            "Une erreur s'est produite de notre côté. La personne qui gère ce site en trouvera la"
+            "Une erreur s’est produite de notre côté. L’exploitant du site en trouvera la"
             " cause dans son journal."
         ),
     ),

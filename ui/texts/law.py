@@ -65,7 +65,7 @@ TEXTS: Mapping[Language, LawTexts] = {
         laws=("loi", "lois"),
         being_read="La loi est en cours de lecture. Cela prend quelques secondes.",
         again="Afficher de nouveau cette page",
-        intro="Toutes les lois consultées ici, de leur titre jusqu'à leurs articles.",
+        intro="Toutes les lois consultées ici, de leur titre jusqu’à leurs articles.",
         contents="Sommaire",
         in_all="{articles} en tout",
         level="Divisions voisines",
@@ -76,6 +76,6 @@ TEXTS: Mapping[Language, LawTexts] = {
         previous_page="Page précédente",
         next_page="Page suivante",
         shown="{first} à {last} sur {count}",
-        no_law="Il n'y a encore aucune loi ici.",
+        no_law="Il n’y a encore aucune loi ici.",
     ),
 }

@@ -29,14 +29,14 @@ TEXTS: Mapping[Language, Wording] = {
         cited_by="Il est cité par {articles}",
         in_force="En vigueur",
         from_day=" à partir du {day}",
-        to_day=" jusqu'au {day}",
+        to_day=" jusqu’au {day}",
         stands_in="se trouve dans",
         in_sequence="vient avant ou après",
-        citation="cite : la flèche touche l'article cité",
-        places="« 1 sur 3 » est le rang d'une division parmi ses voisines. ",
+        citation="cite : la flèche touche l’article cité",
+        places="« 1 sur 3 » est le rang d’une division parmi ses voisines. ",
         citations=(
-            "Les citations sont celles qu'un programme lit dans les textes ; certaines peuvent lui"
-            " échapper."
+            "Ces renvois sont relevés dans les textes par un programme ; certains peuvent"
+            " lui échapper."
         ),
         told_place="{name} se trouve dans {places}.",
         told_joint=", dans ",
@@ -50,6 +50,6 @@ TEXTS: Mapping[Language, Wording] = {
         told_cited_by="Il est cité par {names}.",
         told_of_law=" de {law}",
         told_division_share="Il accorde {share} de son attention à cette division.",
-        told_own_share="De son propre texte il garde {share}.",
+        told_own_share="Il garde {share} de son attention pour son propre texte.",
     ),
 }

@@ -28,6 +28,7 @@ class RefusalTexts:
     no_such_law: str
     no_division: str
     no_page: str
+    pages: tuple[str, str]
     meant: str
     go_on: str
     to_laws: str
@@ -56,40 +57,44 @@ TEXTS: Mapping[Language, RefusalTexts] = {
         no_article="No article that is searched here has the id “{id}”.",
         no_such_law="No law that is searched here is called “{law}”.",
         no_division="“{law}” has no division “{heading}” in this place.",
-        no_page="This list has {pages} pages; there is no page {page}.",
+        no_page="This list has {pages}; there is no page {page}.",
+        pages=("page", "pages"),
         meant="Did you mean",
         go_on="Where to go from here",
         to_laws="All laws",
         to_search="Ask a question, or give the number of an article",
     ),
     "fr": RefusalTexts(
-        wrong="Cette adresse n'est pas correcte.",
+        wrong="Cette adresse n’est pas correcte.",
         missing="Cette adresse ne mène nulle part.",
-        failed="La loi ne peut pas être lue pour l'instant.",
+        failed="La loi ne peut pas être lue pour l’instant.",
         failed_why=(
-            "Vous n'y êtes pour rien. Réessayez ; si cela échoue encore, la personne qui fait"
-            " fonctionner cette page en trouvera la raison dans le terminal."
+            "Vous n’y êtes pour rien. Réessayez ; si l’erreur persiste, l’exploitant du"
+            " site en trouvera la raison dans le terminal."
         ),
         unknown_parameter=(
-            "Elle demande « {name} », que cette page ne connaît pas. Elle connaît {known}."
+            "Elle contient « {name} », que cette page ne connaît pas. La page connaît {known}."
         ),
         absent_parameter="Elle doit indiquer « {name} ».",
-        twice="Elle donne « {name} » plus d'une fois.",
+        twice="Elle donne « {name} » plus d’une fois.",
         empty="Elle donne « {name} » sans valeur.",
-        too_long="Elle est trop longue. Une adresse compte ici {most} caractères au plus.",
+        too_long="Elle est trop longue : {most} caractères au plus sont admis ici.",
         wrong_day=(
-            "« {value} » n'est pas un jour. Un jour s'écrit année, mois, jour :"
+            "« {value} » n’est pas une date. Une date s’écrit année, mois, jour :"
             " 2026-03-31, par exemple."
         ),
-        wrong_kind="Un article s'enregistre en {known}, et non en « {value} ».",
-        wrong_page="« {value} » n'est pas une page. Les pages sont numérotées à partir de 1.",
-        no_article="Aucun article consulté ici n'a l'identifiant « {id} ».",
-        no_such_law="Aucune loi consultée ici ne s'appelle « {law} ».",
-        no_division="« {law} » n'a pas de division « {heading} » à cet endroit.",
-        no_page="Cette liste compte {pages} pages ; il n'y a pas de page {page}.",
+        wrong_kind="Un article s’enregistre en {known}, et non en « {value} ».",
+        wrong_page=(
+            "« {value} » n’est pas un numéro de page. Les pages sont numérotées à partir de 1."
+        ),
+        no_article="Aucun article consulté ici n’a l’identifiant « {id} ».",
+        no_such_law="Aucune loi consultée ici ne s’appelle « {law} ».",
+        no_division="« {law} » n’a pas de division « {heading} » à cet endroit.",
+        no_page="Cette liste compte {pages} ; il n’y a pas de page {page}.",
+        pages=("page", "pages"),
         meant="Vouliez-vous dire",
-        go_on="Où aller à partir d'ici",
+        go_on="Pour continuer",
         to_laws="Toutes les lois",
-        to_search="Poser une question, ou donner le numéro d'un article",
+        to_search="Poser une question, ou donner le numéro d’un article",
     ),
 }

@@ -43,28 +43,33 @@ TEXTS: Mapping[Language, Mapping[str, StageTexts]] = {
         ),
     },
     "fr": {
-        "citation": StageTexts("Citation", "vous le nommez", "Votre question nomme l'article."),
+        "citation": StageTexts("Citation", "vous le nommez", "Votre question nomme l’article."),
         "bm25": StageTexts(
             "BM25",
             "mots en commun",
-            "L'article partage des mots avec votre question ; les mots rares comptent davantage.",
+            "L’article partage des mots avec votre question ; les mots rares comptent davantage.",
         ),
         "dense": StageTexts(
             "Dense",
             "proche par le sens",
-            "Un modèle de langue place l'article près de votre question par le sens.",
+            "Pour un modèle de langue, l’article est proche de votre question par le sens.",
         ),
         "graph": StageTexts(
             "Graphe",
             "proche par le sens et la place",
-            "Un modèle de langue place l'article, vu parmi ses voisins dans la loi, près de votre"
-            " question.",
+            (
+                "Pour un modèle de langue qui voit l’article parmi ses voisins dans la loi, il"
+                " est proche de votre question."
+            ),
         ),
         "reranker": StageTexts(
             "Reclassement",
             "lu avec votre question",
-            "Un second modèle de langue lit les meilleurs articles avec votre question. Là où il"
-            " n'en lit qu'une partie, celle qui convient le mieux est surlignée.",
+            (
+                "Un second modèle de langue lit les meilleurs articles avec votre question."
+                " S’il ne lit qu’une partie d’un article, celle qui convient le mieux est"
+                " surlignée."
+            ),
         ),
     },
 }

@@ -32,9 +32,9 @@ TEXTS: Mapping[Language, StateTexts] = {
     "fr": StateTexts(
         in_force="En vigueur",
         in_force_since="En vigueur depuis le {start}",
-        until=", jusqu'au {end}",
+        until=", jusqu’au {end}",
         repealed="Abrogé ; dernier jour en vigueur : {end}",
-        coming="Pas encore en vigueur ; à partir du {start}",
-        unknown="On ne sait pas s'il est en vigueur",
+        coming="Pas encore en vigueur ; le sera à partir du {start}",
+        unknown="On ignore s’il est en vigueur",
     ),
 }

@@ -10,7 +10,7 @@ from ui.language import Language
 
 @dataclass(frozen=True)
 class TakeawayTexts:
-    """Texts of what is taken away."""
+    """Texts of what is taken away; `day` is that of the retrieval, or that of the state."""
 
     retrieved: str
     states: Mapping[str, str]
@@ -20,19 +20,19 @@ TEXTS: Mapping[Language, TakeawayTexts] = {
     "en": TakeawayTexts(
         retrieved="Retrieved with Lexarbor on {day}.",
         states={
-            "in force": "In force on that day.",
-            "repealed": "Repealed by that day.",
-            "not yet in force": "Not yet in force on that day.",
-            "unknown": "Whether it was in force on that day is not known.",
+            "in force": "In force on {day}.",
+            "repealed": "Repealed by {day}.",
+            "not yet in force": "Not yet in force on {day}.",
+            "unknown": "Whether it is in force on {day} is not known.",
         },
     ),
     "fr": TakeawayTexts(
-        retrieved="Obtenu avec Lexarbor le {day}.",
+        retrieved="Consulté avec Lexarbor le {day}.",
         states={
-            "in force": "En vigueur ce jour-là.",
-            "repealed": "Abrogé à cette date.",
-            "not yet in force": "Pas encore en vigueur à cette date.",
-            "unknown": "On ne sait pas s'il était en vigueur à cette date.",
+            "in force": "En vigueur le {day}.",
+            "repealed": "Abrogé à la date du {day}.",
+            "not yet in force": "Pas encore en vigueur le {day}.",
+            "unknown": "On ignore s’il est en vigueur le {day}.",
         },
     ),
 }

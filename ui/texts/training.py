@@ -59,7 +59,7 @@ TEXTS: Mapping[Language, TrainingTexts] = {
         runs="Trainings",
         runs_note="The latest first. Each has its curves and its negatives below.",
         older="Older ones",
-        no_runs="No training has written anything down yet where this page looks.",
+        no_runs="No training has written anything down yet in the folders that this page reads.",
         no_runs_command=(
             "This makes one on the demo law, in some minutes; name its folder to the page with"
             " --runs:"
@@ -115,45 +115,56 @@ TEXTS: Mapping[Language, TrainingTexts] = {
     "fr": TrainingTexts(
         title="Comment la recherche apprend",
         explanation=(
-            "Une recherche par le sens apprend à partir de paires : une question et un article qui"
-            " y répond. À chaque paire, on lui montre aussi des articles qui ne répondent pas :"
-            " les négatifs. Elle apprend à placer la question plus près de sa réponse que d'eux.",
-            "Tous les négatifs n'apprennent pas autant. Un article d'une autre loi se distingue"
-            " aussitôt ; le voisin du bon article est difficile. La méthode employée ici, CuSINeS,"
-            " classe tous les articles par difficulté selon trois vues : leur proximité dans"
-            " l'arbre des titres et chapitres, dans la suite de la loi, et par le sens, pour le"
-            " modèle tel qu'il est à ce moment.",
-            "Les trois classements n'en font plus qu'un, découpé en facile, moyen et difficile."
-            " L'apprentissage commence surtout par des négatifs faciles et finit surtout par des"
-            " difficiles, comme un bon cours.",
+            (
+                "Une recherche par le sens apprend à partir de paires : une question et un"
+                " article qui y répond. À chaque paire, on lui montre aussi des articles qui"
+                " n’y répondent pas : les négatifs. Elle apprend à placer la question plus près"
+                " de sa réponse que de ces négatifs."
+            ),
+            (
+                "Tous les négatifs ne sont pas également instructifs. Un article d’une autre"
+                " loi se distingue aussitôt ; le voisin du bon article est difficile. La"
+                " méthode employée ici, CuSINeS, classe tous les articles par difficulté selon"
+                " trois vues : leur proximité dans l’arbre des titres et des chapitres, leur"
+                " proximité dans la suite de la loi, et leur proximité de sens pour le modèle"
+                " tel qu’il est à ce moment-là."
+            ),
+            (
+                "Les trois classements sont réunis en un seul, découpé en facile, moyen et"
+                " difficile. L’apprentissage commence surtout par des négatifs faciles et finit"
+                " surtout par des négatifs difficiles, comme un bon cours."
+            ),
         ),
         runs="Apprentissages",
-        runs_note="Le plus récent d'abord. Chacun a ses courbes et ses négatifs ci-dessous.",
+        runs_note="Le plus récent d’abord. Chacun a ses courbes et ses négatifs ci-dessous.",
         older="Plus anciens",
-        no_runs="Aucun apprentissage n'a encore rien noté là où cette page regarde.",
+        no_runs=(
+            "Aucun apprentissage n’a encore laissé de mesures dans les dossiers que lit cette page."
+        ),
         no_runs_command=(
             "Cette commande en fait un sur la loi de démonstration, en quelques minutes ; indiquez"
             " son dossier à la page avec --runs :"
         ),
-        changed="noté le {day}",
+        changed="enregistré le {day}",
         unfinished="inachevé",
         kinds={
             "biencoder": "Recherche par le sens (bi-encodeur)",
-            "graph": "Réseau sur l'arbre de la loi",
+            "graph": "Réseau sur l’arbre de la loi",
             "ranker": "Reclasseur",
             "pretraining": "Lecture de la loi (mots cachés)",
             "unknown": "Apprentissage de nature inconnue",
         },
         started_from="Point de départ : {model}.",
-        kept_epoch="Les poids d'après l'époque {epoch} ont été gardés.",
-        chosen_by="C'étaient les meilleurs selon {metric} sur les questions mises de côté.",
+        kept_epoch="Les poids obtenus après l’époque {epoch} ont été conservés.",
+        chosen_by="C’étaient les meilleurs selon {metric} sur les questions mises de côté.",
         going=(
-            "Cet apprentissage n'est pas achevé : il se poursuit en ce moment, ou a été interrompu."
+            "Cet apprentissage n’est pas achevé : il se poursuit en ce moment, ou a été interrompu."
         ),
-        going_steps="{step} pas sur {steps} sont faits.",
+        going_steps="{step} pas sur {steps} ont été effectués.",
         final=(
-            "Les courbes montrent l'apprentissage qui a choisi l'époque. Ensuite, tout a été"
-            " réappris sur l'ensemble des questions ; le tableau le signale."
+            "Les courbes montrent l’apprentissage qui a servi à choisir l’époque. Le modèle"
+            " a ensuite été entraîné de nouveau sur toutes les questions ; le tableau"
+            " signale cet entraînement."
         ),
         settings="Réglages",
         settings_names={
@@ -164,23 +175,23 @@ TEXTS: Mapping[Language, TrainingTexts] = {
             "strategy": "Origine des négatifs",
             "negatives": "Négatifs par question",
             "epochs": "Époques",
-            "max_steps": "Pas au plus",
+            "max_steps": "Nombre maximal de pas",
             "batch_size": "Paires par lot",
-            "learning_rate": "Taux d'apprentissage",
+            "learning_rate": "Taux d’apprentissage",
             "temperature": "Température",
             "dropout": "Abandon (dropout)",
-            "seed": "Graine",
+            "seed": "Graine aléatoire",
         },
-        missing="Ses mesures n'existent pas encore, ou sont illisibles.",
+        missing="Ses mesures n’existent pas encore, ou sont illisibles.",
         damaged=(
-            "ligne de ses mesures est illisible et laissée de côté.",
-            "lignes de ses mesures sont illisibles et laissées de côté.",
+            "ligne de ses mesures est illisible et a été ignorée.",
+            "lignes de ses mesures sont illisibles et ont été ignorées.",
         ),
-        cut="Ses mesures sont plus longues que ce qui est lu ici ; la fin est laissée de côté.",
-        no_run="Il n'y a pas ici d'apprentissage de ce nom.",
-        no_question="Cet apprentissage ne suit pas une telle question.",
+        cut="Ses mesures dépassent ce qui est lu ici ; la fin a été laissée de côté.",
+        no_run="Il n’y a pas ici d’apprentissage de ce nom.",
+        no_question="Cet apprentissage ne suit pas cette question.",
         bad_request=(
-            "Cette adresse n'existe pas ici : une valeur n'est pas un nombre, ou est donnée deux"
+            "Cette adresse n’existe pas ici : une valeur n’est pas un nombre, ou est donnée deux"
             " fois."
         ),
         refused_title="Introuvable",

@@ -140,3 +140,25 @@ def test_a_question_full_of_citations_is_answered(filled: Any) -> None:
 def test_what_is_no_question_is_refused(filled: Any) -> None:
     with pytest.raises(QuestionError):
         CitationRetriever(filled).run("  ")
+
+
+@pytest.mark.parametrize(
+    ("question", "only"),
+    [
+        ("art. 12 Housing Code", True),
+        ("Article 12 of the Housing Code?", True),
+        ("Housing Code, art. 12", True),
+        ("§ 12", True),
+        ("What does art. 12 Housing Code say?", False),
+        ("art. 12 Housing Code deposit", False),
+        ("Housing Code", False),
+        ("deposit", False),
+    ],
+)
+def test_a_question_that_only_cites_is_told_apart(filled: Any, question: str, only: bool) -> None:
+    assert CitationRetriever(filled).is_citation(question) is only
+
+
+def test_no_question_cites_nothing(filled: Any) -> None:
+    with pytest.raises(QuestionError):
+        CitationRetriever(filled).is_citation(" ")

@@ -34,6 +34,11 @@ def desk(compare: Compare, language: Language = "en") -> ComparingDesk:
     return ComparingDesk(compare, NAMES, language)
 
 
+def test_the_same_words_are_announced_again(asked: Compare) -> None:
+    statuses = {desk(asked).compare("deposit", "lexical", "hybrid")[0] for _ in range(2)}
+    assert len(statuses) == 2
+
+
 def test_a_question_is_cleaned_asked_and_its_result_announced(asked: Compare) -> None:
     status, results = desk(asked).compare("  my\x00 deposit\n ", "lexical", "hybrid")
     assert asked.asked == [("my  deposit", "lexical", "hybrid")]

@@ -12,6 +12,7 @@ from haystack import Document
 from small_law import HOUSING, document, links, section, small_law, told
 from starlette.testclient import TestClient
 
+from ui.language import Language
 from ui.law.links import article_link, division_link, picture_link
 
 Site = Callable[..., TestClient]
@@ -103,6 +104,15 @@ def test_many_citations_are_folded_and_bounded(site: Site):
     assert "201 more are not listed." in fold
 
 
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "1 more is not listed."), ("fr", "1 autre n’est pas énuméré.")]
+)
+def test_one_citation_that_is_not_listed_is_told_as_one(site: Site, language: Language, told: str):
+    documents = [document(1), *(document(n, text="See article 1.") for n in range(2, 103))]
+    page = site(documents).get(article_link("h1", language)).text
+    assert told in html.unescape(page)
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_the_picture_speaks_the_language_of_the_page(site: Site, language: str):
     client = site(small_law())
@@ -128,7 +138,7 @@ def test_an_article_is_taken_away_as_a_file(site: Site):
         answer = client.get(article_link('../a/"b\r\n é', "fr", on="2020-01-01", **{"as": kind}))
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="a-b{suffix}"'
-        assert "Information, et non conseil juridique." in (
+        assert "Ceci est une information, non un conseil juridique." in (
             answer.text if kind == "ris" else json.dumps(answer.json(), ensure_ascii=False)
         )
 

@@ -1,12 +1,15 @@
 """Laws and divisions as lists."""
 
 from collections.abc import Callable
+from pathlib import Path
 
-from small_law import HOUSING, RENT, WORK, document, links, small_law
+from small_law import HOUSING, RENT, WORK, document, in_order, links, small_law
 from starlette.testclient import TestClient
 
-from ui.law.division import PAGE
+from components.stores.sqlite import StatuteDocumentStore
+from ui.law.division import PAGE, Shown
 from ui.law.links import division_link
+from ui.law.reading import Law
 
 Site = Callable[..., TestClient]
 
@@ -55,6 +58,17 @@ def test_divisions_and_articles_stand_in_the_laws_order(site: Site):
     page = site(documents).get(division_link(HOUSING, (), "en")).text
     assert [words for _, words in links(page)][1:] == ["Article 1", "Book I", "Article 3"]
     assert "1 division, 2 articles, 3 articles in all" in page
+
+
+def test_what_is_in_a_division_is_looked_up_once_however_many_pages_there_are(tmp_path: Path):
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents(in_order([document(n, ()) for n in range(1, 5 * PAGE)]))
+    law = Law(store)
+    node, _ = law.find(HOUSING, ())
+    assert node is not None
+    shown = Shown(law, node, 1)
+    assert (shown.pages, len(shown.children)) == (5, 5 * PAGE - 1)
+    assert shown.children is shown.children
 
 
 def test_thousands_of_articles_are_shown_page_by_page(site: Site):

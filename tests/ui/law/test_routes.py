@@ -73,6 +73,12 @@ def test_what_is_wrong_is_said_on_a_page_that_leads_on(
     assert len(answer.content) < 12_000
 
 
+def test_a_list_of_one_page_is_told_as_one(site: Site):
+    client = site(small_law())
+    assert "This list has 1 page; there is no page 2." in client.get("/law?page=2").text
+    assert "Cette liste compte 1 page\u00a0;" in client.get("/fr/law?page=2").text
+
+
 def test_what_may_be_meant_is_suggested(site: Site):
     client = site(small_law())
     ways = links(client.get("/article?id=h33").text)
