@@ -21,6 +21,8 @@ from ui.shell import Shell
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
 
+_SECONDS_BETWEEN_LOOKS = 0.02
+
 _MAX_HEADERS = 16 * 1024  # bytes
 
 _FILES = {
@@ -64,6 +66,8 @@ def build_server(
             pwa=False,
         )
         queue = pages[path]._queue
+        # By itself it looks a thousand times a second whether somebody asks.
+        queue.sleep_when_free = _SECONDS_BETWEEN_LOOKS
         # Gradio forgets the messages of old sessions, but never that there were these sessions.
         queue.pending_event_ids_session = LRUCache(queue.pending_messages_per_session.max_size)
     app.add_middleware(Joining, pages=dict(pages))

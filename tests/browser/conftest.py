@@ -43,7 +43,8 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+# Not of the session: the queues of pages that nobody reads any more would slow down all tests.
+@pytest.fixture(scope="module")
 def serve_site() -> Iterator[Callable[..., str]]:
     """Serve an application on a free port; gives its address."""
     from pipelines.serving.listening import address, listen
@@ -65,7 +66,7 @@ def serve_site() -> Iterator[Callable[..., str]]:
         thread.join(10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     """Serve the view "Ask" over `ask(question)` and a collection, with a standing to show if one is
     given; gives its address."""
@@ -90,7 +91,7 @@ def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     return start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve_store(
     serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[list[dict[str, Any]]], str]:
@@ -117,7 +118,7 @@ def serve_store(
     return start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aldermere_page(
     serve_store: Callable[[list[dict[str, Any]]], str], aldermere_articles: Path
 ) -> str:
