@@ -11,6 +11,7 @@ from typing import Any
 from haystack import Pipeline
 
 from components.embedders.text import StatuteTextEmbedder
+from components.rankers.cross_encoder import StatuteRanker
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
@@ -21,6 +22,9 @@ from ui.article_text import word_count
 from ui.narrowing import Narrowing
 
 EVERYTHING = Narrowing()
+
+# A reader waits: what a ranker has not read by then keeps its place below what it has.
+_RANKING_MS = 1200.0
 
 
 class Serving:
@@ -98,6 +102,9 @@ class Serving:
         pipeline = load_pipeline(self.name, store, self.model, self._overrides)
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         pipeline.warm_up()
+        for _, part in pipeline.walk():
+            if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
+                part.time_budget_ms = _RANKING_MS
         return pipeline
 
 

@@ -138,3 +138,17 @@ def test_of_an_article_that_is_too_long_for_the_model_it_is_told_how_much_was_re
     assert read["short"] is None
     # The model reads 256 tokens at most; here a token is a word or a full stop.
     assert 180 <= read["long"] <= 256
+
+
+@pytest.mark.parametrize(("own", "budget"), [(None, 1200.0), (50.0, 50.0)])
+def test_a_reader_does_not_wait_for_a_ranker_for_ever(
+    tmp_path: Path, minilm: str, tiny_ranker: Path, own: float | None, budget: float
+):
+    article = {"id": "a", "law": "Code", "number": "1", "headings": [], "text": "The deposit."}
+    (tmp_path / "articles.jsonl").write_text(json.dumps({**article, "language": "en"}) + "\n")
+    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
+    overrides = {"ranker.model": str(tiny_ranker), "ranker.time_budget_ms": own}
+    given = {name: value for name, value in overrides.items() if value is not None}
+    serving = Serving("hybrid_rerank", tmp_path / "law.db", overrides=given)
+    assert serving.pipeline.get_component("ranker").time_budget_ms == budget
+    assert serving.answer("deposit")["documents"][0]["ranks"]["reranker"] == 1
