@@ -153,6 +153,7 @@ def test_what_is_no_question_is_refused(filled: Any) -> None:
         ("art. 12 Housing Code deposit", False),
         ("Housing Code", False),
         ("deposit", False),
+        ("of the", False),
     ],
 )
 def test_a_question_that_only_cites_is_told_apart(filled: Any, question: str, only: bool) -> None:
