@@ -88,6 +88,9 @@ def _ask(options: argparse.Namespace) -> int:
     from pipelines.asking import ask
 
     answer = ask(pipeline, question, top_k=options.top_k, as_of=options.as_of)
+    ranking = answer.get("ranking")
+    if ranking and ranking["n_ranked"] < ranking["n_candidates"]:
+        say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED

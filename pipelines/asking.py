@@ -19,15 +19,17 @@ from components.stores.database import StoreError
 from pipelines.files import LoadingError
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "passages_read")
+_OF_A_RANKING = ("n_candidates", "n_ranked")
 _OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
 
 
 class Answer(TypedDict):
     """What a pipeline found: `documents` best first, each as `found_article` describes it.
 
-    `as_of` is there when the question was asked for a day, and `answer` when the pipeline gives
-    one: its text, and what `CitedAnswerBuilder` says of it.
+    `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
+    (of how many candidates it ranked how many), and `answer` when it gives one: its text, and what
+    `CitedAnswerBuilder` says of it.
     """
 
     question: str
@@ -35,6 +37,7 @@ class Answer(TypedDict):
     took_ms: float
     documents: list[dict[str, Any]]
     as_of: NotRequired[str]
+    ranking: NotRequired[dict[str, int]]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -107,8 +110,9 @@ class _Asking:
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
         self._sockets = {"documents": documents_output(pipeline)}
-        if "answers" in pipeline.metadata["outputs"]:
-            self._sockets["answers"] = _output(pipeline, "answers")
+        for name in ("answers", "ranking"):
+            if name in pipeline.metadata["outputs"]:
+                self._sockets[name] = _output(pipeline, name)
         if self._states_on is not None:
             for target in pipeline.metadata["inputs"].get("as_of", []):
                 component, socket = target.split(".")
@@ -130,6 +134,8 @@ class _Asking:
         )
         if self._as_of is not None:
             answer["as_of"] = self._as_of.isoformat()
+        if "ranking" in found:
+            answer["ranking"] = {each: found["ranking"][each] for each in _OF_A_RANKING}
         for given in found.get("answers", [])[:1]:
             answer["answer"] = {"text": given.data, **given.meta}
         return answer
@@ -168,7 +174,8 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
 
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
     "unknown" on the given day. `passage` is what a ranker found best of the content, as characters
-    `start` to `end`, where there was a ranker; `neighbours` name those that an expander attached.
+    `start` to `end`, where there was a ranker, and `passages_read` what it read, where that is not
+    all; `neighbours` name those that an expander attached.
     """
     meta = document.meta
     found = {

@@ -91,7 +91,8 @@ def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[st
     return (
         f'<div class="results">{panel}'
         f'<h2 tabindex="-1">{counted(len(documents), texts.found, language)}</h2>'
-        f'<p class="asked">{for_what}</p>{told}{_take_away(texts)}'
+        f'<p class="asked">{for_what}</p>{told}{_ranked_in_part(answer, language)}'
+        f"{_take_away(texts)}"
         f'<ol class="articles">{items}</ol></div>'
     )
 
@@ -172,11 +173,29 @@ def _unseen(text: str) -> str:
 
 
 def _read_in_part(document: Mapping[str, Any], language: Language) -> str:
-    if "words_read" not in document:
+    """What a model did not read of an article, for each model that left something out."""
+    texts = asking.TEXTS[language]
+    text = str(document["content"])
+    read = {}
+    if "words_read" in document:
+        read[texts.read_in_part] = document["words_read"]
+    if "passages_read" in document:
+        passages = (text[each["start"] : each["end"]] for each in document["passages_read"])
+        read[texts.ranker_read_in_part] = sum(map(word_count, passages))
+    told = (
+        template.format(read=number(some, language), words=number(word_count(text), language))
+        for template, some in read.items()
+    )
+    return "".join(f'<p class="in-part">{words(each)}</p>' for each in told)
+
+
+def _ranked_in_part(answer: Mapping[str, Any], language: Language) -> str:
+    ranking = answer.get("ranking")
+    if ranking is None or ranking["n_ranked"] == ranking["n_candidates"]:
         return ""
-    told = asking.TEXTS[language].read_in_part.format(
-        read=number(document["words_read"], language),
-        words=number(word_count(str(document["content"])), language),
+    told = asking.TEXTS[language].ranked_in_part.format(
+        ranked=number(ranking["n_ranked"], language),
+        candidates=number(ranking["n_candidates"], language),
     )
     return f'<p class="in-part">{words(told)}</p>'
 

@@ -40,10 +40,12 @@ class ArticleScores:
     Attributes:
         logits: float32 `[n_articles]`, each its best passage's.
         best: The characters of that passage.
+        read: Of each article the characters of every passage that was read, in their order.
     """
 
     logits: Tensor
     best: list[Span]
+    read: list[list[Span]]
 
 
 class CrossEncoderRanker:
@@ -189,9 +191,10 @@ class CrossEncoderRanker:
             for start, end in kept
         ]
         logits = self.logits(pairs).numpy()
+        read = dict(zip(distinct, spans, strict=True))
         winners: dict[str, tuple[float, Span]] = {}
         start = 0
-        for text, kept in zip(distinct, spans, strict=True):
+        for text, kept in read.items():
             scores = logits[start : start + len(kept)]
             start += len(kept)
             # Of equal passages the first; one that is not a number wins, so that it shows.
@@ -200,6 +203,7 @@ class CrossEncoderRanker:
         return ArticleScores(
             logits=torch.tensor([winners[text][0] for text in texts]),
             best=[winners[text][1] for text in texts],
+            read=[read[text] for text in texts],
         )
 
     def _token_ids(self, texts: Sequence[str]) -> dict[str, Ids]:

@@ -30,6 +30,13 @@ class Candidate:
         start, end = (max(0, place - self.content_start) for place in passage)
         return {"start": start, "end": end}
 
+    def is_whole(self, read: Sequence[Span]) -> bool:
+        """Whether some passages, in their order, hold every word of the content."""
+        ends = [max(self.content_start, end) for end in (0, *(end for _, end in read))]
+        starts = [*(start for start, _ in read), len(self.text)]
+        between = zip(ends, starts, strict=True)
+        return not any(self.text[end:start].strip() for end, start in between)
+
 
 def candidates_of(
     documents: Sequence[Document], rule: TextRule, meta_fields: Sequence[str] | None

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from haystack import Document, component, default_from_dict, default_to_dict, logging
@@ -26,6 +26,15 @@ from components.statutes.question import clean_question
 logger = logging.getLogger(__name__)
 
 
+class _Scored(NamedTuple):
+    """A candidate, its logit, the passage that gave it, and every passage that was read."""
+
+    candidate: Candidate
+    logit: float
+    best: Span
+    read: list[Span]
+
+
 @component
 class StatuteRanker:
     """Ranks candidates anew with a cross-encoder, which reads question and article together.
@@ -42,7 +51,8 @@ class StatuteRanker:
 
     Long articles are cut into passages; those that the bi-encoder finds nearest to the question are
     read, and the best of them gives the article its score. It is named in
-    `meta["passage"]`, as the characters `start` to `end` of the content.
+    `meta["passage"]`, as the characters `start` to `end` of the content. Of an article that was not
+    read whole `meta["passages_read"]` lists what was.
 
     Candidates that are not ranked stand after the ranked ones in the order that they came in, with
     score 0 and without a rank: those beyond the first `candidates`, those for which time ran out,
@@ -215,16 +225,17 @@ class StatuteRanker:
 
     def _scored(
         self, question: str, candidates: list[Candidate], seconds: float | None
-    ) -> list[tuple[Candidate, float, Span]]:
-        """Candidates in their order with the logit and the passage that gave it, in the time."""
+    ) -> list[_Scored]:
+        """Candidates in their order, as many as the time allows."""
         ranker, chooser = self._loaded()
         found = []
         costs = [len(each.text) + len(question) for each in candidates]
         for portion in self._pace.portions(costs, seconds):
             part = [candidates[place] for place in portion]
             scores = ranker.score_articles(question, [each.text for each in part], chooser)
-            found += list(zip(part, scores.logits.tolist(), scores.best, strict=True))
-        finite = [scored for scored in found if math.isfinite(scored[1])]
+            given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
+            found += [_Scored(*each) for each in given]
+        finite = [scored for scored in found if math.isfinite(scored.logit)]
         if len(finite) < len(found):
             logger.warning(
                 "{model} gave {count} of {all} candidates a score that is not finite; they stand "
@@ -235,23 +246,25 @@ class StatuteRanker:
             )
         return finite
 
-    def _in_order(self, scored: list[tuple[Candidate, float, Span]]) -> list[Document]:
+    def _in_order(self, scored: list[_Scored]) -> list[Document]:
         ranker, _ = self._loaded()
         settings = ranker.settings
-        logits = torch.tensor([logit for _, logit, _ in scored])
+        logits = torch.tensor([each.logit for each in scored])
         calibration = settings.calibration if self.calibrated else None
         scores = (calibration or Calibration(1.0, 0.0)).probabilities(logits).tolist()
         ranks = {place: rank for rank, place in enumerate(ranked(logits).tolist(), start=1)}
         weight = settings.fusion_weight if self.fuse_with_first_stage else None
         found = []
         for place in ranked(logits, weight).tolist():
-            candidate, _, passage = scored[place]
+            candidate, _, passage, read = scored[place]
             meta = candidate.document.meta
             meta = {
                 **meta,
                 "ranks": {**(meta.get("ranks") or {}), "reranker": ranks[place]},
                 "passage": candidate.in_content(passage),
             }
+            if not candidate.is_whole(read):
+                meta["passages_read"] = [candidate.in_content(each) for each in read]
             document = replace(candidate.document, meta=meta, score=scores[place], embedding=None)
             found.append(document)
         return found

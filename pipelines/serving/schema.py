@@ -114,6 +114,9 @@ class FoundArticle(BaseModel):
     passage: dict[str, Any] | None = Field(
         None, description="What a ranker found best of the content: characters start to end."
     )
+    passages_read: list[dict[str, Any]] | None = Field(
+        None, description="What a ranker read of the content, where it did not read the whole."
+    )
     neighbours: list[dict[str, Any]] | None = Field(
         None, description="Articles beside it in the law, of a pipeline that attaches them."
     )
@@ -129,6 +132,9 @@ class RunAnswer(BaseModel):
     took_ms: float = Field(description="Milliseconds in the pipeline, without waiting.")
     documents: list[FoundArticle] = Field(description="Best first; empty if nothing was found.")
     as_of: date | None = Field(None, description="The day asked for, where one was.")
+    ranking: dict[str, int] | None = Field(
+        None, description="Of a pipeline with a ranker: n_candidates, and n_ranked in its time."
+    )
     answer: dict[str, Any] | None = Field(
         None, description="Of a pipeline that answers: the text and its checked citations."
     )

@@ -91,6 +91,22 @@ def test_the_rankers_order_is_the_answer(pipeline: Pipeline) -> None:
         assert each["passage"] == {"start": 0, "end": len(each["content"])}
 
 
+def test_it_is_told_how_many_candidates_the_ranker_had_time_for(
+    pipeline: Pipeline, store: Path, trained: Path
+) -> None:
+    assert ask(pipeline, QUESTION)["ranking"] == {"n_candidates": 30, "n_ranked": 30}
+    hurried = load_pipeline(
+        "hybrid_rerank",
+        store=store,
+        model=trained / "ranker",
+        overrides={"ranker.time_budget_ms": 0.001},
+    )
+    answer = ask(hurried, QUESTION, top_k=30)
+    read = sum("reranker" in each["ranks"] for each in answer["documents"])
+    assert answer["ranking"] == {"n_candidates": 30, "n_ranked": read}
+    assert read < 30
+
+
 def test_a_citation_stays_first(pipeline: Pipeline) -> None:
     documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
     assert documents[0]["id"] == "a12"

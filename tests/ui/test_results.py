@@ -196,6 +196,34 @@ def test_what_the_model_did_not_read_is_said():
     assert "about 190 of its 1,400 words" in text
 
 
+def test_what_the_ranker_did_not_read_of_an_article_is_said():
+    read = [{"start": 0, "end": 10}, {"start": 25, "end": 40}]
+    content = "word " * 1400
+    text = text_of(shown(content=content, passages_read=read))
+    assert "re-ranker read only the passages" in text
+    assert "5 of its 1,400 words" in text
+    assert "only the beginning" not in text
+    both = text_of(shown("fr", content=content, passages_read=read, words_read=190))
+    assert "5 mots sur 1\u202f400" in both
+    assert "environ 190 mots sur" in both
+
+
+@pytest.mark.parametrize(
+    ("ranking", "told"),
+    [
+        (None, None),
+        ({"n_candidates": 90, "n_ranked": 90}, None),
+        ({"n_candidates": 90, "n_ranked": 41}, "had time to read 41 of 90 articles"),
+    ],
+)
+def test_articles_that_the_ranker_had_no_time_for_are_counted(
+    ranking: dict[str, int] | None, told: str | None
+):
+    given = {"question": "why?", "took_ms": 41.4, "documents": [document()]}
+    text = text_of(results({**given, **({"ranking": ranking} if ranking else {})}, "en"))
+    assert (told in text) if told else ("had time" not in text)
+
+
 def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
     def answer(*ranks: dict[str, int]) -> dict[str, Any]:
         return {"documents": [document(ranks=each) for each in ranks]}

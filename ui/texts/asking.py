@@ -49,6 +49,8 @@ class AskTexts:
     marked: str
     rest: str
     read_in_part: str
+    ranker_read_in_part: str
+    ranked_in_part: str
     official: str
     in_the_law: str
     found_by: str
@@ -128,6 +130,14 @@ TEXTS: Mapping[Language, AskTexts] = {
         read_in_part=(
             "The search by meaning read only the beginning of this article: about {read} of its"
             " {words} words."
+        ),
+        ranker_read_in_part=(
+            "The re-ranker read only the passages of this article that are nearest to your"
+            " question: {read} of its {words} words."
+        ),
+        ranked_in_part=(
+            "The re-ranker had time to read {ranked} of {candidates} articles. Those that it did"
+            " not read stand below the others, in the order in which they were found."
         ),
         official="The official text",
         in_the_law="See its place in the law",
@@ -226,6 +236,14 @@ TEXTS: Mapping[Language, AskTexts] = {
         read_in_part=(
             "La recherche par le sens n’a lu que le début de cet article : environ {read} mots"
             " sur {words}."
+        ),
+        ranker_read_in_part=(
+            "Le reclassement n’a lu de cet article que les passages les plus proches de votre"
+            " question : {read} mots sur {words}."
+        ),
+        ranked_in_part=(
+            "Le reclassement a eu le temps de lire {ranked} articles sur {candidates}. Ceux qu’il"
+            " n’a pas lus suivent les autres, dans l’ordre où ils ont été trouvés."
         ),
         official="Le texte officiel",
         in_the_law="Voir sa place dans la loi",

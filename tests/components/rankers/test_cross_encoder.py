@@ -74,6 +74,7 @@ def test_documents_are_ordered_by_their_logits(
         assert document.score == pytest.approx(float(logits[place].sigmoid()), abs=1e-5)
         assert document.meta["ranks"] == {"bm25": place + 1, "reranker": rank}
         assert document.meta["passage"] == {"start": 0, "end": len(document.content or "")}
+        assert "passages_read" not in document.meta
         assert document.embedding is None
     assert found["meta"]["n_candidates"] == found["meta"]["n_ranked"] == 12
     assert found["meta"]["took_ms"] > 0
@@ -162,10 +163,13 @@ def test_the_passage_that_won_is_named_by_its_place_in_the_content(trained: str)
     content = f"{filling} The dog may not bark at night in the garden. {filling}"
     ranker = StatuteRanker(trained, CPU, "float32")
     article = law(1, content, headings=["Chapter 2.", "On neighbours"])
-    passage = ranker.run("May my dog bark at night?", [article])["documents"][0].meta["passage"]
+    meta = ranker.run("May my dog bark at night?", [article])["documents"][0].meta
+    passage, read = meta["passage"], meta["passages_read"]
     # The bi-encoder in the folder points there.
     assert "dog" in content[passage["start"] : passage["end"]]
     assert passage["end"] - passage["start"] < 200
+    assert passage in read
+    assert len(read) == RankerSettings.load(Path(trained) / "ranker").passages
 
 
 def test_five_thousand_words_and_a_question_of_two_thousand_characters(trained: str) -> None:
