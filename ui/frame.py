@@ -35,11 +35,11 @@ STYLES = (
 SCRIPT = "page.js"
 
 
-def document(view: View, language: Language, title: str, main: str, here: str) -> str:
+def document(view: View | None, language: Language, title: str, main: str, here: str) -> str:
     """A whole HTML document, for a view that Gradio does not draw.
 
     Args:
-        view: where it belongs.
+        view: where it belongs; None for nowhere.
         language: of the interface.
         title: of the document, not escaped yet.
         main: HTML of the content, with an `<h1>`.
@@ -71,13 +71,14 @@ def head(language: Language, title: str = "") -> str:
     )
 
 
-def top(view: View, language: Language, here: str) -> str:
+def top(view: View | None, language: Language, here: str, content: str = "#main") -> str:
     """The head of the page: its name, the other views, the other languages.
 
     Args:
-        view: the one that is seen.
+        view: the one that is seen; None for none of them.
         language: of the interface.
         here: the page's address in English, with its query.
+        content: where the skip link leads.
     """
     texts = TEXTS[language]
     views = "".join(
@@ -94,8 +95,7 @@ def top(view: View, language: Language, here: str) -> str:
     # What the queue of a view answers in words of ours.
     refusals = [guard.TEXTS[language].busy, guard.TEXTS[language].no_question]
     return (
-        f'<a class="skip" href="{html.escape(address(here, language))}#main">'
-        f"{html.escape(texts.skip)}</a>"
+        f'<a class="skip" href="{html.escape(content)}">{html.escape(texts.skip)}</a>'
         f'<header class="masthead" data-language="{language}"'
         f' data-learning="{address("/learning", language)}"'
         f' data-copy-citation="{html.escape(texts.copy_citation)}"'

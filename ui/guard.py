@@ -19,6 +19,7 @@ from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
 from pipelines.serving.limits import BODY_LIMIT
 from ui.joining import JOIN
 from ui.language import language_of
+from ui.missing import missing
 from ui.origins import is_from_elsewhere, is_named
 from ui.password import Passwords
 from ui.texts.guard import TEXTS
@@ -73,7 +74,7 @@ class Guard:
     - 408, 413: its body does not come within `body_seconds`, or is longer than `BODY_LIMIT` bytes.
     - 421: it is for a name that is not ours.
     - 401, 429: it has no password that fits, or its address has sent too many wrong ones.
-    - 404: the site has no such address, or not for this method.
+    - 404: the site has no such address, or not for this method; for a browser's reader a page.
     - 403: a page of another site asks.
     - 500: nobody foresaw it; its kind and place are logged.
 
@@ -169,6 +170,8 @@ class Guard:
             trimmed = path.rstrip("/")
             if method in ("GET", "HEAD") and trimmed in self._read:
                 return RedirectResponse(trimmed, 308)
+            if method in ("GET", "HEAD") and "text/html" in headers.get("accept", ""):
+                return missing(language_of(path))
             return _told(texts.not_found, 404)
         if method == "POST" and is_from_elsewhere(headers):
             return _told(texts.other_site, 403)

@@ -80,8 +80,9 @@ def _complete(document: str, path: str, nonce: str) -> str:
     view = _view(path, language)
     texts = TEXTS[language]
     title = "" if view == "ask" else str(getattr(texts, view))
+    # Gradio's documents have a base address, on which a bare #main would be another page.
     around = (
-        f"{top(view, language, VIEWS[view])}"
+        f"{top(view, language, VIEWS[view], f'{path}#main')}"
         f"<noscript><p>{html.escape(texts.no_script)}</p></noscript>"
     )
     document = _FOREIGN.sub("", document)

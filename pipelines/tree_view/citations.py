@@ -6,12 +6,9 @@ from collections.abc import Mapping
 
 from components.statutes.article import Article
 from pipelines.tree_view.attention import Attention
+from pipelines.tree_view.colours import CITATION, LINE, QUIET, SHEET
 from pipelines.tree_view.marks import (
-    CITATION,
-    LINE,
     PILL_ROOM,
-    QUIET,
-    SHEET,
     beginning,
     group,
     letters,

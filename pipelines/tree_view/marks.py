@@ -1,17 +1,13 @@
-"""What the picture of an article's place is made of: colours, letters, shares of attention."""
+"""What the picture of an article's place is made of: letters, pills, shares of attention."""
 
 from __future__ import annotations
 
 import re
 
 from components.statutes.article import Article
+from pipelines.tree_view.colours import INK, SHEET
 from pipelines.tree_view.lettering import fitted, text_width
 from pipelines.tree_view.svg import element, words
-
-# Ink on paper, as on the web page; every colour of letters meets 4.5:1 on paper, sheet and wash.
-PAPER, SHEET, WASH, LINE = "#fbfaf6", "#ffffff", "#eef3ee", "#bdbbb0"
-INK, QUIET = "#1f2522", "#59625c"
-TREE, SEQUENCE, CITATION = "#1c5f47", "#24568f", "#8a3b12"
 
 # Faces of one width everywhere: lines are broken here and not where the picture is read.
 SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Noto Serif CJK SC', 'Songti SC', SimSun, \

@@ -7,16 +7,10 @@ from dataclasses import dataclass, field
 
 from components.statutes.article import Article
 from pipelines.tree_view.attention import Attention
+from pipelines.tree_view.colours import INK, LINE, PAPER, QUIET, SEQUENCE, TREE, WASH
 from pipelines.tree_view.lettering import text_width
 from pipelines.tree_view.marks import (
-    INK,
-    LINE,
-    PAPER,
     PILL_ROOM,
-    QUIET,
-    SEQUENCE,
-    TREE,
-    WASH,
     beginning,
     group,
     letters,

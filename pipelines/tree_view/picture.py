@@ -5,21 +5,9 @@ from __future__ import annotations
 from components.statutes.article import Article
 from pipelines.tree_view.attention import Attention
 from pipelines.tree_view.citations import Join, citations_height, draw_citations
+from pipelines.tree_view.colours import CITATION, LINE, PAPER, QUIET, SEQUENCE, TREE, night_style
 from pipelines.tree_view.lettering import text_width
-from pipelines.tree_view.marks import (
-    CITATION,
-    LINE,
-    PAPER,
-    QUIET,
-    SEQUENCE,
-    SERIF,
-    TREE,
-    letters,
-    line_width,
-    name_of,
-    paragraph,
-    per_cent,
-)
+from pipelines.tree_view.marks import SERIF, letters, line_width, name_of, paragraph, per_cent
 from pipelines.tree_view.neighbourhood import Neighbourhood
 from pipelines.tree_view.outline import Outline, draw_outline
 from pipelines.tree_view.svg import element, path, words
@@ -62,6 +50,7 @@ def draw_picture(
             "svg",
             element("title", words(f"{name_of(place.article)}, {place.article.law}"), id="title"),
             element("desc", words(described(place, attention, note, wording)), id="desc"),
+            element("style", night_style()),
             page,
             element(
                 "g", head, *outline.back, lines, *outline.front, cards, foot, font_family=SERIF

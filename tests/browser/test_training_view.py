@@ -211,7 +211,7 @@ def test_a_reader_follows_a_question_through_a_training(
     assert "question=2" in page.url
     assert page.locator(".followed q").text_content() == QUESTIONS[1][0]
     moments = page.locator(".moments section")
-    assert moments.locator("h3").all_text_contents() == curriculum
+    assert moments.locator("h4").all_text_contents() == curriculum
     for moment, word in zip(moments.all(), words, strict=True):
         assert word in moment.locator("p").first.text_content()
     last = moments.last.locator("li").last

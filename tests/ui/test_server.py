@@ -129,6 +129,33 @@ def test_nothing_else_of_gradio_is_served_at_any_view(app: Any, client: TestClie
             assert response.text.strip() == TEXTS[language_of(path)].not_found, (method, address)
 
 
+@pytest.mark.parametrize(
+    ("path", "title", "home"),
+    [
+        ("/nothing", "There is no such page", "/law"),
+        ("/fr/rien", "Cette page n’existe pas", "/fr/law"),
+        ("//example.com/%3Cscript%3E", "There is no such page", "/law"),
+        ("/gradio_api/info", "There is no such page", "/law"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_a_page_for_who_reads(
+    client: TestClient, path: str, title: str, home: str
+):
+    page = client.get(f"http://testserver{path}", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert f"<h1>{title}</h1>" in page.text
+    assert f'<a href="{home}">' in page.text
+    assert '<a class="skip" href="#main">' in page.text
+    assert "aria-current" in page.text  # the language; and no view
+    assert page.text.count("aria-current") == 1
+    for part in ("example.com", "rien", "gradio_api", "<script>"):
+        assert part not in page.text
+    other = client.post(f"http://testserver{path}", headers={"Accept": "text/html"})
+    assert other.status_code in (403, 404)
+    assert "<" not in other.text
+
+
 class Filled(dict[str, str]):
     """Something in the place of every parameter."""
 

@@ -53,7 +53,7 @@ def curriculum(
         finished: whether the run is.
     """
     texts = TEXTS[language]
-    title = f'<h2 id="curriculum">{words(texts.curriculum)}</h2>'
+    title = f'<h3 id="curriculum">{words(texts.curriculum)}</h3>'
     examples = followed(run)
     if not examples:
         none = texts.no_examples if run.kind in _DRAWN_FROM else texts.no_curriculum
@@ -117,8 +117,8 @@ def _asked(example: Example, articles: Mapping[str, Article], language: Language
         f"<li>{_title(each, articles, language)}</li>" for each in example.positives
     )
     return (
-        f'<div class="followed"><h3{_lang(known[0].language if known else None)}>'
-        f"<q>{words(example.text or example.question)}</q></h3>"
+        f'<div class="followed"><h4{_lang(known[0].language if known else None)}>'
+        f"<q>{words(example.text or example.question)}</q></h4>"
         f"<p>{words(texts.answered_by)}</p><ul>{positives}</ul></div>"
     )
 
@@ -150,7 +150,7 @@ def _moment(
         some = texts.some_drawn.format(**{k: number(v, language) for k, v in counts.items()})
         shown += f'<p class="quiet">{words(some)}</p>'
     return (
-        f'<section><h3>{words(label)}</h3><p class="quiet">{words(", ".join(told))}</p>'
+        f'<section><h4>{words(label)}</h4><p class="quiet">{words(", ".join(told))}</p>'
         f"{shown}</section>"
     )
 

@@ -105,7 +105,7 @@ def curves(name: str, run: Run, language: Language) -> str:
     drawn = "".join(_figure(name, run, chart, language) for chart in CHARTS if chart in charts)
     shown = f'<div class="charts">{drawn}</div>' if drawn else f"<p>{words(texts.no_curves)}</p>"
     numbers = _numbers(name, run, language) if run.epochs else ""
-    return f"<h2>{words(texts.curves)}</h2>{shown}{numbers}"
+    return f"<h3>{words(texts.curves)}</h3>{shown}{numbers}"
 
 
 def _figure(name: str, run: Run, chart: Chart, language: Language) -> str:
@@ -119,7 +119,7 @@ def _figure(name: str, run: Run, chart: Chart, language: Language) -> str:
     if chart == "dev":
         note = f"{note} {_metric_help(run.metric or '', language)}".rstrip()
     return (
-        f"<figure><h3>{words(texts.chart_titles[chart])}</h3><picture>"
+        f"<figure><h4>{words(texts.chart_titles[chart])}</h4><picture>"
         f'<source srcset="{source("dark")}" media="(prefers-color-scheme: dark)">'
         f'<img src="{source("light")}" alt="{words(alternative(run, chart, language))}"'
         f' width="{WIDTH}" height="{HEIGHT}"></picture>'

@@ -13,6 +13,7 @@ class GuardTexts:
     """Texts of the answers that are none."""
 
     not_found: str
+    not_found_why: str
     too_long: str
     too_slow: str
     password_needed: str
@@ -27,6 +28,7 @@ class GuardTexts:
 TEXTS: Mapping[Language, GuardTexts] = {
     "en": GuardTexts(
         not_found="There is no such page.",
+        not_found_why=("The address may be mistyped, or older than what is searched here today."),
         too_long="The request is longer than {limit} KiB.",
         too_slow="The request did not come in time.",
         password_needed="A name and a password are needed to read this site.",  # noqa: S106
@@ -44,6 +46,10 @@ TEXTS: Mapping[Language, GuardTexts] = {
     ),
     "fr": GuardTexts(
         not_found="Cette page n’existe pas.",
+        not_found_why=(
+            "L’adresse comporte peut-être une erreur, ou date d’avant ce qui est consulté"
+            " aujourd’hui."
+        ),
         too_long="La requête dépasse {limit} Kio.",
         too_slow="La requête n’est pas arrivée à temps.",
         password_needed="Un nom et un mot de passe sont nécessaires pour lire ce site.",  # noqa: S106

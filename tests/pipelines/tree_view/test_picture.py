@@ -15,6 +15,7 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from pipelines.files import LoadingError
 from pipelines.tree_view.attention import Attention
+from pipelines.tree_view.colours import AT_NIGHT, night_style
 from pipelines.tree_view.neighbourhood import Neighbourhood, find_article, neighbourhood
 from pipelines.tree_view.picture import draw_picture
 
@@ -63,6 +64,15 @@ def small() -> list[Article]:
         article(5, second, text="Article 3 holds here too."),
         article(7, ("Part 1",), law="Work Code"),
     ]
+
+
+def test_every_colour_has_one_for_the_night(small: list[Article]) -> None:
+    picture = drawn(place_of(small, "h3"), Attention(0.4, 0.3, 0.1, 0.1, {"h1": 0.1}, {}))
+    used = {each.get(name) for each in picture.iter() for name in ("fill", "stroke")}
+    assert used - {None, "none"} <= AT_NIGHT.keys()
+    assert len(used) > 6
+    (style,) = picture.iter(f"{SVG}style")
+    assert style.text == night_style()
 
 
 def test_the_neighbourhood_is_path_siblings_sequence_and_citations(small: list[Article]) -> None:
@@ -231,7 +241,8 @@ def test_markup_in_a_law_is_drawn_as_words(payload: str) -> None:
     hostile = article(1, [payload], law=payload, text=payload, language=payload)
     text = draw_picture(place_of([hostile, replace(hostile, id="x")], "h1"), None, payload)
     picture = ElementTree.fromstring(text)
-    allowed = {"svg", "title", "desc", "g", "text", "rect", "circle", "path", "polygon"}
+    assert [each.text for each in picture.iter(f"{SVG}style")] == [night_style()]
+    allowed = {"svg", "title", "desc", "style", "g", "text", "rect", "circle", "path", "polygon"}
     assert {each.tag.removeprefix(SVG) for each in picture.iter()} <= allowed
     attributes = {name for each in picture.iter() for name in each.attrib}
     assert not any(
