@@ -35,9 +35,6 @@ _AT_ONCE = 2
 # Gradio remembers what each open page shows; we never ask it, so the last ones are plenty.
 _REMEMBERED_PAGES = 128
 
-# More boxes to tick than these help nobody.
-_LISTED_LAWS = 200
-
 
 def build_page(
     ask: Ask,
@@ -84,15 +81,16 @@ def build_page(
         html(about(collection, stages, language, generated=generated), "about")
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
+        written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
         gr.on(
-            [search.click, question.submit],
+            [search.click, *(each.submit for each in written)],
             desk.search,
             inputs=[question, *narrowed],
             outputs=shown,
             **_event("search", shown),
         )
         arrive.click(
-            lambda link: _spread(desk.arrive(link), _are_listed(collection)),
+            lambda link: _spread(desk.arrive(link)),
             inputs=[arrival],
             outputs=[question, *narrowed, filters, *shown],
             **_event("arrive", shown),
@@ -117,27 +115,21 @@ def _narrowing(
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
-        listed = _are_listed(collection)
-        laws = gr.CheckboxGroup(
-            list(collection.laws) if listed else [],
-            label=texts.laws,
-            info=texts.laws_info,
-            visible=listed,
-            elem_id="laws",
-        )
-        if not listed:
+        laws: gr.CheckboxGroup | gr.Textbox
+        if collection.lists_laws:
+            laws = gr.CheckboxGroup(
+                list(collection.laws), label=texts.laws, info=texts.laws_info, elem_id="laws"
+            )
+        else:
             count = counted(len(collection.laws), texts_of_about.TEXTS[language].laws, language)
-            html(f"<p>{words(texts.many_laws.format(laws=count))}</p>", "many-laws")
+            info = texts.law_info.format(laws=count)
+            laws = gr.Textbox(label=texts.law, info=info, max_lines=1, elem_id="law")
         choices = (texts.all_articles, texts.in_force, texts.not_in_force)
         which = gr.Radio(
             list(zip(choices, WHICH, strict=True)), value="all", label=texts.which, elem_id="which"
         )
         on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
     return fold, [laws, which, on]
-
-
-def _are_listed(collection: Collection) -> bool:
-    return len(collection.laws) <= _LISTED_LAWS
 
 
 def _examples(desk: Desk, texts: AskTexts, outputs: list[Any]) -> None:
@@ -161,13 +153,9 @@ def _event(name: str, shown: list[Any]) -> dict[str, Any]:
     }
 
 
-def _spread(arrival: Arrival, listed: bool) -> tuple[Any, ...]:
-    """An arrival as the page's parts; what narrows a search that one comes back to is seen.
-
-    Where the laws are not listed, the field of laws takes none.
-    """
+def _spread(arrival: Arrival) -> tuple[Any, ...]:
+    """An arrival as the page's parts; what narrows a search that one comes back to is seen."""
     question, laws, which, day, shown = arrival
-    laws = laws if listed else []
     narrows = bool(laws or day or which != "all")
     return question, laws, which, day, gr.Accordion(open=narrows), *shown
 

@@ -10,6 +10,9 @@ from components.stores.sqlite import StatuteDocumentStore
 # Laws that bind nobody say so in their name; the page says it beside the results.
 _INVENTED = "(invented)"
 
+# More boxes to tick than these help nobody.
+_LISTED_LAWS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:
@@ -45,6 +48,11 @@ class Collection:
         if isinstance(store, StatuteDocumentStore):
             snapshot, indexed = store.publisher.recorded_days()
         return cls(count, tuple(laws), snapshot, indexed)
+
+    @property
+    def lists_laws(self) -> bool:
+        """Whether the laws are few enough to be chosen from a list."""
+        return len(self.laws) <= _LISTED_LAWS
 
     @property
     def invented(self) -> bool:

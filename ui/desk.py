@@ -14,16 +14,21 @@ from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import results
 from ui.collection import Collection
-from ui.language import Language, day, decimal, number
+from ui.language import Language, counted, day, decimal, number
+from ui.law.near import near_names
 from ui.naming import citation
-from ui.narrowing import WHICH, ChoiceError, DayError, Narrowing, checked_day
+from ui.narrowing import WHICH, ChoiceError, DayError, LawError, Narrowing, checked_day
 from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, export
+from ui.texts import about
 from ui.texts.asking import TEXTS
 
 Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
 # A link holds a question and some laws; what is longer was not made here.
 _LONGEST_LINK = 60_000
+
+# Names that a sentence can hold.
+_TOLD_LAWS = 3
 
 _logger = logging.getLogger(__name__)
 
@@ -41,10 +46,13 @@ class Shown(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A search as a link tells it: what to put into each field of the page."""
+    """A search as a link tells it: what to put into each field of the page.
+
+    `laws` is a list of them where they are chosen from one, and else the words of a name.
+    """
 
     question: str
-    laws: list[str]
+    laws: list[str] | str
     which: str
     day: str
     shown: Shown
@@ -92,6 +100,8 @@ class Desk:
             return self._message(texts.empty)
         except ChoiceError:
             return self._message(texts.no_choice)
+        except LawError as error:
+            return self._no_law(str(error))
         except DayError:
             return self._message(texts.no_day)
         try:
@@ -122,16 +132,25 @@ class Desk:
             (given.get(name) or [default])[0]
             for name, default in (("q", ""), ("which", "all"), ("day", ""))
         )
-        laws = given.get("law", [])
+        laws: list[str] | str = given.get("law", [])
+        if not self._collection.lists_laws:
+            laws = " ".join(laws)
         shown = self.search(question, laws, which, on)
         # The fields take what they offer; the message says that there was something else.
-        known = set(self._collection.laws)
-        laws = [law for law in laws if law in known]
+        if isinstance(laws, list):
+            known = set(self._collection.laws)
+            laws = [law for law in laws if law in known]
         which = which if which in WHICH else "all"
         return Arrival(question[: MAX_QUESTION_CHARS + 1], laws, which, _field_day(on), shown)
 
     def _message(self, message: tuple[str, str], **told: str) -> Shown:
         return Shown(results.message(message[0], message[1].format(**told)))
+
+    def _no_law(self, given: str) -> Shown:
+        near = near_names(given, self._collection.laws)[:_TOLD_LAWS]
+        told = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
+        laws = counted(len(self._collection.laws), about.TEXTS[self._language].laws, self._language)
+        return self._message(self._texts.no_law, law=given, laws=laws, near=told)
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         best = answer.get("answer", {}).get("closest")
@@ -150,6 +169,9 @@ class Desk:
     def _told(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""
         told = list(narrowing.laws)
+        if narrowing.named and len(told) > _TOLD_LAWS:
+            laws = counted(len(told), about.TEXTS[self._language].laws, self._language)
+            told = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
         on = day(narrowing.day or date.today(), self._language)
         if narrowing.which != "all":
             in_force = narrowing.which == "in force"
@@ -160,7 +182,8 @@ class Desk:
         return told
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
-        link = [("q", question), *(("law", law) for law in narrowing.laws)]
+        laws = [narrowing.named] if narrowing.named else narrowing.laws
+        link = [("q", question), *(("law", law) for law in laws)]
         if narrowing.which != "all":
             link.append(("which", narrowing.which))
         if narrowing.day:

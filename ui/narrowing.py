@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +14,7 @@ Which = Literal["all", "in force", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
 
 _LONGEST_DAY = 40
+_LONGEST_NAME = 200
 
 
 class DayError(ValueError):
@@ -23,12 +25,17 @@ class ChoiceError(ValueError):
     """What was given is not among the choices."""
 
 
+class LawError(ValueError):
+    """No law is called by the words that were given, which are the message."""
+
+
 @dataclass(frozen=True)
 class Narrowing:
     """What a search is narrowed to.
 
     Attributes:
         laws: names of the laws; none for all.
+        named: words that all of these names hold, where that is how they were chosen.
         which: all articles, or by their state on the day. An article without dates may be in force.
         day: None for today.
     """
@@ -36,6 +43,7 @@ class Narrowing:
     laws: tuple[str, ...] = ()
     which: Which = "all"
     day: date | None = None
+    named: str = ""
 
     @classmethod
     def checked(
@@ -43,10 +51,21 @@ class Narrowing:
     ) -> Narrowing:
         """What an HTTP client sent, whatever it is.
 
+        Args:
+            laws: a list of names, or words that a name holds.
+            which: one of `WHICH`.
+            day: ISO, or empty.
+            known_laws: all that are searched.
+
         Raises:
-            ChoiceError: `laws` is not a list of known laws, or `which` no choice.
+            ChoiceError: `laws` is neither a text nor a list of known laws, or `which` no choice.
+            LawError: `laws` is a text that no known law's name holds.
             DayError: `day` is not empty, and no ISO day.
         """
+        named = ""
+        if isinstance(laws, str):
+            named = " ".join(laws.split())
+            laws = laws_named(named, known_laws) if named else []
         laws = [] if laws is None else laws
         if not isinstance(laws, list) or len(laws) > len(known_laws):
             raise ChoiceError
@@ -56,7 +75,7 @@ class Narrowing:
         chosen = next((each for each in WHICH if each == which), None)
         if chosen is None:
             raise ChoiceError
-        return cls(tuple(dict.fromkeys(laws)), chosen, checked_day(day))
+        return cls(tuple(dict.fromkeys(laws)), chosen, checked_day(day), named)
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""
@@ -75,6 +94,25 @@ class Narrowing:
         if self.which == "not in force":
             return not_in_force_on(self.day or date.today(), filters)
         return filters
+
+
+def laws_named(words: str, laws: Sequence[str]) -> list[str]:
+    """The laws whose names hold every one of some words; capitals and accents do not count.
+
+    Raises:
+        LawError: there are none, or the words are longer than any name.
+    """
+    parts = _folded(words[: _LONGEST_NAME + 1]).split()
+    names = ((law, _folded(law)) for law in laws)
+    found = [law for law, name in names if all(part in name for part in parts)]
+    if not found or len(words) > _LONGEST_NAME:
+        raise LawError(words[:_LONGEST_NAME])
+    return found
+
+
+def _folded(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in letters if not unicodedata.combining(each))
 
 
 def checked_day(given: object) -> date | None:

@@ -119,7 +119,8 @@ def test_a_search_is_narrowed_to_what_was_chosen():
     ("laws", "which", "day", "title"),
     [
         (["Code of nowhere"], "all", "", "There is no such choice."),
-        ("Work Code", "all", "", "There is no such choice."),
+        ("Code of nowhere", "all", "", "No law has such a name."),
+        ("x" * 10_000_000, "all", "", "No law has such a name."),
         ([5], "all", "", "There is no such choice."),
         ([["Work Code"]], "all", "", "There is no such choice."),
         (["Work Code"] * 3, "all", "", "There is no such choice."),
@@ -141,6 +142,35 @@ def test_what_is_no_choice_and_no_day_gets_a_message(
     shown = desk_of(ask).search("deposit", laws, which, day)
     assert title in shown.status
     assert (shown.results, shown.taken, ask.asked) == ("", "", [])
+
+
+MANY = tuple(f"Act {number} on Léasing" for number in range(300))
+
+
+def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
+    ask = Ask(ARTICLE)
+    desk = Desk(ask, Collection(900, (*MANY, "Work Code")), "en")
+    shown = desk.search("deposit", "  leasing ACT  29 ")
+    # Act 29, 129 and 229, and 290 to 299
+    assert len(ask.narrowed[0].laws) == 13
+    assert "13 laws with “leasing ACT 29” in the name" in shown.results
+    again = desk.arrive(json.loads(shown.taken)["link"])
+    assert again.laws == "leasing ACT 29"
+    assert ask.narrowed[1] == ask.narrowed[0]
+    assert "Narrowed to: Work Code." in desk.search("deposit", "work").results
+    assert desk.search("deposit", " ").results
+    assert ask.narrowed[-1].laws == ()
+
+
+def test_a_name_that_no_law_has_is_told_with_the_nearest():
+    ask = Ask(ARTICLE)
+    shown = Desk(ask, Collection(900, (*MANY, "Work Code")), "en").search("deposit", "Wrok Code")
+    assert "stands in the name of none of the 301 laws" in shown.status
+    assert "Nearest are: Work Code." in shown.status
+    french = Desk(ask, Collection(900, (*MANY, "Work Code")), "fr").search("deposit", "zzz")
+    assert "Aucune loi ne porte un tel nom." in french.status
+    assert "301 lois consultées." in french.status
+    assert ask.asked == []
 
 
 def test_nothing_found_in_a_narrowed_search_says_that_it_was():

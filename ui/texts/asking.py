@@ -21,7 +21,9 @@ class AskTexts:
     narrow: str
     laws: str
     laws_info: str
-    many_laws: str
+    law: str
+    law_info: str
+    laws_named: str
     which: str
     all_articles: str
     in_force: str
@@ -37,6 +39,8 @@ class AskTexts:
     closest: str
     no_day: tuple[str, str]
     no_choice: tuple[str, str]
+    no_law: tuple[str, str]
+    near_laws: str
     failed: tuple[str, str]
     unsure: tuple[str, str]
     # Results.
@@ -73,7 +77,9 @@ TEXTS: Mapping[Language, AskTexts] = {
         narrow="Filters",
         laws="Laws",
         laws_info="If you choose none, all are searched.",
-        many_laws="{laws} are too many to list here. Name the law in your question.",
+        law="Law",
+        law_info="Words of its name. If you give none, all {laws} are searched.",
+        laws_named="{laws} with “{words}” in the name",
         which="Which articles",
         all_articles="All",
         in_force="In force on the day, or undated",
@@ -109,6 +115,11 @@ TEXTS: Mapping[Language, AskTexts] = {
             "There is no such choice.",
             "The page may be older than the law that is now searched. Load it again.",
         ),
+        no_law=(
+            "No law has such a name.",
+            "“{law}” stands in the name of none of the {laws} that are searched.{near}",
+        ),
+        near_laws=" Nearest are: {laws}.",
         failed=(
             "Something failed on our side.",
             "Your question is not the cause. Try again; if it fails again, whoever runs this page"
@@ -161,7 +172,9 @@ TEXTS: Mapping[Language, AskTexts] = {
         narrow="Filtres",
         laws="Lois",
         laws_info="Si vous n’en choisissez aucune, toutes sont consultées.",
-        many_laws=("{laws} : la liste serait trop longue. Nommez la loi dans votre question."),
+        law="Loi",
+        law_info="Des mots de son nom. Si vous n’en donnez aucun, les {laws} sont consultées.",
+        laws_named="{laws} dont le nom contient « {words} »",
         which="Quels articles",
         all_articles="Tous",
         in_force="En vigueur ce jour-là, ou sans date connue",
@@ -212,6 +225,11 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Ce choix n’existe pas.",
             "La page est peut-être plus ancienne que la loi consultée. Rechargez-la.",
         ),
+        no_law=(
+            "Aucune loi ne porte un tel nom.",
+            "« {law} » ne figure dans le nom d’aucune des {laws} consultées.{near}",
+        ),
+        near_laws=" Les plus proches : {laws}.",
         failed=(
             "Une erreur s’est produite de notre côté.",
             (
