@@ -1,4 +1,4 @@
-"""HTML of an article's state: in force since when, repealed, not yet in force, not known."""
+"""An article's state: in force since when, repealed, not yet in force, not known."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from ui.article_text import words
 from ui.language import Language, day
 from ui.texts.states import TEXTS
 
+_CLASSES = {"in force": "in-force", "repealed": "repealed", "not yet in force": "coming"}
+
 
 def state_line(article: Mapping[str, Any], language: Language) -> str:
-    """One paragraph on one line.
+    """HTML of the state, one paragraph on one line; see `state_said`."""
+    kind = _CLASSES.get(str(article["state"]), "unknown")
+    return f'<p class="state {kind}">{words(state_said(article, language))}</p>'
+
+
+def state_said(article: Mapping[str, Any], language: Language) -> str:
+    """The state in words, without a full stop.
 
     Args:
         article: `state`, `valid_from` and `valid_to`, as in `pipelines.asking.found_article`.
@@ -19,13 +27,9 @@ def state_line(article: Mapping[str, Any], language: Language) -> str:
     """
     texts = TEXTS[language]
     start, end = (day(article.get(name), language) for name in ("valid_from", "valid_to"))
-    said = {
-        "in force": (
-            "in-force",
-            (texts.in_force_since.format(start=start) if start else texts.in_force)
-            + (texts.until.format(end=end) if end else ""),
-        ),
-        "repealed": ("repealed", texts.repealed.format(end=end)),
-        "not yet in force": ("coming", texts.coming.format(start=start)),
-    }.get(str(article["state"]), ("unknown", texts.unknown))
-    return f'<p class="state {said[0]}">{words(said[1])}</p>'
+    in_force = texts.in_force_since.format(start=start) if start else texts.in_force
+    return {
+        "in force": in_force + (texts.until.format(end=end) if end else ""),
+        "repealed": texts.repealed.format(end=end),
+        "not yet in force": texts.coming.format(start=start),
+    }.get(str(article["state"]), texts.unknown)

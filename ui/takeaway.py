@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ui.collection import Collection
 from ui.language import Language, day
 from ui.notice import plain_notice
+from ui.states import state_said
 from ui.texts.takeaway import TEXTS
 
 Kind = Literal["json", "ris", "csl"]
@@ -49,7 +50,8 @@ def export(
     )
 
     def note(article: Mapping[str, Any]) -> str:
-        return f"{told} {texts.states[article['state']].format(day=day(on, language))}"
+        state = state_said(article, language)
+        return f"{told} {texts.state.format(day=day(on, language), state=state)}"
 
     if kind == "ris":
         return "".join(_ris(article, note(article), today) for article in articles)
@@ -69,7 +71,10 @@ def export(
 
 
 def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
-    """One item of CSL-JSON, type "legislation": the law is its title, the article its section."""
+    """One item of CSL-JSON, type "legislation": the law is its title, the article its section.
+
+    It has no date of issue: that is of the law, and known is when this text came into force.
+    """
     item = {
         "id": article["id"],
         "type": "legislation",
@@ -78,28 +83,25 @@ def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
         "abstract": article["content"],
         "language": article.get("language"),
         "URL": web_address(article.get("source_url")),
-        "issued": _date_parts(article.get("valid_from")),
-        "accessed": _date_parts(today.isoformat()),
+        "accessed": {"date-parts": [[today.year, today.month, today.day]]},
         "note": note,
     }
     return {name: value for name, value in item.items() if value}
 
 
 def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
-    """One reference of RIS, type STAT."""
-    start = _date(article.get("valid_from"))
+    """One reference of RIS, type STAT; without a date, for the same reason."""
     fields = [
         ("TY", "STAT"),
         ("ID", article["id"]),
         ("TI", article["law"]),
         ("SE", article["number"]),
         *(("KW", heading) for heading in article["headings"]),
-        ("DA", _slashed(start) if start else ""),
         ("LA", article.get("language")),
         ("UR", web_address(article.get("source_url"))),
         ("AB", article["content"]),
         ("N1", note),
-        ("Y2", _slashed(today)),
+        ("Y2", today.isoformat().replace("-", "/")),
         ("ER", ""),
     ]
     # A line break would begin another field.
@@ -114,19 +116,3 @@ def web_address(url: object) -> str | None:
     """An address on the web; None for anything else: a corpus could hold javascript: or file:."""
     known = isinstance(url, str) and url.lower().startswith(("https://", "http://"))
     return str(url) if known else None
-
-
-def _slashed(on: date) -> str:
-    return on.isoformat().replace("-", "/")
-
-
-def _date_parts(iso: object) -> dict[str, Any] | None:
-    on = _date(iso)
-    return {"date-parts": [[on.year, on.month, on.day]]} if on else None
-
-
-def _date(iso: object) -> date | None:
-    try:
-        return date.fromisoformat(str(iso or ""))
-    except ValueError:
-        return None  # another store may write its dates in words
