@@ -25,8 +25,11 @@ VIEWS: dict[View, str] = {
 
 STYLES = (
     "frame.css",
+    "masthead.css",
+    "documents.css",
     "page.css",
     "results.css",
+    "answer.css",
     "law.css",
     "compare.css",
     "runs.css",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines.comparing import SHOWN, Comparison, Fact, Found, Moved, Told
 from ui.article_text import words
@@ -68,47 +68,65 @@ def _summed(compared: Comparison, language: Language) -> str:
 
 def _left(compared: Comparison, language: Language) -> str:
     texts = TEXTS[language]
-    sentences = {
+    movements = {
         "same": texts.same_as_right,
         "up": texts.up_to,
         "down": texts.down_to,
         "gone": texts.gone_to,
     }
-    items = []
-    for place, article in enumerate(compared.left.articles[:SHOWN], start=1):
-        moved = compared.moved[article["id"]]
-        if moved.right is None:
-            cut = compared.right.cut
-            said = texts.gone_unfound if cut is None else texts.gone_cut.format(cut=cut)
-        else:
-            said = sentences[moved.movement].format(by=abs(moved.by), place=moved.right)
-        items.append(_item(place, article, moved, said, language))
-    return _side(texts.left, compared.left, items, language)
+    missing = (texts.gone_unfound, texts.gone_cut)
+    places = {id_: moved.right for id_, moved in compared.moved.items()}
+    side = _Side(texts.left, compared.left, compared.right, places, movements, missing)
+    return _drawn(side, compared, language)
 
 
 def _right(compared: Comparison, language: Language) -> str:
     texts = TEXTS[language]
-    sentences = {
+    movements = {
         "same": texts.same_as_left,
         "up": texts.up_from,
         "down": texts.down_from,
         "new": texts.new_from,
     }
-    items = []
-    for place, article in enumerate(compared.right.articles[:SHOWN], start=1):
-        moved = compared.moved[article["id"]]
-        if moved.left is None:
-            cut = compared.left.cut
-            said = texts.new_unfound if cut is None else texts.new_cut.format(cut=cut)
-        else:
-            said = sentences[moved.movement].format(by=abs(moved.by), place=moved.left)
-        items.append(_item(place, article, moved, said, language))
-    return _side(texts.right, compared.right, items, language)
+    missing = (texts.new_unfound, texts.new_cut)
+    places = {id_: moved.left for id_, moved in compared.moved.items()}
+    side = _Side(texts.right, compared.right, compared.left, places, movements, missing)
+    return _drawn(side, compared, language)
 
 
-def _side(name: str, found: Found, items: list[str], language: Language) -> str:
+class _Side(NamedTuple):
+    """One of the two lists.
+
+    Attributes:
+        name: what it is called.
+        found: what stands in it.
+        other: what stands in the other one.
+        places: of each article's id its place in the other one, None where it has none.
+        movements: how each movement is said.
+        missing: how it is said that the other one lacks an article: altogether, beyond its end.
+    """
+
+    name: str
+    found: Found
+    other: Found
+    places: Mapping[str, int | None]
+    movements: Mapping[str, str]
+    missing: tuple[str, str]
+
+
+def _drawn(side: _Side, compared: Comparison, language: Language) -> str:
     texts = TEXTS[language]
-    title = texts.side.format(side=name, pipeline=found.pipeline)
+    title = texts.side.format(side=side.name, pipeline=side.found.pipeline)
+    items = []
+    for place, article in enumerate(side.found.articles[:SHOWN], start=1):
+        moved = compared.moved[article["id"]]
+        there, cut = side.places[article["id"]], side.other.cut
+        unfound, beyond = side.missing
+        if there is not None:
+            said = side.movements[moved.movement].format(by=abs(moved.by), place=there)
+        else:
+            said = unfound if cut is None else beyond.format(cut=cut)
+        items.append(_item(place, article, moved, said, language))
     listed = f'<ol class="places">{"".join(items)}</ol>'
     return (
         f'<section class="side"><h3>{words(title)}</h3>'
