@@ -35,25 +35,32 @@ def place_section(law: Law, position: int, language: Language) -> str:
         StoreError: The store cannot be read.
     """
     texts = TEXTS[language]
-    is_read = law.citations is not None
+    missing = citations_missing(law, language)
     place = law.neighbourhood(position, LISTED)
-    if is_read:
+    if not missing:
         citations = (
             f"{_citations(place, place.cites, texts.cites, texts.cites_none, language)}"
             f"{_citations(place, place.cited_by, texts.cited_by, texts.cited_by_none, language)}"
             f'<p class="note">{words(texts.reading_note)}</p>'
         )
     else:
-        told = texts.citations_unread if law.unread else texts.citations_being_read
         citations = (
             f"<h3>{words(texts.cites)} · {words(texts.cited_by)}</h3>"
-            f'<p class="note">{words(told)}</p>'
+            f'<p class="note">{words(missing)}</p>'
         )
     return (
         f'<section class="place" aria-labelledby="place"><h2 id="place">{words(texts.place)}</h2>'
         f"{_above(place, language)}{_sequence(place, language)}"
         f"{_siblings(law, place, language)}{citations}</section>"
     )
+
+
+def citations_missing(law: Law, language: Language) -> str:
+    """Why nothing is said of citations; empty where it is."""
+    texts = TEXTS[language]
+    if law.citations is not None:
+        return ""
+    return texts.citations_unread if law.unread else texts.citations_being_read
 
 
 def picture_figure(article: Article, language: Language) -> str:

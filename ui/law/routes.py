@@ -28,6 +28,7 @@ from ui.law.asked import MOST_CHARACTERS, Asked, WrongRequestError, shortened
 from ui.law.division import Shown, division_main
 from ui.law.links import ARTICLE, LAW, PICTURE, article_link, division_link
 from ui.law.near import near_names
+from ui.law.neighbours import citations_missing
 from ui.law.places import Places
 from ui.law.reading import Law, article_of
 from ui.law.refusals import Near, refusal_main
@@ -114,12 +115,11 @@ class LawViews:
         language = asked.language
         id_ = self._found(asked).id
         law = self._places.law()
-        texts = article_texts.TEXTS[language]
         if law is None:
             return _being_read(here, language)
         if id_ not in law.position_of:
-            raise _MissingError(texts.nowhere)
-        note = "" if law.citations is not None else texts.citations_being_read
+            raise _MissingError(article_texts.TEXTS[language].nowhere)
+        note = citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
         drawn = draw_picture(place, None, note, picture.TEXTS[language])
         return _response(drawn, "image/svg+xml")
