@@ -12,6 +12,7 @@ from gradio.utils import LRUCache
 from starlette.routing import Route
 
 from pipelines.serving.limits import Limits
+from pipelines.serving.protocol import PromptProtocol
 from ui.frame import SCRIPT, STYLES
 from ui.guard import Guard
 from ui.joining import Joining
@@ -82,8 +83,8 @@ def make_server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            # Of uvicorn's two parsers the one that limits the length of headers.
-            http="h11",
+            # Of uvicorn's two parsers the one that limits the length of headers, and their time.
+            http=PromptProtocol,
             h11_max_incomplete_event_size=_MAX_HEADERS,
             limit_concurrency=Limits.connections,
             access_log=False,

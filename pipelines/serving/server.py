@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from pipelines.command_line import FAILED
 from pipelines.serving.limits import Limits
+from pipelines.serving.protocol import PromptProtocol
 from pipelines.serving.served import ServedPipeline
 
 # Seconds. Requests in flight end within the time that a question has; what is left then is stuck.
@@ -29,8 +30,8 @@ def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            # Of uvicorn's two parsers the one that limits the length of headers.
-            http="h11",
+            # Of uvicorn's two parsers the one that limits the length of headers, and their time.
+            http=PromptProtocol,
             h11_max_incomplete_event_size=_MAX_HEADERS,
             ws="none",
             log_config=None,
