@@ -15,6 +15,7 @@ from ui.desk import Arrival, Ask, Desk
 from ui.language import Language, counted, number
 from ui.narrowing import WHICH
 from ui.notice import notice
+from ui.serving import AT_ONCE
 from ui.texts import about as texts_of_about
 from ui.texts.asking import TEXTS, AskTexts
 
@@ -30,7 +31,6 @@ EXAMPLES = (
 
 # How many questions may wait: the next one is told that the page is busy.
 _QUEUE = 64
-_AT_ONCE = 2
 
 # Gradio remembers what each open page shows; we never ask it, so the last ones are plenty.
 _REMEMBERED_PAGES = 128
@@ -107,7 +107,7 @@ def html(markup: str, name: str) -> gr.Markdown:
 def bound(page: gr.Blocks) -> None:
     """Bound what a page's readers may ask of the machine at once, and what is kept of them."""
     page.state_session_capacity = _REMEMBERED_PAGES
-    page.queue(max_size=_QUEUE, default_concurrency_limit=_AT_ONCE, api_open=False)
+    page.queue(max_size=_QUEUE, default_concurrency_limit=AT_ONCE, api_open=False)
 
 
 def _narrowing(

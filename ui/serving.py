@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from datetime import date
@@ -22,6 +23,10 @@ from ui.article_text import word_count
 from ui.narrowing import Narrowing
 
 EVERYTHING = Narrowing()
+
+# Questions that are answered at the same time, in whatever language they come. More than there are
+# cores gain nothing.
+AT_ONCE = 2
 
 # A reader waits: what a ranker has not read by then keeps its place below what it has.
 _RANKING_MS = 1200.0
@@ -56,6 +61,7 @@ class Serving:
         self.name = pipeline
         self.model = model
         self._overrides = overrides
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._pipeline = self._loaded(store)
 
     @property
@@ -80,13 +86,14 @@ class Serving:
         named = _named(pipeline, question, narrowing)
         if named is not None:
             return named
-        answer = ask(
-            pipeline,
-            question,
-            filters=narrowing.filters,
-            as_of=narrowing.as_of,
-            states_on=narrowing.day,
-        )
+        with self._turns:
+            answer = ask(
+                pipeline,
+                question,
+                filters=narrowing.filters,
+                as_of=narrowing.as_of,
+                states_on=narrowing.day,
+            )
         _tell_words_read(pipeline, answer)
         return answer
 

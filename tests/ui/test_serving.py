@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from components.embedders.text import StatuteTextEmbedder
+from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
 from ui.narrowing import Narrowing
-from ui.serving import EVERYTHING, Serving
+from ui.serving import AT_ONCE, EVERYTHING, Serving
 
 
 def make_store(folder: Path, word: str) -> Path:
@@ -80,6 +84,28 @@ def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(
     # Each answer is of one store as a whole, and both have answered.
     assert all(len(answer) == 1 for answer in answers)
     assert set.union(*answers) == {"owed", "kept"}
+
+
+def test_questions_in_all_languages_share_the_turns(
+    stores: list[Path], monkeypatch: pytest.MonkeyPatch
+):
+    serving = Serving("lexical", stores[0])
+    together: list[int] = []
+    asking: set[int] = set()
+
+    def slowly(*arguments: Any, **named: Any) -> Answer:
+        asking.add(threading.get_ident())
+        time.sleep(0.02)
+        together.append(len(asking))
+        answer = ask(*arguments, **named)
+        asking.discard(threading.get_ident())
+        return answer
+
+    monkeypatch.setattr("ui.serving.ask", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: first(serving), range(24)))
+    assert set(answers) == {"owed0"}
+    assert max(together) == AT_ONCE
 
 
 def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], tmp_path: Path):

@@ -53,6 +53,7 @@ class Compared:
             # With its ending, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}
         self._files = {name: file for name, file in files.items() if self._can_serve(file)}
@@ -81,7 +82,9 @@ class Compared:
                 gc.collect()
                 self._over = path
             pipelines = [self._loaded(name, path) for name in (left, right)]
-        return compare(*(find(pipeline, question) for pipeline in pipelines))
+        # Times are told: two comparisons at once would take them from each other.
+        with self._turn:
+            return compare(*(find(pipeline, question) for pipeline in pipelines))
 
     def _loaded(self, name: str, path: str) -> Pipeline:
         if name not in self._ready:

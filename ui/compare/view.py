@@ -28,7 +28,7 @@ EXAMPLES = (
     "art. 12 Housing Code",
 )
 
-# Times are told: two comparisons at once would take them from each other.
+# One comparison at a time; see `Compared`.
 _ALONE: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "compare"}
 
 

@@ -1,5 +1,6 @@
 """Laws and divisions as lists."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def test_a_division_lists_what_is_in_it_and_what_is_beside_it(site: Site):
 def test_the_same_heading_elsewhere_is_another_division(site: Site):
     client = site(small_law())
     first = client.get(division_link(HOUSING, RENT, "en")).text
+    assert '<p class="counts">3 articles</p>' in first  # which are all
     second = client.get(division_link(HOUSING, ["Book II", RENT[1]], "en")).text
     assert [words for to, words in links(first) if "/article" in to] == [
         "Article 1",
@@ -58,6 +60,28 @@ def test_divisions_and_articles_stand_in_the_laws_order(site: Site):
     page = site(documents).get(division_link(HOUSING, (), "en")).text
     assert [words for _, words in links(page)][1:] == ["Article 1", "Book I", "Article 3"]
     assert "1 division, 2 articles, 3 articles in all" in page
+
+
+def test_beside_a_division_stand_divisions_and_no_article(site: Site):
+    documents = [document(1, ("A",)), document(2, ()), document(3, ("B",)), document(4, ())]
+    client = site(documents)
+    first = client.get(division_link(HOUSING, ["A"], "en")).text
+    assert (division_link(HOUSING, ["B"], "en"), "Next: B") in links(first)
+    assert "Previous:" not in first
+    last = client.get(division_link(HOUSING, ["B"], "en")).text
+    assert (division_link(HOUSING, ["A"], "en"), "Previous: A") in links(last)
+    assert "Next:" not in last
+
+
+def test_a_division_whose_first_article_tells_no_language_has_that_of_what_it_holds(site: Site):
+    documents = [
+        document(1, ("A", "One"), language=None),
+        document(2, ("A", "Deux"), language="fr"),
+    ]
+    page = site(documents).get(division_link(HOUSING, ["A"], "en")).text
+    assert "<h1>A</h1>" in page
+    assert re.search(r'<a class="inner" href="[^"]*" lang="fr">Deux</a>', page)
+    assert re.search(r'<a class="inner" href="[^"]*">One</a>', page)
 
 
 def test_what_is_in_a_division_is_looked_up_once_however_many_pages_there_are(tmp_path: Path):
@@ -87,3 +111,5 @@ def test_thousands_of_articles_are_shown_page_by_page(site: Site):
     third = client.get(division_link(HOUSING, (), "en", 3)).text
     assert "201 to 300 of 2,500" in third
     assert 'aria-current="page">Page 3</a>' in third
+    # The first page has one address.
+    assert (division_link(HOUSING, (), "en"), "Page 1") in links(third)
