@@ -14,7 +14,7 @@ Which = Literal["all", "in force", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
 
 _LONGEST_DAY = 40
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # characters that are looked at
 
 
 class DayError(ValueError):
@@ -100,13 +100,14 @@ def laws_named(words: str, laws: Sequence[str]) -> list[str]:
     """The laws whose names hold every one of some words; capitals and accents do not count.
 
     Raises:
-        LawError: there are none, or the words are longer than any name.
+        LawError: there are none.
     """
-    parts = _folded(words[: _LONGEST_NAME + 1]).split()
+    words = words[:_LONGEST_NAME]
+    parts = _folded(words).split()
     names = ((law, _folded(law)) for law in laws)
     found = [law for law, name in names if all(part in name for part in parts)]
-    if not found or len(words) > _LONGEST_NAME:
-        raise LawError(words[:_LONGEST_NAME])
+    if not found:
+        raise LawError(words)
     return found
 
 

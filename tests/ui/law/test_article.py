@@ -128,6 +128,13 @@ def test_the_picture_speaks_the_language_of_the_page(site: Site, language: str):
     assert ("suivant" in text) == (language == "fr")
 
 
+def test_a_file_has_a_name_that_file_systems_take(site: Site):
+    client = site([document(1, id="a" * 79 + "/" + "b" * 100)])
+    link = article_link("a" * 79 + "/" + "b" * 100, "en", **{"as": "ris"})
+    name = client.get(link).headers["content-disposition"]
+    assert name == f'attachment; filename="{"a" * 79}.ris"'
+
+
 def test_an_article_is_taken_away_as_a_file(site: Site):
     client = site([document(1, id='../a/"b\r\n é'), *small_law()[1:]])
     for kind, media, suffix in (

@@ -126,6 +126,10 @@ def test_a_document_becomes_its_article():
     )
 
 
+def test_blank_headings_are_none():
+    assert article_of(document(1, ("Book I", " ", ""))).headings == ("Book I",)
+
+
 def test_a_division_is_found_by_its_whole_way(make_store: MakeStore):
     law = Law(make_store(small_law()))
     first, same_heading = law.find(HOUSING, RENT), law.find(HOUSING, ("Book II", RENT[1]))
