@@ -108,6 +108,7 @@ def test_axe_finds_no_violation_where_nothing_is(chromium: Any, aldermere: str, 
     for view, link in (
         ("missing", "/article?id=housing-121"),
         ("wrong", "/fr/article?id=housing-12&on=2026-02-30"),
+        ("nowhere", "/nothing"),
     ):
         assert page.goto(aldermere + link).status in (400, 404)
         page.screenshot(path=SCREENSHOTS / f"law-{view}-desk-{scheme}.png", full_page=True)

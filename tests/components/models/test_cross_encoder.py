@@ -130,6 +130,7 @@ def test_an_article_scores_as_its_best_passage(ranker: CrossEncoderRanker) -> No
     assert scores.logits[1] == pytest.approx(float(each.max()), abs=1e-5)
     assert scores.best[1] == spans[int(each.argmax())]
     assert scores.best[0] == (0, 6)
+    assert scores.read == [[(0, 6)], spans, [(0, 6)]]
     assert scores.logits[0] == scores.logits[2]
     assert ranker.score_articles(question, []).logits.shape == (0,)
 
