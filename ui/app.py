@@ -56,7 +56,7 @@ def build_page(
         generated: whether a chat generator writes answers, which the page then says.
     """
     texts = TEXTS[language]
-    several = {"bm25", "dense"} <= set(stages)
+    several = len({"bm25", "dense", "graph"} & set(stages)) > 1
     desk = Desk(ask, collection, language, several=several)
     page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
     with page, gr.Row(elem_id="columns"):

@@ -19,6 +19,7 @@ from components.retrievers.snapshot import readable
 from components.retrievers.validity import in_force_on
 from pipelines.asking import Answer, ask, found_article
 from pipelines.loading import load_pipeline
+from pipelines.stages import DENSE, GRAPH, stages_of
 from ui.article_text import word_count
 from ui.narrowing import Narrowing
 
@@ -70,6 +71,11 @@ class Serving:
         return self._pipeline
 
     @property
+    def stages(self) -> list[str]:
+        """Names of the stages that find articles now, as `pipelines.stages` has them."""
+        return _stages(self._pipeline)
+
+    @property
     def store(self) -> ReadableStore:
         """What the pipeline of this moment searches."""
         stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
@@ -80,7 +86,8 @@ class Serving:
 
         A question that is nothing but citations gets the articles that it names, and no model runs.
         An article of which the bi-encoder read the beginning alone has `words_read`, about how many
-        of its words that are.
+        of its words that are. Where vectors went through a graph network, the rank among them is
+        that of `graph`.
         """
         pipeline = self._pipeline
         named = _named(pipeline, question, narrowing)
@@ -95,6 +102,10 @@ class Serving:
                 states_on=narrowing.day,
             )
         _tell_words_read(pipeline, answer)
+        if GRAPH in _stages(pipeline):
+            for document in answer["documents"]:
+                ranks = document["ranks"].items()
+                document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
         return answer
 
     def switch(self, store: Path) -> None:
@@ -113,6 +124,10 @@ class Serving:
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
         return pipeline
+
+
+def _stages(pipeline: Pipeline) -> list[str]:
+    return [stage.name for stage in stages_of(pipeline)]
 
 
 def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:

@@ -53,14 +53,13 @@ def build_site(
         passwords: who may read; None for everybody.
         names: host names under which the site may be asked for; None for any.
     """
-    stages = list(dict(serving.pipeline.walk()))
     compared = Compared(lambda: serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
             serving.answer,
             collection,
-            stages,
+            serving.stages,
             language,
             learns=standing is not None,
             generated=generated,

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from components.embedders.text import StatuteTextEmbedder
+from components.models.biencoder import BiEncoder
+from components.models.graph import LegislativeGraphEncoder
+from components.statutes.graph import EDGE_KINDS
 from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
@@ -178,3 +181,31 @@ def test_a_reader_does_not_wait_for_a_ranker_for_ever(
     serving = Serving("hybrid_rerank", tmp_path / "law.db", overrides=given)
     assert serving.pipeline.get_component("ranker").time_budget_ms == budget
     assert serving.answer("deposit")["documents"][0]["ranks"]["reranker"] == 1
+
+
+def test_an_article_found_by_vectors_through_a_graph_says_so(tmp_path: Path, minilm: str):
+    network = LegislativeGraphEncoder(384, layers=1, edge_kinds=EDGE_KINDS[:3])
+    BiEncoder.load(minilm, device="cpu").save(tmp_path / "model", kept={"graph": network.save})
+    with (tmp_path / "articles.jsonl").open("w") as file:
+        for number in range(6):
+            article = {"id": f"a{number}", "law": "Code", "number": str(number), "headings": ["I"]}
+            file.write(json.dumps({**article, "text": f"Deposit {number}.", "language": "en"}))
+            file.write("\n")
+    index_corpus(
+        tmp_path / "articles.jsonl", tmp_path / "law.db", model=str(tmp_path / "model"), graph=True
+    )
+    serving = Serving("hybrid", tmp_path / "law.db")
+    assert serving.stages == ["citation", "bm25", "graph", "fused"]
+    ranks = serving.answer("deposit")["documents"][0]["ranks"]
+    assert list(ranks) == ["bm25", "graph"]
+
+
+def test_the_stages_of_a_pipeline_with_a_ranker_name_it(
+    tmp_path: Path, minilm: str, tiny_ranker: Path
+):
+    article = {"id": "a", "law": "Code", "number": "1", "headings": [], "text": "The deposit."}
+    (tmp_path / "articles.jsonl").write_text(json.dumps({**article, "language": "en"}) + "\n")
+    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
+    overrides = {"ranker.model": str(tiny_ranker)}
+    serving = Serving("hybrid_rerank", tmp_path / "law.db", overrides=overrides)
+    assert serving.stages == ["citation", "bm25", "dense", "fused", "reranker"]
