@@ -22,7 +22,7 @@ from ui.language import LANGUAGES, Language, address
 from ui.law.places import Places
 from ui.law.routes import law_routes
 from ui.password import Passwords
-from ui.runs.results import Results
+from ui.runs.results import Results, default_folder
 from ui.runs.routes import runs_routes
 from ui.runs.sources import Sources
 from ui.server import build_server
@@ -70,16 +70,10 @@ def build_site(
     sources = Sources(lambda: serving.store, runs, demo)
     routes = [
         *law_routes(places, collection),
-        *runs_routes(sources, Results(_results_folder()), lambda: serving.store, collection),
+        *runs_routes(sources, Results(default_folder()), lambda: serving.store, collection),
         *(standing_routes(standing) if standing is not None else []),
     ]
     return build_server(pages, routes, passwords, names)
-
-
-def _results_folder() -> Path | None:
-    """Where a clone of Lexarbor has the results of its experiments; an installation has none."""
-    folder = Path(__file__).parent.parent / "docs" / "results"
-    return folder if folder.is_dir() else None
 
 
 def standing_routes(standing: Callable[[], Standing]) -> list[Route]:

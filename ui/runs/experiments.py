@@ -25,17 +25,25 @@ def experiments(grids: Grids | None, language: Language) -> str:
     said = f'<p class="fault">{words(" ".join(faults))}</p>' if faults else ""
     if not grids.tables:
         return f"{title}<p>{words(texts.none)}</p>{said}"
-    tables = "".join(_table(table, language) for table in grids.tables)
+    starts: dict[tuple[str, str], set[str]] = {}
+    for table in grids.tables:
+        starts.setdefault((table.system, table.dataset), set()).add(table.start)
+    tables = "".join(
+        _table(table, len(starts[table.system, table.dataset]) > 1, language)
+        for table in grids.tables
+    )
     return f"{title}<p>{words(texts.reading)}</p>{said}{tables}"
 
 
-def _table(table: Table, language: Language) -> str:
+def _table(table: Table, tells_start: bool, language: Language) -> str:
     texts = TEXTS[language]
     system = texts.systems.get(table.system, table.system)
     caption = texts.caption.format(system=system, dataset=table.dataset)
     split = texts.splits.get(table.measured_on, texts.given_split)
     if table.folds > 1:
         split = texts.folds.format(folds=number(table.folds, language))
+    if tells_start and table.start:
+        split = f"{split}, {texts.start.format(model=table.start)}"
     asked = f"{counted(table.questions, texts.questions, language)}, {split}"
     # Laws of two versions have one name; what is asked tells most of them apart.
     label = f"{caption}, {asked}"

@@ -17,6 +17,8 @@ _MAX_TABLES = 30
 _MAX_ARMS = 60
 _MAX_QUESTIONS = 1_000_000
 _MAX_SETTINGS = 100
+_MAX_STARTS = 4
+_DIGITS = 8  # of a digest: enough to tell models apart
 
 # A table shows the first few of these that all of its runs have.
 _METRICS = ("R@10", "R@100", "MAP", "MRR@10", "MAP@10", "nDCG@10", "R@1")
@@ -55,6 +57,7 @@ class Table:
         dataset: its name.
         folds: of the cross-validation; 1 for the given splits.
         measured_on: the split, where the file says it.
+        start: beginnings of the digests of the models that training started from.
         questions: how many were measured.
         metrics: what is shown of each arm.
         baseline: the arm that the others are compared with; None where there is none.
@@ -65,6 +68,7 @@ class Table:
     dataset: str
     folds: int
     measured_on: str
+    start: str
     questions: int
     metrics: tuple[str, ...]
     baseline: str | None
@@ -76,7 +80,7 @@ class Grids:
     """Everything that is known.
 
     Attributes:
-        tables: one for each dataset and system.
+        tables: one for each system, dataset and model that training started from.
         damaged: lines that are no result of a run.
         cut: whether a file is longer than what was read, or has more than is shown.
     """
@@ -171,7 +175,7 @@ def read_grids(paths: Sequence[Path]) -> Grids:
                 damaged += 1
             else:
                 place = (line["system"], line["dataset"], line["folds"], line["measured_on"])
-                groups.setdefault((*place, line["data"]), []).append(line)
+                groups.setdefault((*place, line["data"], line["start"]), []).append(line)
     chosen = list(groups.values())[:_MAX_TABLES]
     tables = tuple(_table(lines) for lines in chosen)
     more = len(groups) > len(chosen) or any(len(table.rows) == _MAX_ARMS for table in tables)
@@ -193,12 +197,14 @@ def _line(line: Mapping[str, Any]) -> dict[str, Any] | None:
     if not (arm and dataset and whole_line and fits):
         return None
     settings = list(mapping(line.get("settings")).items())[:_MAX_SETTINGS]
+    start = list(mapping(line.get("start")).values())[:_MAX_STARTS]
     return {
         "arm": arm,
         "dataset": dataset,
         "system": text(line.get("system")) or _CUSINES,
         "measured_on": text(line.get("measured_on")),
         "data": (text(line.get("corpus_sha256")), text(line.get("questions_sha256"))),
+        "start": ", ".join(text(each)[:_DIGITS] for each in start),
         "seed": seed,
         "fold": fold,
         "folds": folds,
@@ -226,6 +232,7 @@ def _table(lines: Sequence[Mapping[str, Any]]) -> Table:
         dataset=first["dataset"],
         folds=first["folds"],
         measured_on=first["measured_on"],
+        start=first["start"],
         questions=len({question for line in every for question in line["questions"]}),
         metrics=metrics,
         baseline=baseline,

@@ -23,6 +23,7 @@ class ExperimentTexts:
     systems: Mapping[str, str]
     questions: tuple[str, str]
     folds: str
+    start: str
     given_split: str
     splits: Mapping[str, str]
     arm: str
@@ -72,6 +73,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
         },
         questions=("question", "questions"),
         folds="cross-validation in {folds} parts",
+        start="from the model {model}",
         given_split="the questions held back (dev)",
         splits={"dev": "the questions held back (dev)", "test": "the test questions"},
         arm="Arm",
@@ -169,6 +171,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
         },
         questions=("question", "questions"),
         folds="validation croisée en {folds} parties",
+        start="à partir du modèle {model}",
         given_split="les questions mises de côté (dev)",
         splits={"dev": "les questions mises de côté (dev)", "test": "les questions de test"},
         arm="Bras",

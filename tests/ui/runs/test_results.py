@@ -15,6 +15,7 @@ from run_records import a_line
 
 from components.statutes.arm_scores import compare_arms
 from ui.runs import results as results_module
+from ui.runs.experiments import experiments
 from ui.runs.results import Results, default_folder, read_grids
 
 WriteResults = Callable[..., Path]
@@ -85,6 +86,29 @@ def test_datasets_systems_and_versions_of_data_do_not_mix(write_results: WriteRe
         ("unknown", "town_en", None),
         ("ranker", "town_en", "first_stage"),
     ]
+
+
+def test_runs_from_different_models_do_not_mix_and_are_told_apart(write_results: WriteResults):
+    one, other = ({"model_sha256": digit * 64} for digit in "ab")
+    lines = [
+        a_line("untrained", BASE, system="graph", start=one),
+        a_line("untrained", BETTER, system="graph", start=other),
+        a_line("gdsr", BETTER, system="graph", start=one),
+        a_line("cusines", BETTER, start=one),
+        a_line("cusines", BETTER, dataset="other", start={"model_sha256": ["x"]}),
+    ]
+    grids = grids_of(write_results(lines))
+    assert [(table.start, len(table.rows)) for table in grids.tables] == [
+        ("aaaaaaaa", 2),
+        ("bbbbbbbb", 1),
+        ("aaaaaaaa", 1),
+        ("", 1),
+    ]
+    assert grids.tables[1].rows[0].scores["R@10"].mean == pytest.approx(fmean(BETTER))
+    shown = experiments(grids, "en")
+    # Where there is nothing to tell apart, no digest stands.
+    assert shown.count("from the model aaaaaaaa)") == 1
+    assert shown.count("from the model bbbbbbbb)") == 1
 
 
 @pytest.mark.parametrize(
