@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,9 @@ class Serving:
         self.name = pipeline
         self.model = model
         self._overrides = overrides
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        # Threads of its own: memory that a model frees in a thread is kept for that thread, and the
+        # web server's are forty.
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
         self._pipeline = self._loaded(store)
 
     @property
@@ -82,25 +84,28 @@ class Serving:
         return readable(next(each for each in stores if each))
 
     def answer(self, question: str, narrowing: Narrowing = EVERYTHING) -> Answer:
-        """Ask the pipeline of this moment, to the end.
+        """Ask the pipeline of this moment, to the end, in its turn.
 
-        A question that is nothing but citations gets the articles that it names, and no model runs.
+        A question that is nothing but citations gets the articles that it names at once, and no
+        model runs.
         An article of which the bi-encoder read the beginning alone has `words_read`, about how many
         of its words that are. Where vectors went through a graph network, the rank among them is
         that of `graph`.
         """
-        pipeline = self._pipeline
-        named = _named(pipeline, question, narrowing)
+        named = _named(self._pipeline, question, narrowing)
         if named is not None:
             return named
-        with self._turns:
-            answer = ask(
-                pipeline,
-                question,
-                filters=narrowing.filters,
-                as_of=narrowing.as_of,
-                states_on=narrowing.day,
-            )
+        return self._threads.submit(self._answered, question, narrowing).result()
+
+    def _answered(self, question: str, narrowing: Narrowing) -> Answer:
+        pipeline = self._pipeline
+        answer = ask(
+            pipeline,
+            question,
+            filters=narrowing.filters,
+            as_of=narrowing.as_of,
+            states_on=narrowing.day,
+        )
         _tell_words_read(pipeline, answer)
         if GRAPH in _stages(pipeline):
             for document in answer["documents"]:

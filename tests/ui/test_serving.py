@@ -111,6 +111,25 @@ def test_questions_in_all_languages_share_the_turns(
     assert max(together) == AT_ONCE
 
 
+def test_a_citation_waits_for_no_turn(stores: list[Path], monkeypatch: pytest.MonkeyPatch):
+    serving = Serving("lexical", stores[0])
+    end = threading.Event()
+
+    def waiting(*arguments: Any, **named: Any) -> Answer:
+        assert end.wait(30)
+        return ask(*arguments, **named)
+
+    monkeypatch.setattr("ui.serving.ask", waiting)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        asked = [pool.submit(first, serving) for _ in range(AT_ONCE)]
+        try:
+            assert [each["id"] for each in serving.answer("art. 3")["documents"]] == ["owed3"]
+            assert not any(each.done() for each in asked)
+        finally:
+            end.set()
+        assert [each.result() for each in asked] == ["owed0"] * AT_ONCE
+
+
 def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], tmp_path: Path):
     serving = Serving("lexical", stores[0])
     with pytest.raises(LoadingError, match="no store"):
