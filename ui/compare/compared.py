@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from haystack import Pipeline
@@ -52,8 +52,9 @@ class Compared:
         if own is not None and own not in pipeline_names():
             # With its ending, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
-        self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        # One thread for all who ask: times are told, and two comparisons at once would take them from
+        # each other. Whoever comes while a pipeline is loaded waits, and finds it loaded.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
         self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}
         self._files = {name: file for name, file in files.items() if self._can_serve(file)}
@@ -73,18 +74,17 @@ class Compared:
             KeyError: a name is none of `names`.
             LoadingError, StoreError, ModelError: one cannot be loaded, or the store not be read.
         """
-        # Whoever comes while another loads waits, and finds it loaded.
-        with self._lock:
-            path = self._path()
-            if path != self._over:
-                self._ready.clear()
-                # Pipelines refer to themselves: until they are collected, all that they hold stays.
-                gc.collect()
-                self._over = path
-            pipelines = [self._loaded(name, path) for name in (left, right)]
-        # Times are told: two comparisons at once would take them from each other.
-        with self._turn:
-            return compare(*(find(pipeline, question) for pipeline in pipelines))
+        return self._thread.submit(self._compared, question, left, right).result()
+
+    def _compared(self, question: str, left: str, right: str) -> Comparison:
+        path = self._path()
+        if path != self._over:
+            self._ready.clear()
+            # Pipelines refer to themselves: until they are collected, all that they hold stays.
+            gc.collect()
+            self._over = path
+        pipelines = [self._loaded(name, path) for name in (left, right)]
+        return compare(*(find(pipeline, question) for pipeline in pipelines))
 
     def _loaded(self, name: str, path: str) -> Pipeline:
         if name not in self._ready:
