@@ -52,8 +52,8 @@ class Compared:
         if own is not None and own not in pipeline_names():
             # With its ending, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
-        # One thread for all who ask: times are told, and two comparisons at once would take them from
-        # each other. Whoever comes while a pipeline is loaded waits, and finds it loaded.
+        # One thread for all who ask: times are told, and two comparisons at once would disturb
+        # each other. Who comes while a pipeline is loaded waits, and finds it loaded.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
         self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}
