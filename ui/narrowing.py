@@ -99,13 +99,16 @@ class Narrowing:
 def laws_named(words: str, laws: Sequence[str]) -> list[str]:
     """The laws whose names hold every one of some words; capitals and accents do not count.
 
+    A whole name stands for its law alone, though others hold its words too.
+
     Raises:
         LawError: there are none.
     """
     words = words[:_LONGEST_NAME]
     parts = _folded(words).split()
-    names = ((law, _folded(law)) for law in laws)
-    found = [law for law, name in names if all(part in name for part in parts)]
+    names = {law: _folded(law) for law in laws}
+    found = [law for law, name in names.items() if name.split() == parts]
+    found = found or [law for law, name in names.items() if all(part in name for part in parts)]
     if not found:
         raise LawError(words)
     return found

@@ -225,7 +225,7 @@ def test_a_day_that_is_none_is_not_left_in_the_field(
     page.locator(".asked q", has_text="deposit").wait_for()
 
 
-def test_a_link_to_a_law_among_very_many_does_not_end_the_asking(
+def test_a_link_to_a_law_among_very_many_names_it_in_its_field(
     open_page: Callable[..., Any], serve_store: Callable[..., str]
 ):
     laws = [f"Act {number}" for number in range(201)]
@@ -238,5 +238,11 @@ def test_a_link_to_a_law_among_very_many_does_not_end_the_asking(
     page = open_page(f"{address}#q=deposit&law=Act+7")
     page.locator(".narrowed", has_text="Act 7").wait_for()
     assert laws_found(page) == {"Act 7"}
+    law = page.locator("#law").get_by_role("textbox")
+    assert law.input_value() == "Act 7"
+    law.fill("")
     ask(page, "owed")
     assert page.locator(".narrowed").count() == 0
+    law.fill("no such")
+    law.press("Enter")
+    page.locator("#status", has_text="No law has such a name.").wait_for()

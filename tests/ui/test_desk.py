@@ -158,6 +158,8 @@ def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     assert again.laws == "leasing ACT 29"
     assert ask.narrowed[1] == ask.narrowed[0]
     assert "Narrowed to: Work Code." in desk.search("deposit", "work").results
+    desk.search("deposit", "act 2 on  léasing")
+    assert ask.narrowed[-1].laws == ("Act 2 on Léasing",)
     assert desk.search("deposit", " ").results
     assert ask.narrowed[-1].laws == ()
 
