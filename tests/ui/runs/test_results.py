@@ -189,5 +189,11 @@ def test_the_results_of_this_checkout_are_read_without_a_fault():
     assert folder is not None
     grids = grids_of(folder)
     assert grids.damaged == 0 and not grids.cut
-    (obliqa,) = (table for table in grids.tables if table.dataset == "obliqa_en")
+    of_obliqa = [table for table in grids.tables if table.dataset == "obliqa_en"]
+    (obliqa,) = (table for table in of_obliqa if table.system == "cusines")
     assert [f"{row.scores['R@10'].mean:.3f}" for row in obliqa.rows] == ["0.767", "0.794"]
+    # One table over the trained bi-encoder, one over the untrained.
+    graphs = [table for table in of_obliqa if table.system == "graph"]
+    alone = [table.rows[0].scores["R@10"].mean for table in graphs]
+    assert [f"{mean:.3f}" for mean in alone] == ["0.792", "0.658"]
+    assert [len(table.rows) for table in graphs] == [7, 7]
