@@ -125,7 +125,9 @@ async function arrive(tries) {
   const fragment = searchMeant();
   const before = searchShown();
   if (!fragment || fragment === before) return;
-  const box = document.querySelector("#arrival textarea, #arrival input");
+  // Gradio may draw the button before the field.
+  let box;
+  while (!(box = document.querySelector("#arrival textarea, #arrival input"))) await pause(50);
   do {
     while (box.value !== fragment) {
       box.value = fragment;
