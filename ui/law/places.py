@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable
@@ -13,6 +14,9 @@ logger = logging.getLogger(__name__)
 
 # How long a view waits for the law to be read, in seconds; later it says that it is being read.
 PATIENCE = 0.25
+
+# Seconds in which a reading ends that the end of the process finds going on.
+_GRACE = 5.0
 
 
 class Places:
@@ -71,8 +75,16 @@ class Places:
                 if reading is not None:
                     reading.stop.set()
                 reading = self._reading = _Reading(store, version)
-                threading.Thread(target=reading.read, name="law", daemon=True).start()
+                thread = threading.Thread(target=reading.read, name="law", daemon=True)
+                thread.start()
+                # A thread that Python's end takes unawares in a library may abort the process.
+                atexit.register(_end, reading.stop, thread)
             return reading
+
+
+def _end(stop: threading.Event, thread: threading.Thread) -> None:
+    stop.set()
+    thread.join(_GRACE)
 
 
 class _Reading:
