@@ -110,6 +110,8 @@ document.addEventListener("click", (event) => {
 
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
+const arrivalField = "#arrival textarea, #arrival input";
+
 const messageShown = () => document.querySelector("#status .message");
 
 const searchShown = () => taken() && taken().link;
@@ -124,10 +126,9 @@ function searchMeant() {
 async function arrive(tries) {
   const fragment = searchMeant();
   const before = searchShown();
-  if (!fragment || fragment === before) return;
-  // Gradio may draw the button before the field.
-  let box;
-  while (!(box = document.querySelector("#arrival textarea, #arrival input"))) await pause(50);
+  const box = document.querySelector(arrivalField);
+  // The view Compare has no such field.
+  if (!fragment || fragment === before || !box) return;
   do {
     while (box.value !== fragment) {
       box.value = fragment;
@@ -234,7 +235,8 @@ if (document.querySelector("gradio-app")) {
   whenDrawn("#learning .learning", followLearning);
   whenDrawn("#day input", (day) => (day.type = "date"));
   // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
-  whenDrawn("#arrive", () => arrive(10));
+  // Of the button and the field it may draw either one first.
+  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => arrive(10)));
   // A fragment without a question is a place in the page, where the search is still shown.
   window.addEventListener("hashchange", () => (searchMeant() ? arrive(1) : remember()));
   const named = { attributes: true, attributeFilter: ["name"] };

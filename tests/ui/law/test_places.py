@@ -157,3 +157,24 @@ def test_citations_that_cannot_be_read_leave_the_place(
     assert len(law.neighbourhood(2, 5).siblings) == 3
     until(lambda: "could not be read" in caplog.text)
     assert places_module.logger.name in caplog.text
+
+
+def test_a_reading_that_goes_on_ends_before_the_process_does(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+):
+    begun = threading.Event()
+
+    def endless(_: object, stop: threading.Event) -> None:
+        begun.set()
+        stop.wait(60)
+
+    ending: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("ui.law.reading.Law.read_citations", endless)
+    monkeypatch.setattr(places_module.atexit, "register", lambda *given: ending.append(given))
+    store = make_store(small_law())
+    Places(lambda: store).prepare()
+    assert begun.wait(30)
+    ((end, stop, thread),) = ending
+    assert thread.is_alive()
+    end(stop, thread)
+    assert not thread.is_alive()
