@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components.models.locks import file_lock
 from pipelines.engines.addresses import engine_address
-from pipelines.file_lock import file_lock
 from pipelines.files import LoadingError, pipeline_file, read_pipeline_file, store_named_in
 
 if TYPE_CHECKING:

@@ -57,12 +57,18 @@ def ablate(settings: GridSettings) -> None:
     work = output / "work"
     perform = settings.system.performer(runs[0].settings)
     outcome = make_missing(runs, results, perform, work, budget_s=settings.budget_s)
+    results.refresh()
     with suppress(OSError):  # there is none, or it holds runs that are not finished
         work.rmdir()
     for dataset in datasets:
         _report(dataset.name, [run for run in runs if run.dataset is dataset], results, settings)
     if outcome.left:
         say(f"{outcome.left} runs are left: the next would not end within {settings.budget_s} s")
+    if outcome.elsewhere:
+        say(
+            f"{outcome.elsewhere} runs were left to other processes: when they have ended, the "
+            "same command makes the tables of all"
+        )
     if outcome.failed:
         raise TrainingError("runs that went wrong:\n  " + "\n  ".join(outcome.failed))
 

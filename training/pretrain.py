@@ -58,6 +58,7 @@ def pretrain(settings: PretrainSettings) -> None:
     from training.pretraining.checkpoints import claim
     from training.pretraining.masked_training import train_masked
     from training.pretraining.starting import open_start, segmentation_of, start_folder
+    from training.work_folder import only_process, work_folder_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
@@ -66,7 +67,7 @@ def pretrain(settings: PretrainSettings) -> None:
     output = Path(settings.output)
     check_target(output)
     corpus = StatuteCorpus.read(settings.corpus)
-    work = output.with_name(output.name + ".work")
+    work = work_folder_of(output)
     dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
     fixed = {
         **settings.to_dict(),
@@ -75,15 +76,16 @@ def pretrain(settings: PretrainSettings) -> None:
     }
     if not settings.from_scratch:
         fixed["model_sha256"] = model_digest(find_model(settings.model))
-    claim(work, fixed)
     texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
     segmentation = segmentation_of(settings)
-    if segmentation is not None:
-        texts = [words_joined(text) for text in texts]
-    start = open_start(start_folder(settings, texts, work), settings.seed)
-    blocks = _blocks(settings, texts, start)
-    records = train_masked(settings, start, blocks, work)
-    _finish(settings, corpus, start, segmentation, blocks, records, work)
+    with only_process(output):
+        claim(work, fixed)
+        if segmentation is not None:
+            texts = [words_joined(text) for text in texts]
+        start = open_start(start_folder(settings, texts, work), settings.seed)
+        blocks = _blocks(settings, texts, start)
+        records = train_masked(settings, start, blocks, work)
+        _finish(settings, corpus, start, segmentation, blocks, records, work)
 
 
 def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:

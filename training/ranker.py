@@ -31,7 +31,8 @@ def train(settings: RankerTrainingSettings) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Raises:
-        SettingsError: A setting does not fit the data, or the run to go on with.
+        SettingsError: A setting does not fit the data or the run to go on with, or another process
+            trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss is not finite.
@@ -44,6 +45,7 @@ def train(settings: RankerTrainingSettings) -> None:
     from training.ranking.publishing import publish
     from training.ranking.quiet import quiet_libraries
     from training.ranking.training_run import train_ranker
+    from training.work_folder import only_process, work_folder_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a ranker is trained in one process. Start it with python.")
@@ -53,11 +55,12 @@ def train(settings: RankerTrainingSettings) -> None:
     data = TrainingData.read(
         settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
     )
-    work = output.with_name(output.name + ".work")
-    claim(work, fixed_by(settings, data))
-    prepared = prepare(settings, data, work)
-    records = train_ranker(settings, prepared, work)
-    publish(settings, data, prepared, records, work)
+    work = work_folder_of(output)
+    with only_process(output):
+        claim(work, fixed_by(settings, data))
+        prepared = prepare(settings, data, work)
+        records = train_ranker(settings, prepared, work)
+        publish(settings, data, prepared, records, work)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,7 +37,7 @@ def train(
         start: Opens what training starts from.
 
     Raises:
-        SettingsError: A setting does not fit the data.
+        SettingsError: A setting does not fit the data, or another process trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
@@ -44,13 +45,11 @@ def train(
     import torch
     from accelerate import Accelerator
 
-    from components.models.artifacts import check_target
     from components.models.devices import resolve_device
-    from training.data import TrainingData
-    from training.processes import from_main, sees_what_main_writes
+    from training.processes import sees_what_main_writes
+    from training.work_folder import only_process, work_folder_of
 
     output = Path(settings.output)
-    work = output.with_name(output.name + ".work")
     _check_trackers(settings.trackers)
     device = resolve_device(settings.device)
     if device.type == "cuda" and device.index is not None:
@@ -58,7 +57,7 @@ def train(
     accelerator = Accelerator(
         cpu=device.type == "cpu",
         log_with=list(settings.trackers) or None,
-        project_dir=str(work / TRACKERS),
+        project_dir=str(work_folder_of(output) / TRACKERS),
     )
     if not sees_what_main_writes(accelerator, output.parent):
         accelerator.end_training()
@@ -66,6 +65,23 @@ def train(
             f"output: {output} is not one folder for all processes. Name one on a file system "
             "that all machines share."
         )
+    with only_process(output) if accelerator.is_main_process else nullcontext():
+        _train(command, settings, accelerator, work_folder_of(output), start)
+    accelerator.end_training()
+
+
+def _train(
+    command: str,
+    settings: S,
+    accelerator: Accelerator,
+    work: Path,
+    start: Callable[[S, TrainingData, Accelerator], Learner],
+) -> None:
+    from components.models.artifacts import check_target
+    from training.data import TrainingData
+    from training.processes import from_main
+
+    output = Path(settings.output)
     if from_main(accelerator, _made(settings, work)):
         # Stopped when nothing was left but to tidy up.
         if accelerator.is_main_process:
@@ -87,7 +103,6 @@ def train(
     if accelerator.is_main_process:
         _finish(settings, data, learner, state, records, work)
     accelerator.wait_for_everyone()
-    accelerator.end_training()
 
 
 def fit(

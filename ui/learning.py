@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from pipelines.file_lock import file_lock
+from components.models.locks import file_lock
 from pipelines.trained_demo import Stage, TrainedDemo
 from ui.standing import Pace, Standing
 

@@ -15,6 +15,7 @@ import torch
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from components.models.biencoder import BiEncoder
+from components.models.locks import folder_lock
 from components.models.manifest import file_digest, read_manifest
 from training.command_line import DONE, WRONG_USE
 from training.pretrain import main
@@ -214,6 +215,18 @@ def test_a_folder_that_holds_something_is_not_written_over(
     (tmp_path / "kept.txt").write_text("kept")
     assert main(flags(corpus=small_law / "articles.jsonl", output=tmp_path)) == WRONG_USE
     assert "exists and is not empty" in capsys.readouterr().err
+
+
+def test_an_output_that_another_process_trains_into_is_refused(
+    small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "model"
+    with folder_lock(tmp_path / "model.work"):
+        arguments = flags(
+            corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY
+        )
+        assert main(arguments) == WRONG_USE
+    assert f"another process is training into {output}" in capsys.readouterr().err
 
 
 def test_several_processes_are_refused(

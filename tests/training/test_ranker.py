@@ -13,6 +13,7 @@ from sentence_transformers import CrossEncoder
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
+from components.models.locks import folder_lock
 from components.models.manifest import read_manifest
 from training.command_line import DONE, WRONG_USE
 from training.ranker import main
@@ -176,3 +177,12 @@ def test_a_folder_that_holds_something_is_left_alone(
 ) -> None:
     assert main(flags(output=first_stage)) == WRONG_USE
     assert "not empty" in capsys.readouterr().err
+
+
+def test_an_output_that_another_process_trains_into_is_refused(
+    flags: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "model"
+    with folder_lock(tmp_path / "model.work"):
+        assert main(flags(output=output)) == WRONG_USE
+    assert f"another process is training into {output}" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import accelerate.tracking
 import pytest
 from runs import work_of
 
+from components.models.locks import folder_lock
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
 
@@ -139,6 +140,31 @@ def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, ca
     assert main(flags()) == WRONG_USE
     assert "exists and is not empty" in capsys.readouterr().err
     assert (output / "thesis.txt").read_text() == "keep me"
+
+
+def test_an_output_that_another_process_trains_into_is_wrong_use(flags, output, no_model, capsys):
+    with folder_lock(work_of(output)):
+        assert main(flags()) == WRONG_USE
+        assert work_of(output).is_dir()
+    assert f"another process is training into {output}" in capsys.readouterr().err
+
+
+def test_the_lock_is_held_from_the_first_step_to_the_last(flags, output, monkeypatch):
+    from training.loop import TrainingLoop
+
+    real = TrainingLoop._epoch
+    free: list[bool] = []
+
+    def epoch(*arguments: Any) -> Any:
+        with folder_lock(work_of(output)) as held:
+            free.append(held)
+        return real(*arguments)
+
+    monkeypatch.setattr(TrainingLoop, "_epoch", epoch)
+    assert main(flags()) == DONE
+    assert free
+    assert not any(free)
+    assert not work_of(output).exists()
 
 
 def test_a_work_folder_of_another_run_is_wrong_use(flags, output, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.file_lock import file_lock
+from components.models.locks import file_lock
 from ui.learning import Learning
 from ui.standing import Standing
 

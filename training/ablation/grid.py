@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from components.models.locks import folder_lock
 from training.ablation.dataset import Dataset
 from training.ablation.results import Results
 from training.ablation.run import Run
@@ -64,10 +65,12 @@ class Outcome:
     Attributes:
         left: How many runs are still to be made: time was up.
         failed: What went wrong, one message a run.
+        elsewhere: How many runs other processes are making.
     """
 
     left: int
     failed: Sequence[str]
+    elsewhere: int = 0
 
 
 def make_missing(
@@ -82,13 +85,15 @@ def make_missing(
     """Make the runs that the results lack, in their order.
 
     A run that goes wrong is named, keeps its work folder, and does not keep the others from being
-    made.
+    made. Several processes may make the runs of one grid, with the same results and work folder:
+    each leaves out what another has made, or is making.
 
     Args:
         runs: Of the grid; two with the same key are one.
         results: Where finished runs are found and go.
         perform: Makes one.
-        work: Each run has a folder of its own in it, until its line is written.
+        work: Each run has a folder of its own in it, locked by who makes the run, until its line is
+            written.
         budget_s: Seconds to stop within, if a run takes as long as its arm's others did on the same
             dataset and device, on the mean, or as the longest of the grid's where it has none; a
             first one is begun on any budget but 0.
@@ -105,21 +110,31 @@ def make_missing(
     if found := len(distinct) - len(missing):
         say(f"{found} of {len(distinct)} runs are found in {results.path}")
     failed: list[str] = []
+    elsewhere = 0
     for number, run in enumerate(missing):
+        results.refresh()
         done = [results.lines[key] for key in distinct if key in results.lines]
         if end is not None and clock() + _expected(run, done) >= end:
-            return Outcome(len(missing) - number, failed)
-        say(f"Run {found + number + 1} of {len(distinct)}: {run}")
+            left = sum(each.key not in results.lines for each in missing[number:])
+            return Outcome(left, failed, elsewhere)
         folder = work / run.key
-        try:
-            line = perform(run, folder)
-        except (SettingsError, TrainingError) as error:
-            say(f"error: {run}: {error}")
-            failed.append(f"{run}: {error}")
-            continue
-        results.add(line)
-        shutil.rmtree(folder, ignore_errors=True)
-    return Outcome(0, failed)
+        with folder_lock(folder) as ours:
+            if not ours:
+                elsewhere += 1
+                continue
+            # Looked for once more: who held the lock just now may have ended with the line.
+            results.refresh()
+            if run.key not in results.lines:
+                say(f"Run {found + number + 1} of {len(distinct)}: {run}")
+                try:
+                    line = perform(run, folder)
+                except (SettingsError, TrainingError) as error:
+                    say(f"error: {run}: {error}")
+                    failed.append(f"{run}: {error}")
+                    continue
+                results.add(line)
+            shutil.rmtree(folder, ignore_errors=True)
+    return Outcome(0, failed, elsewhere)
 
 
 def _expected(run: Run, done: Iterable[Mapping[str, Any]]) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from components.models.artifacts import sync
+from components.models.locks import file_lock
 from training.ablation.identity import key_of
 from training.command_line import SettingsError, say
 
@@ -16,8 +17,8 @@ from training.command_line import SettingsError, say
 class Results:
     """The lines of a results file by their runs' keys.
 
-    A line is written at once and synced. A last line that was cut off by a kill is removed when
-    the file is opened, with a message.
+    A line is written at once and synced; several grids may add to one file. A last line that was
+    cut off by a kill is removed when it is met, with a message.
 
     Args:
         path: The file; made with the first line.
@@ -33,45 +34,74 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: dict[str, dict[str, Any]] = {}
-        text = path.read_bytes() if path.exists() else b""
-        start = 0
-        for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-            whole = raw.endswith(b"\n")
+        self._size = 0
+        self._n_lines = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read what was added since, by this grid or another.
+
+        Raises:
+            SettingsError: As when opened.
+            OSError: As when opened.
+        """
+        text = self._unread()
+        if text and not text.endswith(b"\n"):
+            # Another grid may be writing it at this moment. Not so while we hold the lock.
+            with file_lock(self.path, wait=True):
+                self._mend(self._unread())
+                text = self._unread()
+        for raw in text.splitlines():
             try:
                 line = json.loads(raw)
                 self.lines.setdefault(key_of(line), line)
             except (ValueError, KeyError, TypeError) as error:
-                if not whole:
-                    self._cut(start, f"line {number}")
-                    return
                 raise SettingsError(
-                    f"{path}:{number}: is no result of a run ({type(error).__name__}: {error}). "
-                    "Remove the line, or give another results file."
+                    f"{self.path}:{self._n_lines + 1}: is no result of a run "
+                    f"({type(error).__name__}: {error}). Remove the line, or give another results "
+                    "file."
                 ) from error
-            if not whole:
-                self._write(b"\n")
-            start += len(raw)
+            self._n_lines += 1
+        self._size += len(text)
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a run's line."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-        self._write(text.encode() + b"\n")
-        self.lines[key_of(line)] = dict(line)
+        with file_lock(self.path, wait=True):
+            self._mend(self._unread())
+            self._write(text.encode() + b"\n")
+        sync(self.path.parent)
+        self.refresh()
+
+    def _unread(self) -> bytes:
+        if not self.path.exists():
+            return b""
+        with self.path.open("rb") as file:
+            file.seek(self._size)
+            return file.read()
+
+    def _mend(self, text: bytes) -> None:
+        """End a last line that is whole; remove one that is not."""
+        last = text.rpartition(b"\n")[2]
+        if not last:
+            return
+        try:
+            key_of(json.loads(last))
+        except (ValueError, KeyError, TypeError):
+            number = self._n_lines + text.count(b"\n") + 1
+            say(f"{self.path}: line {number} was not written to its end, and is removed")
+            with self.path.open("r+b") as file:
+                file.truncate(self._size + len(text) - len(last))
+                os.fsync(file.fileno())
+        else:
+            self._write(b"\n")
 
     def _write(self, text: bytes) -> None:
-        # One write to a file opened for appending: lines of two grids do not mix.
-        target = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        target = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             if os.write(target, text) != len(text):
                 raise OSError(f"{self.path}: the disk is full; the last line is not whole.")
             os.fsync(target)
         finally:
             os.close(target)
-        sync(self.path.parent)
-
-    def _cut(self, size: int, what: str) -> None:
-        say(f"{self.path}: {what} was not written to its end, and is removed")
-        with self.path.open("r+b") as file:
-            file.truncate(size)
-            os.fsync(file.fileno())

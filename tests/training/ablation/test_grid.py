@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from components.models.locks import folder_lock
 from training.ablation.grid import Outcome, make_missing, runs_of
 from training.ablation.results import Results
 from training.ablation.run import Run
@@ -120,6 +122,50 @@ def test_a_work_folder_goes_when_its_line_is_written(
     fake.results.add(line(two[0]))
     (fake.work / two[0].key).mkdir(parents=True)
     fake.go(two)
+    assert list(fake.work.iterdir()) == []
+
+
+def test_what_another_process_makes_is_left_to_it(runs: Runs, fake: FakeRuns, line: Line) -> None:
+    three = runs(arms=("random", "tree", "cusines"))
+    with folder_lock(fake.work / three[0].key):
+        assert fake.go(three) == Outcome(0, [], elsewhere=1)
+    assert [run.arm for run in fake.made] == ["tree", "cusines"]
+    # It was killed: the run is made now.
+    assert fake.go(three) == Outcome(0, [])
+    assert [run.arm for run in fake.made] == ["tree", "cusines", "random"]
+
+
+def test_what_another_process_ended_meanwhile_is_not_made_again(
+    runs: Runs, fake: FakeRuns, line: Line
+) -> None:
+    three = runs(arms=("random", "tree", "cusines"))
+    other = Results(fake.results.path)
+
+    def perform(run: Run, work: Path) -> dict[str, Any]:
+        if run is three[0]:
+            other.add(line(three[1]))
+        return fake(run, work)
+
+    assert make_missing(three, fake.results, perform, fake.work) == Outcome(0, [])
+    assert [run.arm for run in fake.made] == ["random", "cusines"]
+    assert list(fake.work.iterdir()) == []
+
+
+def test_a_line_that_comes_just_before_the_lock_is_seen(
+    runs: Runs, fake: FakeRuns, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = runs(arms=("random",))
+    other = Results(fake.results.path)
+
+    @contextmanager
+    def ended_just_now(folder: Path) -> Iterator[bool]:
+        with folder_lock(folder) as held:
+            other.add(line(run))
+            yield held
+
+    monkeypatch.setattr("training.ablation.grid.folder_lock", ended_just_now)
+    assert fake.go([run]) == Outcome(0, [])
+    assert fake.made == []
     assert list(fake.work.iterdir()) == []
 
 

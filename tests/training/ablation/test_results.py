@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from components.models.locks import file_lock
 from training.ablation.results import Results
 from training.ablation.run import Run
 from training.command_line import SettingsError
@@ -54,6 +56,53 @@ def test_a_last_line_cut_anywhere_is_removed_with_a_message(
         assert f"{path}: line 2 was not written to its end" in capsys.readouterr().err
         Results(path).add(two[1])
         assert path.read_bytes() == text
+
+
+def test_what_another_grid_adds_is_found_when_it_is_looked_for(
+    two: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    ours, theirs = Results(path), Results(path)
+    theirs.add(two[0])
+    assert ours.lines == {}
+    ours.refresh()
+    assert list(ours.lines) == [two[0]["key"]]
+    ours.add(two[1])
+    assert set(ours.lines) == {each["key"] for each in two}
+    theirs.refresh()
+    assert theirs.lines == ours.lines
+    assert len(path.read_bytes().splitlines()) == 2
+
+
+def test_a_line_that_is_being_written_is_waited_for_not_removed(
+    two: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    text = written(path, two)
+    path.write_bytes(text[:-100])
+    with file_lock(path, wait=True):
+        reader = threading.Thread(target=lambda: results.append(Results(path)))
+        results: list[Results] = []
+        reader.start()
+        reader.join(0.3)
+        assert reader.is_alive()
+        with path.open("ab") as file:
+            file.write(text[-100:])
+    reader.join(10)
+    assert len(results[0].lines) == 2
+    assert path.read_bytes() == text
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_is_added_after_what_a_kill_left_of_another(
+    two: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    results = Results(path)
+    with path.open("ab") as file:
+        file.write(b'{"key": "of another gr')
+    results.add(two[0])
+    assert [json.loads(raw) for raw in path.read_bytes().splitlines()] == [two[0]]
 
 
 def test_a_whole_last_line_without_its_end_of_line_is_kept(

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.file_lock import file_lock
+from components.models import locks
+from components.models.locks import file_lock, folder_lock
 
 # A process that takes the lock, says so, and holds it until it is killed.
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipelines.file_lock import file_lock
+from components.models.locks import file_lock
 with file_lock(Path(sys.argv[1]), wait=False) as lock:
     print(lock is not None, flush=True)
     time.sleep(60)
 """
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def is_free(path: Path) -> bool:
@@ -77,3 +78,47 @@ def test_who_waits_gets_it_next(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="none/lock"), file_lock(tmp_path / "none/lock", wait=False):
         pass
+
+
+def test_a_folder_is_made_and_one_holds_it_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder"
+    with folder_lock(path) as first:
+        assert first
+        with folder_lock(path) as second:
+            assert not second
+    assert list(path.iterdir()) == []
+    with folder_lock(path) as again:
+        assert again
+
+
+def test_a_folder_that_was_removed_by_who_held_it_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with folder_lock(path) as held:
+        path.rmdir()
+        # The removed one is held still; the new one is free.
+        with folder_lock(path) as other:
+            assert held
+            assert other
+            assert path.is_dir()
+
+
+def test_the_lock_of_a_folder_that_goes_at_that_moment_is_not_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "folder"
+    real = locks._lock
+    taken: list[int] = []
+
+    def lock(descriptor: int, wait: bool) -> bool:
+        taken.append(descriptor)
+        if len(taken) == 1:
+            path.rmdir()
+        return real(descriptor, wait)
+
+    monkeypatch.setattr(locks, "_lock", lock)
+    with folder_lock(path) as held:
+        assert held
+        assert len(taken) == 2
+        monkeypatch.undo()
+        with folder_lock(path) as second:
+            assert not second
