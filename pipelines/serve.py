@@ -80,7 +80,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help=f"default: {_PORT}; 0: any free one",
     )
     parser.add_argument(
-        "--insecure", action="store_true", help="allow a --host that other machines can reach"
+        "--insecure",
+        action="store_true",
+        help="allow a --host that other machines can reach, and any name for this one",
     )
     limits = Limits()
     parser.add_argument(
@@ -121,6 +123,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
         _require(_NEEDED_FOR_TRACES, "Sending traces")
         trace_to_collector()
     from pipelines.serving.app import build_app
+    from pipelines.serving.origins import LOOPBACK
     from pipelines.serving.served import ServedPipeline
     from pipelines.serving.server import make_server, serve
 
@@ -131,7 +134,8 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     served = {
         name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
     }
-    app = build_app(served, gate, limits)
+    names = None if options.insecure else LOOPBACK | {options.host.lower()}
+    app = build_app(served, gate, limits, names)
     url = address(listening)
     say(
         f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in served)}; "

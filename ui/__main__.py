@@ -125,8 +125,8 @@ def _serve(
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
     from pipelines.home import demo_to_train, store_to_ask
+    from pipelines.serving.origins import LOOPBACK
     from ui.collection import Collection
-    from ui.origins import LOOPBACK
     from ui.server import make_server
     from ui.serving import Serving
     from ui.site import build_site

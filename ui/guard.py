@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
 from pipelines.serving.limits import BODY_LIMIT
+from pipelines.serving.origins import is_from_elsewhere, is_named
 from ui.joining import JOIN
 from ui.language import language_of
 from ui.missing import missing
-from ui.origins import is_from_elsewhere, is_named
 from ui.password import Passwords
 from ui.texts.guard import TEXTS
 from ui.tries import Tries

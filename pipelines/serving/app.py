@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 # A `.env` file in the folder of the moment must not decide over the service.
 os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
@@ -42,13 +42,19 @@ _INTERFACE = "1.0"
 _DESCRIPTION_ROUTES = frozenset({"/openapi.json", "/docs"})
 
 
-def build_app(served: Mapping[str, ServedPipeline], gate: Gate, limits: Limits) -> FastAPI:
+def build_app(
+    served: Mapping[str, ServedPipeline],
+    gate: Gate,
+    limits: Limits,
+    names: Collection[str] | None = None,
+) -> FastAPI:
     """The application that serves these pipelines; one a process, as hayhooks has one registry.
 
     Args:
         served: by name; each is ready once its `setup` has run.
         gate: the one that they share.
         limits: what one client may ask for.
+        names: host names under which it may be asked for; None for any.
     """
     app = _hayhooks()
     app.title, app.description, app.version = "Lexarbor", _ABOUT, _INTERFACE
@@ -62,7 +68,11 @@ def build_app(served: Mapping[str, ServedPipeline], gate: Gate, limits: Limits) 
     _add_problems(app)
     describe_answers(app, list(served))
     app.add_middleware(
-        Reception, pipelines=list(served), metrics=metrics, body_seconds=limits.body_seconds
+        Reception,
+        pipelines=list(served),
+        metrics=metrics,
+        body_seconds=limits.body_seconds,
+        names=names,
     )
     return app
 

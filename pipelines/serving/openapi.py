@@ -16,6 +16,7 @@ _SUMMARIES = ("a question", "fewer articles, filtered", "the law of a day")
 _PROBLEMS = {
     408: "The body did not come in time.",
     413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
+    421: "The header Host names another machine.",
     422: f"The request is wrong: an unknown field, a value out of range, a question of more than "
     f"{MAX_QUESTION_CHARS:,} characters, filters that are none.",
     500: "Something failed that nobody foresaw; the log tells more under the request_id.",

@@ -50,6 +50,12 @@ TOO_LARGE = Problem(
 SLOW_BODY = Problem(
     408, "slow_body", "The request's body did not come in time. Send it at once.", closes=True
 )
+OTHER_HOST = Problem(
+    421,
+    "other_host",
+    "The service is asked under a name that is not its own. Ask 127.0.0.1 or localhost; a proxy "
+    "sets the header Host to one of them (docs/serve.md).",
+)
 BUSY = Problem(
     503, "busy", "Everyone asks at once, and the queue is full. Ask again in a moment.", retry=True
 )

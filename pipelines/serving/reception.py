@@ -15,7 +15,8 @@ from pipelines.serving import exchange
 from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
 from pipelines.serving.exchange import Exchange
 from pipelines.serving.metrics import ServingMetrics
-from pipelines.serving.problems import SLOW_BODY, TOO_LARGE, problem_response, unknown
+from pipelines.serving.origins import is_named
+from pipelines.serving.problems import OTHER_HOST, SLOW_BODY, TOO_LARGE, problem_response, unknown
 
 # nginx's status for a client that did not wait for its answer.
 _CLIENT_GONE = 499
@@ -30,6 +31,7 @@ class Reception:
     - Gives each request an id (header X-Request-ID).
     - Reads the body before anything else runs: small ones only (413), and in time (408), so that
       neither a long nor a slow one takes anybody's turn.
+    - Refuses names of other machines (421), under which a web page could read what is served here.
     - Ends the work for a client that has gone.
     - Makes a JSON answer of an error that nobody foresaw.
     - Writes one line into the log and counts.
@@ -39,6 +41,7 @@ class Reception:
         pipelines: names of those that are served.
         metrics: what is counted.
         body_seconds: time in which the body must have come.
+        names: host names under which the service may be asked for; None for any.
     """
 
     def __init__(
@@ -47,11 +50,13 @@ class Reception:
         pipelines: Collection[str],
         metrics: ServingMetrics,
         body_seconds: float,
+        names: Collection[str] | None = None,
     ) -> None:
         self._app = app
         self._pipelines = {f"/{name}/run": name for name in pipelines}
         self._metrics = metrics
         self._body_seconds = body_seconds
+        self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -98,7 +103,10 @@ class Reception:
         except TimeoutError:
             await problem_response(SLOW_BODY)(scope, receive, send)
         else:
-            await self._run(scope, body, receive, send)
+            if self._names is not None and not is_named(Headers(scope=scope), self._names):
+                await problem_response(OTHER_HOST)(scope, receive, send)
+            else:
+                await self._run(scope, body, receive, send)
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """The service's answer, unless the client goes before.

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tiny_site import DATA, JOIN, call_of, head_of, on_a_port, raw
 
+from pipelines.serving.origins import LOOPBACK
 from ui.guard import Guard
-from ui.origins import LOOPBACK
 from ui.password import Passwords
 from ui.server import build_server
 

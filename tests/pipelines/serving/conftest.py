@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,11 @@ class Service:
 
 @contextmanager
 def running(
-    pipelines: dict[str, Pipeline], *, ready: bool = True, **limits: Any
+    pipelines: dict[str, Pipeline],
+    *,
+    ready: bool = True,
+    names: Collection[str] | None = None,
+    **limits: Any,
 ) -> Iterator[Service]:
     bounds = Limits(**limits)
     gate = Gate(bounds.at_once, bounds.waiting)
@@ -109,7 +113,7 @@ def running(
     if ready:
         for each in served.values():
             each.setup()
-    server = make_server(build_app(served, gate, bounds), bounds)
+    server = make_server(build_app(served, gate, bounds, names), bounds)
     listening = listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -162,7 +162,7 @@ def test_the_description_is_whole_and_its_examples_work(law_service: Any):
     assert named <= set(schemas)
     assert {"RunRequest", "RunAnswer", "FoundArticle", "ProblemAnswer"} <= named
     assert schemas["RunRequest"]["additionalProperties"] is False
-    assert set(run["responses"]) == {"200", "408", "413", "422", "500", "503", "504"}
+    assert set(run["responses"]) == {"200", "408", "413", "421", "422", "500", "503", "504"}
     assert "swagger" in law_service.client.get("/docs").text
 
 

@@ -51,6 +51,17 @@ def test_our_errors_are_told_with_their_message(
         assert service.metric(f'lexarbor_rejected_total{{reason="{error}"}}') == 1
 
 
+def test_a_name_of_another_machine_is_refused_at_every_address(hold: Any, held: Any):
+    held.released.set()
+    with hold(names={"localhost"}) as service:
+        for path in ("/held/run", "/openapi.json", "/metrics", "/none"):
+            response = service.client.post(path, json=QUESTION, headers={"Host": "law.example.org"})
+            assert (response.status_code, response.json()["error"]) == (421, "other_host")
+        assert held.ended == 0
+        asked = service.client.post("/held/run", json=QUESTION, headers={"Host": "localhost:9"})
+        assert asked.status_code == 200
+
+
 def test_what_the_pipeline_has_no_place_for_is_refused(hold: Any, held: Any):
     with hold() as service:
         response = service.client.post("/held/run", json={**QUESTION, "top_k": 3})

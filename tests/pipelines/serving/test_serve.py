@@ -181,6 +181,7 @@ def test_it_answers_logs_json_and_ends_with_zero(
     answer = httpx.post(f"{url}lexical/run?q=Unmistakable", json=question)
     assert len(answer.json()["documents"]) == 2
     assert httpx.get(f"{url}Unmistakable").status_code == 404
+    assert httpx.get(f"{url}status", headers={"Host": "Unmistakable.example"}).status_code == 421
     assert httpx.get(f"{url}status").json()["pipelines"] == ["lexical"]
     assert httpx.post(f"{url}deploy_files", json={}).status_code == 404
     process.send_signal(signal.SIGTERM)
@@ -200,6 +201,12 @@ def test_it_answers_logs_json_and_ends_with_zero(
     assert b"hayhooks.pipeline.run" in traces
     assert b"bm25" in traces
     assert b"Unmistakable" not in traces
+
+
+def test_insecure_it_answers_under_every_name(start: Started, text_store: Path):
+    command = ("-m", "pipelines.serve", "--store", text_store, "--port", 0, "--insecure")
+    _, url, _ = start(*command)
+    assert httpx.get(f"{url}health", headers={"Host": "law.example.org"}).status_code == 200
 
 
 # A service whose one pipeline waits for a file.

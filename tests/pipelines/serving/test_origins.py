@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.datastructures import Headers
 
-from ui.origins import LOOPBACK, is_from_elsewhere, is_named
+from pipelines.serving.origins import LOOPBACK, is_from_elsewhere, is_named
 
 
 @pytest.mark.parametrize(
