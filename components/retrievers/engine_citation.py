@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -73,7 +74,9 @@ class EngineCitationRetriever:
         """The component that `to_dict` described."""
         return default_from_dict(cls, data)
 
-    @component.output_types(pinned=list[Document], documents=list[Document])
+    @component.output_types(
+        pinned=list[Document], documents=list[Document], left_out=list[Document]
+    )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
@@ -89,6 +92,7 @@ class EngineCitationRetriever:
             citation, in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
+            `left_out`: articles that would be pinned, had the filters let them.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -101,22 +105,25 @@ class EngineCitationRetriever:
         k = checked_top_k("EngineCitationRetriever", k, at_least=0)
         condition = engine_filters(self.filters if filters is None else filters)
         cited = find_citations(question)
-        if not cited or condition is False:
-            return {"pinned": [], "documents": []}
+        if not cited:
+            return {"pinned": [], "documents": [], "left_out": []}
         if self._engine is None:
             self._engine = engine_of(self.document_store)
         citations = self._resolved(self._engine, question, cited)
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
-        if isinstance(condition, dict):
-            ids = _matching(self._engine, ids, condition)
+        allowed = frozenset(_matching(self._engine, ids, condition))
         alone = is_nothing_else(question, citations)
-        pinned, listed = divided(citations, frozenset(ids), alone=alone)
+        pinned, listed = divided(citations, allowed, alone=alone)
+        left_out, _ = divided(citations, frozenset(ids) - allowed, alone=alone)
         return {
             "pinned": _fetched(self._engine, pinned, k),
             "documents": _fetched(self._engine, listed, k),
+            "left_out": _fetched(self._engine, left_out, k),
         }
 
-    @component.output_types(pinned=list[Document], documents=list[Document])
+    @component.output_types(
+        pinned=list[Document], documents=list[Document], left_out=list[Document]
+    )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
@@ -167,12 +174,13 @@ def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str
     return [(law, min(each), max(each)) for law, each in positions.items() if len(each) > 1]
 
 
-def _matching(engine: ArticleEngine, ids: list[str], condition: Condition) -> list[str]:
-    if not ids:
+def _matching(engine: ArticleEngine, ids: list[str], condition: Condition | bool) -> Iterable[str]:
+    """Those of the articles that match; the engine is asked only where that is not plain."""
+    if not ids or condition is True:
+        return ids
+    if condition is False:
         return []
-    wanted = both(compared("id", "in", ids), condition)
-    kept = _entries(engine, wanted, len(ids))
-    return [id_ for id_ in ids if id_ in kept]
+    return _entries(engine, both(compared("id", "in", ids), condition), len(ids))
 
 
 def _fetched(engine: ArticleEngine, scores: dict[str, float], k: int) -> list[Document]:
