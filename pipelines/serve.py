@@ -117,9 +117,10 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     pipelines = _loaded(options)
     from pipelines.serving.gate import Gate
     from pipelines.serving.logs import log_as_json
-    from pipelines.serving.tracing import trace_to_collector, wants_traces
+    from pipelines.serving.tracing import JoinedTraces, trace_to_collector, wants_traces
 
-    if wants_traces():
+    traced = wants_traces()
+    if traced:
         _require(_NEEDED_FOR_TRACES, "Sending traces")
         trace_to_collector()
     from pipelines.serving.app import build_app
@@ -136,6 +137,8 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     }
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
     app = build_app(served, gate, limits, names)
+    if traced:
+        app.add_middleware(JoinedTraces)
     url = address(listening)
     say(
         f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in served)}; "

@@ -160,6 +160,9 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     server.server_close()
 
 
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
 def test_it_answers_logs_json_and_ends_with_zero(
     start: Started,
     text_store: Path,
@@ -178,7 +181,8 @@ def test_it_answers_logs_json_and_ends_with_zero(
     )
     until(lambda: httpx.get(f"{url}ready").status_code == 200)
     question = {"query": "Who decides on the rent of Mr. Unmistakable?", "top_k": 2}
-    answer = httpx.post(f"{url}lexical/run?q=Unmistakable", json=question)
+    caller = {"traceparent": f"00-{TRACE}-{'b7' * 8}-01", "baggage": "q=Unmistakable"}
+    answer = httpx.post(f"{url}lexical/run?q=Unmistakable", json=question, headers=caller)
     assert len(answer.json()["documents"]) == 2
     assert httpx.get(f"{url}Unmistakable").status_code == 404
     assert httpx.get(f"{url}status", headers={"Host": "Unmistakable.example"}).status_code == 421
@@ -201,6 +205,7 @@ def test_it_answers_logs_json_and_ends_with_zero(
     assert b"hayhooks.pipeline.run" in traces
     assert b"bm25" in traces
     assert b"Unmistakable" not in traces
+    assert bytes.fromhex(TRACE) in traces  # the caller's own
 
 
 def test_insecure_it_answers_under_every_name(start: Started, text_store: Path):

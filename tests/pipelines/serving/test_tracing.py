@@ -11,9 +11,12 @@ from haystack.tracing.tracer import disable_tracing, enable_tracing, tracer
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.responses import Response
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from pipelines.files import LoadingError
-from pipelines.serving.tracing import WordlessTracer, trace_to_collector, wants_traces
+from pipelines.serving.tracing import JoinedTraces, WordlessTracer, trace_to_collector, wants_traces
 
 SECRET = "my landlord Mr. Unmistakable"
 
@@ -51,6 +54,35 @@ def test_a_run_is_traced_by_component_without_its_words(
     told = json.dumps([json.loads(span.to_json()) for span in spans.values()])
     assert "Unmistakable" not in told
     assert found["documents"][0]["content"] not in told
+
+
+@pytest.mark.parametrize(
+    ("header", "joined"),
+    [
+        (f"00-{'ab' * 16}-{'cd' * 8}-01", True),
+        (f"00-{'00' * 16}-{'cd' * 8}-01", False),
+        ("ab", False),
+        (None, False),
+    ],
+)
+def test_a_trace_goes_on_from_its_caller(
+    exporter: InMemorySpanExporter, header: str | None, joined: bool
+):
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        with tracer.actual_tracer.trace("answer"):
+            await Response("found")(scope, receive, send)
+
+    client = TestClient(JoinedTraces(answer))
+    client.get("/", headers={} if header is None else {"traceparent": header})
+    client.get("/")
+    first, second = exporter.get_finished_spans()
+    assert (first.parent is not None) == joined
+    if joined:
+        assert first.context.trace_id == int("ab" * 16, 16)
+        assert first.parent.span_id == int("cd" * 8, 16)
+    # The next request has a trace of its own.
+    assert second.parent is None
+    assert second.context.trace_id != first.context.trace_id
 
 
 def test_of_a_failure_only_its_kind_is_told(exporter: InMemorySpanExporter, hold: Any, held: Any):
