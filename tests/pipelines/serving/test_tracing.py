@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -83,6 +84,19 @@ def test_a_trace_goes_on_from_its_caller(
     # The next request has a trace of its own.
     assert second.parent is None
     assert second.context.trace_id != first.context.trace_id
+
+
+def test_what_is_no_request_passes_through():
+    passed: list[str] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        passed.append(scope["type"])
+
+    async def nothing(*_: Any) -> Any:
+        raise AssertionError("nothing is received or sent")
+
+    asyncio.run(JoinedTraces(answer)({"type": "lifespan"}, nothing, nothing))
+    assert passed == ["lifespan"]
 
 
 def test_of_a_failure_only_its_kind_is_told(exporter: InMemorySpanExporter, hold: Any, held: Any):

@@ -151,6 +151,23 @@ def test_what_another_process_ended_meanwhile_is_not_made_again(
     assert list(fake.work.iterdir()) == []
 
 
+def test_what_another_process_ended_is_not_counted_as_left(
+    runs: Runs, fake: FakeRuns, line: Line
+) -> None:
+    three = runs(arms=("random", "tree", "cusines"))
+    other = Results(fake.results.path)
+
+    def perform(run: Run, work: Path) -> dict[str, Any]:
+        other.add(line(three[1]))
+        return fake(run, work)
+
+    def clock() -> float:
+        return fake.now
+
+    outcome = make_missing(three, fake.results, perform, fake.work, budget_s=15.0, clock=clock)
+    assert outcome == Outcome(1, [])
+
+
 def test_a_line_that_comes_just_before_the_lock_is_seen(
     runs: Runs, fake: FakeRuns, line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,10 +99,24 @@ def test_a_line_is_added_after_what_a_kill_left_of_another(
 ) -> None:
     path = tmp_path / "results.jsonl"
     results = Results(path)
+    results.add(two[0])
     with path.open("ab") as file:
         file.write(b'{"key": "of another gr')
+    results.add(two[1])
+    assert [json.loads(raw) for raw in path.read_bytes().splitlines()] == two
+
+
+def test_a_broken_line_that_another_adds_is_named_by_its_place_in_the_file(
+    two: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    results = Results(path)
     results.add(two[0])
-    assert [json.loads(raw) for raw in path.read_bytes().splitlines()] == [two[0]]
+    results.add(two[1])
+    with path.open("ab") as file:
+        file.write(b"x\n")
+    with pytest.raises(SettingsError, match=r"results\.jsonl:3: is no result of a run"):
+        results.refresh()
 
 
 def test_a_whole_last_line_without_its_end_of_line_is_kept(
