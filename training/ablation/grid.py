@@ -112,9 +112,9 @@ def make_missing(
     failed: list[str] = []
     elsewhere = 0
     for number, run in enumerate(missing):
-        results.refresh()
         done = [results.lines[key] for key in distinct if key in results.lines]
         if end is not None and clock() + _expected(run, done) >= end:
+            results.refresh()
             left = sum(each.key not in results.lines for each in missing[number:])
             return Outcome(left, failed, elsewhere)
         folder = work / run.key

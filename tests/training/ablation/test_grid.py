@@ -159,13 +159,14 @@ def test_what_another_process_ended_is_not_counted_as_left(
 
     def perform(run: Run, work: Path) -> dict[str, Any]:
         other.add(line(three[1]))
-        return fake(run, work)
+        fake.now += 20
+        raise TrainingError("loss is nan")
 
     def clock() -> float:
         return fake.now
 
     outcome = make_missing(three, fake.results, perform, fake.work, budget_s=15.0, clock=clock)
-    assert outcome == Outcome(1, [])
+    assert (outcome.left, len(outcome.failed)) == (1, 1)
 
 
 def test_a_line_that_comes_just_before_the_lock_is_seen(
