@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from components.models.artifacts import check_target
@@ -18,7 +18,7 @@ def work_folder_of(output: Path) -> Path:
 
 @contextmanager
 def only_process(output: Path) -> Iterator[None]:
-    """Hold the work folder of `output`, which is made; it goes if nothing was put into it.
+    """Hold the work folder of `output`, see `folder_lock`.
 
     Two processes with one work folder would remove each other's checkpoints.
 
@@ -29,14 +29,10 @@ def only_process(output: Path) -> Iterator[None]:
     work = work_folder_of(output)
     if not work.is_dir():
         check_target(output)  # before anything is made beside it
-    with folder_lock(work) as ours:
+    with folder_lock(work, wait=False) as ours:
         if not ours:
             raise SettingsError(
                 f"output: another process is training into {output}, and holds {work}. Wait until "
                 "it has ended, or give another output."
             )
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # something is in it, or it is gone
-                work.rmdir()
+        yield

@@ -35,11 +35,12 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[int | None]:
 
 
 @contextmanager
-def folder_lock(path: Path) -> Iterator[bool]:
-    """Hold the lock that a folder stands for; the folder is made, nothing is put into it.
+def folder_lock(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock that a folder stands for; it is made, and goes if nothing was put into it.
 
     Args:
         path: the folder. Whoever holds the lock may remove it.
+        wait: until whoever holds the lock lets go.
 
     Yields:
         Whether it is held; False when another process holds it.
@@ -51,14 +52,18 @@ def folder_lock(path: Path) -> Iterator[bool]:
         path.mkdir(parents=True, exist_ok=True)
         yield True
         return
+    held = False
     descriptor = _open_folder(path)
     try:
-        while (held := _lock(descriptor, wait=False)) and not _stands_at(descriptor, path):
+        while (held := _lock(descriptor, wait)) and not _stands_at(descriptor, path):
             # Whoever held it has removed it meanwhile: the lock of a folder that is no more.
             os.close(descriptor)
             descriptor = _open_folder(path)
         yield held
     finally:
+        if held:
+            with suppress(OSError):  # something is in it, or it is gone
+                path.rmdir()
         os.close(descriptor)
 
 

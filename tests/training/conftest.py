@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 import torch
 from accelerate import Accelerator
+from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.biencoder_learner import BiEncoderLearner
 from training.data import TrainingData
+from training.graph_training.settings import GraphSettings
 from training.running import fit
 from training.settings import CusinesSettings
 from training.starting import starting_model
@@ -240,3 +242,21 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without drawing, which takes longer than training does here."""
     monkeypatch.setattr("training.plots.plot_run", lambda *_: None)
+
+
+@pytest.fixture
+def graph_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings:
+    """`graph_settings(field=value, ...)`: 6 steps on the small law's vectors under a tiny model."""
+
+    def of(**fields: Any) -> GraphSettings:
+        values: dict[str, Any] = {
+            "corpus": str(small_law / "articles.jsonl"),
+            "questions": str(small_law / "questions.jsonl"),
+            "output": str(tmp_path / "model"),
+            "model": str(tiny_bert),
+            **GRAPH_SHORT,
+            **fields,
+        }
+        return GraphSettings(**values)
+
+    return of

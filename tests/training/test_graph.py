@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,18 +12,17 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from graph_runs import Settings, data_of, learner_of
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
 from components.models.digest import model_digest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_vectors import node_texts
 from components.models.manifest import read_manifest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from training.batches import make_batch
 from training.command_line import Place, SettingsError, Target
-from training.data import TrainingData
 from training.graph import main
 from training.graph_training import learner as learner_module
 from training.graph_training.learner import GraphLearner
@@ -32,39 +30,6 @@ from training.graph_training.settings import GraphSettings
 from training.objective import contrastive_loss
 from training.optimizer import EPSILON
 from training.running import curriculum_negatives, fit
-
-Settings = Callable[..., GraphSettings]
-
-
-@pytest.fixture
-def settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings:
-    """`settings(field=value, ...)`: 6 steps on the small law's vectors under a tiny model."""
-
-    def of(**fields: Any) -> GraphSettings:
-        values: dict[str, Any] = {
-            "corpus": str(small_law / "articles.jsonl"),
-            "questions": str(small_law / "questions.jsonl"),
-            "output": str(tmp_path / "model"),
-            "model": str(tiny_bert),
-            "max_steps": 6,
-            "batch_size": 8,
-            "negatives_per_question": 3,
-            "learning_rate": 1e-2,
-            "temperature": 0.05,
-            "device": "cpu",
-            **fields,
-        }
-        return GraphSettings(**values)
-
-    return of
-
-
-def data_of(chosen: GraphSettings) -> TrainingData:
-    return TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
-
-
-def learner_of(chosen: GraphSettings) -> GraphLearner:
-    return GraphLearner(chosen, data_of(chosen), Accelerator(cpu=True))
 
 
 def move(network: torch.nn.Module, seed: int = 0) -> None:
@@ -85,8 +50,8 @@ def flags(chosen: GraphSettings) -> list[str]:
     ]
 
 
-def test_an_untrained_network_ranks_as_the_bi_encoder_alone(settings: Settings) -> None:
-    chosen = settings()
+def test_an_untrained_network_ranks_as_the_bi_encoder_alone(graph_settings: Settings) -> None:
+    chosen = graph_settings()
     data, learner = data_of(chosen), learner_of(chosen)
     vectors = learner.encode(lambda _: None)
     plain = BiEncoder.load(str(chosen.model), device="cpu")
@@ -98,9 +63,9 @@ def test_an_untrained_network_ranks_as_the_bi_encoder_alone(settings: Settings) 
 
 @pytest.mark.parametrize(("temperature", "reduction"), [(0.05, "mean"), (0.3, "question_sum")])
 def test_the_loss_is_that_of_the_whole_graph_s_vectors(
-    settings: Settings, temperature: float, reduction: Any
+    graph_settings: Settings, temperature: float, reduction: Any
 ) -> None:
-    chosen = settings(temperature=temperature, reduction=reduction)
+    chosen = graph_settings(temperature=temperature, reduction=reduction)
     data, learner = data_of(chosen), learner_of(chosen)
     move(learner.network)
     negatives = curriculum_negatives(chosen, data, "cpu")
@@ -128,8 +93,8 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(
         torch.testing.assert_close(found[name], parameter.grad, atol=1e-4, rtol=1e-4)
 
 
-def test_permuted_leaves_see_another_place_and_stay_themselves(settings: Settings) -> None:
-    plain, permuted = learner_of(settings()), learner_of(settings(permute_tree=True))
+def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings: Settings) -> None:
+    plain, permuted = learner_of(graph_settings()), learner_of(graph_settings(permute_tree=True))
     untrained = permuted.encode(lambda _: None).articles
     assert torch.equal(untrained, plain.encode(lambda _: None).articles)
     for learner in (plain, permuted):
@@ -138,9 +103,11 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(settings: Setting
     assert not torch.allclose(one, other, atol=1e-3)
 
 
-def test_the_seed_decides_the_weights_and_where_permuted_leaves_hang(settings: Settings) -> None:
+def test_the_seed_decides_the_weights_and_where_permuted_leaves_hang(
+    graph_settings: Settings,
+) -> None:
     def started(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-        learner = learner_of(settings(init="paper", permute_tree=True, seed=seed))
+        learner = learner_of(graph_settings(init="paper", permute_tree=True, seed=seed))
         return learner.network.convolutions[0].source.weight, learner._nodes
 
     for one, again, other in zip(started(1), started(1), started(2), strict=True):
@@ -148,8 +115,8 @@ def test_the_seed_decides_the_weights_and_where_permuted_leaves_hang(settings: S
         assert not torch.equal(one, other)
 
 
-def test_the_network_is_the_one_that_the_settings_describe(settings: Settings) -> None:
-    chosen = settings(
+def test_the_network_is_the_one_that_the_settings_describe(graph_settings: Settings) -> None:
+    chosen = graph_settings(
         network="gat", layers=2, heads=8, init="paper", neighbours=True, citations=True
     )
     data = data_of(chosen)
@@ -167,7 +134,7 @@ def test_the_network_is_the_one_that_the_settings_describe(settings: Settings) -
         "edge_kinds": list(EDGE_KINDS),
         "dropout": 0.0,
     }
-    assert learner_of(settings()).network.to_dict() == {
+    assert learner_of(graph_settings()).network.to_dict() == {
         "dim": 32,
         "kind": "gatv2",
         "layers": 3,
@@ -178,8 +145,10 @@ def test_the_network_is_the_one_that_the_settings_describe(settings: Settings) -
     }
 
 
-def test_every_step_has_the_same_rate_and_weights_decay_but_not_biases(settings: Settings) -> None:
-    learner = learner_of(settings(init="paper", learning_rate=0.01, weight_decay=0.5))
+def test_every_step_has_the_same_rate_and_weights_decay_but_not_biases(
+    graph_settings: Settings,
+) -> None:
+    learner = learner_of(graph_settings(init="paper", learning_rate=0.01, weight_decay=0.5))
     before = {name: p.detach().clone() for name, p in learner.network.named_parameters()}
     optimizer = learner.optimizer(10)
     for step in (0, 9):
@@ -201,9 +170,9 @@ def test_the_defaults_are_g_dsr_s() -> None:
 
 
 def test_a_run_goes_on_below_the_same_model_and_with_the_same_arithmetic_alone(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    graph_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = settings()
+    chosen = graph_settings()
     learner = learner_of(chosen)
     monkeypatch.setattr(learner_module, "linear_library", lambda device: f"{device}'s own")
     assert learner.fixed == {
@@ -213,18 +182,18 @@ def test_a_run_goes_on_below_the_same_model_and_with_the_same_arithmetic_alone(
     }
 
 
-def test_several_processes_are_refused(settings: Settings) -> None:
-    chosen = settings()
+def test_several_processes_are_refused(graph_settings: Settings) -> None:
+    chosen = graph_settings()
     two: Any = SimpleNamespace(num_processes=2, device=torch.device("cpu"))
     with pytest.raises(SettingsError, match="a graph is trained in one process"):
         GraphLearner(chosen, data_of(chosen), two)
 
 
 @pytest.mark.parametrize("network", ["gatv2", "mlp", "gcn"])
-def test_it_learns(settings: Settings, network: Any, tmp_path: Path) -> None:
+def test_it_learns(graph_settings: Settings, network: Any, tmp_path: Path) -> None:
     # The same negatives all along, or the loss would rise with their difficulty.
     fixed = {"views": ("bm25",), "schedule": "fixed", "buckets": 1}
-    chosen = settings(network=network, max_steps=150, learning_rate=3e-3, **fixed)
+    chosen = graph_settings(network=network, max_steps=150, learning_rate=3e-3, **fixed)
     _, state = fit(chosen, data_of(chosen), Accelerator(cpu=True), tmp_path / "work", GraphLearner)
     losses = [loss for record in state.records for loss in record.get("losses", ())]
     assert np.mean(losses[-6:]) < 0.9 * np.mean(losses[:6])
@@ -233,17 +202,17 @@ def test_it_learns(settings: Settings, network: Any, tmp_path: Path) -> None:
     assert len(state.records[0]["examples"]) == 3
 
 
-def test_a_run_has_its_least_number_of_steps(settings: Settings) -> None:
-    short = settings(max_steps=None, epochs=2, min_steps=500)
+def test_a_run_has_its_least_number_of_steps(graph_settings: Settings) -> None:
+    short = graph_settings(max_steps=None, epochs=2, min_steps=500)
     assert short.total_steps(3) == 500
-    assert settings(max_steps=None, epochs=2, min_steps=5).total_steps(3) == 6
-    assert settings(max_steps=7).total_steps(3) == 7
+    assert graph_settings(max_steps=None, epochs=2, min_steps=5).total_steps(3) == 6
+    assert graph_settings(max_steps=7).total_steps(3) == 7
 
 
 def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
-    settings: Settings, tmp_path: Path
+    graph_settings: Settings, tmp_path: Path
 ) -> None:
-    chosen = settings()
+    chosen = graph_settings()
     assert main(flags(chosen)) == 0
     folder = Path(chosen.output)
     manifest = read_manifest(folder)
@@ -266,7 +235,7 @@ def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
         "ranker": lambda part: (part / "ranker.json").write_text("{}"),
     }
     after.save(ranked, kept=parts)
-    second = settings(model=str(ranked), output=str(tmp_path / "second"), neighbours=True)
+    second = graph_settings(model=str(ranked), output=str(tmp_path / "second"), neighbours=True)
     assert main(flags(second)) == 0
     assert read_manifest(tmp_path / "second").parts == ("biencoder/query", "graph", "ranker")
     assert BiEncoder.load(tmp_path / "second", device="cpu").digest == after.digest
@@ -274,73 +243,12 @@ def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
     assert network.edge_kinds == ("self", "down", "up", "previous", "next")
 
 
-def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
-    settings: Settings, other_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = tmp_path / "vectors"
-    first = learner_of(settings(vectors=str(kept)))
-    assert len(list(kept.iterdir())) == 3, "the law, and two sides of questions"
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("encoded again")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(BiEncoder, "load", refuse)
-        again = learner_of(settings(vectors=str(kept)))
-    assert torch.equal(first._inputs, again._inputs)
-    other = learner_of(settings(vectors=str(kept), model=str(other_bert)))
-    assert len(list(kept.iterdir())) == 6
-    assert not torch.allclose(first._inputs, other._inputs, atol=1e-2)
-
-
-def test_an_article_s_vector_is_not_taken_for_a_question_s(
-    settings: Settings, tmp_path: Path
-) -> None:
-    chosen = settings(vectors=str(tmp_path / "vectors"))
-    data = data_of(chosen)
-    texts = node_texts(LegislativeGraph.of(data.corpus), data.corpus, chosen.text_rule)
-    asked = [replace(data.train[0], id=str(n), text=text) for n, text in enumerate(texts)]
-    GraphLearner(chosen, replace(data, train=asked, dev=[]), Accelerator(cpu=True))
-    assert len(list((tmp_path / "vectors").iterdir())) == 3
-
-
-def test_other_questions_and_other_texts_are_encoded_and_the_law_that_stays_is_not(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = settings(vectors=str(tmp_path / "vectors"))
-    data, cpu = data_of(chosen), Accelerator(cpu=True)
-    GraphLearner(chosen, data, cpu)
-    encoded: list[list[str]] = []
-
-    def noting(encode: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-        def noted(model: BiEncoder, texts: list[str]) -> torch.Tensor:
-            encoded.append(texts)
-            return encode(model, texts)
-
-        return noted
-
-    for name in ("encode_articles", "encode_queries"):
-        monkeypatch.setattr(BiEncoder, name, noting(getattr(BiEncoder, name)))
-    joined = data.joined()
-    learner = GraphLearner(chosen, joined, cpu)
-    assert encoded == [[each.text for each in joined.train], []]
-    vectors = learner.encode(lambda _: None)
-    expected = BiEncoder.load(str(chosen.model), device="cpu").encode_queries(encoded[0])
-    torch.testing.assert_close(vectors.train, expected)
-    encoded.clear()
-    articles = list(data.corpus)
-    articles[0] = replace(articles[0], text="Otherwise.")
-    GraphLearner(chosen, replace(data, corpus=StatuteCorpus(articles)), cpu)
-    assert len(encoded) == 1, "the questions are those of before"
-    assert any("Otherwise." in text for text in encoded[0])
-
-
 def test_an_interrupted_run_ends_with_the_weights_of_one_left_alone(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    straight = settings(output=str(tmp_path / "straight"), checkpoint_every=2)
+    straight = graph_settings(output=str(tmp_path / "straight"), checkpoint_every=2)
     assert main(flags(straight)) == 0
-    broken = settings(output=str(tmp_path / "broken"), checkpoint_every=2)
+    broken = graph_settings(output=str(tmp_path / "broken"), checkpoint_every=2)
     step, calls = GraphLearner.loss_and_gradient, [0]
 
     def interrupting(self: GraphLearner, batch: Any) -> float:
@@ -361,13 +269,6 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_left_alone(
         assert torch.equal(tensor, weights[1][name]), name
 
 
-def test_another_rule_of_what_is_read_than_the_model_s_is_refused(settings: Settings) -> None:
-    with pytest.raises(
-        SettingsError, match=r"text_rule is text, and .* trained with headings_text"
-    ):
-        learner_of(settings(text_rule="text"))
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -378,7 +279,7 @@ def test_another_rule_of_what_is_read_than_the_model_s_is_refused(settings: Sett
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(
-    settings: Settings, fields: dict[str, Any], message: str
+    graph_settings: Settings, fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        settings(**fields)
+        graph_settings(**fields)

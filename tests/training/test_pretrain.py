@@ -221,7 +221,7 @@ def test_an_output_that_another_process_trains_into_is_refused(
     small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "model"
-    with folder_lock(tmp_path / "model.work"):
+    with folder_lock(tmp_path / "model.work", wait=False):
         arguments = flags(
             corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY
         )

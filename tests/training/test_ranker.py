@@ -183,6 +183,6 @@ def test_an_output_that_another_process_trains_into_is_refused(
     flags: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "model"
-    with folder_lock(tmp_path / "model.work"):
+    with folder_lock(tmp_path / "model.work", wait=False):
         assert main(flags(output=output)) == WRONG_USE
     assert f"another process is training into {output}" in capsys.readouterr().err

@@ -143,7 +143,7 @@ def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, ca
 
 
 def test_an_output_that_another_process_trains_into_is_wrong_use(flags, output, no_model, capsys):
-    with folder_lock(work_of(output)):
+    with folder_lock(work_of(output), wait=False):
         assert main(flags()) == WRONG_USE
         assert work_of(output).is_dir()
     assert f"another process is training into {output}" in capsys.readouterr().err
@@ -156,7 +156,7 @@ def test_the_lock_is_held_from_the_first_step_to_the_last(flags, output, monkeyp
     free: list[bool] = []
 
     def epoch(*arguments: Any) -> Any:
-        with folder_lock(work_of(output)) as held:
+        with folder_lock(work_of(output), wait=False) as held:
             free.append(held)
         return real(*arguments)
 

@@ -118,7 +118,7 @@ def make_missing(
             left = sum(each.key not in results.lines for each in missing[number:])
             return Outcome(left, failed, elsewhere)
         folder = work / run.key
-        with folder_lock(folder) as ours:
+        with folder_lock(folder, wait=False) as ours:
             if not ours:
                 elsewhere += 1
                 continue

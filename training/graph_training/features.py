@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from components.models.biencoder import BiEncoder
 from components.models.digest import model_digest
 from components.models.graph_vectors import node_texts
 from components.models.locate import find_model
+from components.models.locks import folder_lock
 from components.statutes.graph import LegislativeGraph
 from training.command_line import SettingsError, say
 from training.data import TrainingData
@@ -84,23 +85,31 @@ def features_of(
         side: folder / f"{_sha256([digest, side == 'nodes', read])[:32]}.safetensors"
         for side, read in texts.items()
     }
-    if missing := [side for side, path in paths.items() if not path.exists()]:
-        model = BiEncoder.load(settings.start, device=str(device))
-        if model.text_rule != settings.text_rule:
-            raise SettingsError(
-                f"text_rule is {settings.text_rule}, and {settings.start} was trained with "
-                f"{model.text_rule}. Leave it as the model has it."
-            )
-        number = sum(len(texts[side]) for side in missing)
-        say(f"Encoding {number:,} articles, headings and questions, once")
-        for side in missing:
-            encode = model.encode_articles if side == "nodes" else model.encode_queries
-            _keep(paths[side], encode(texts[side]))
+    with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
+        missing = {side: path for side, path in paths.items() if not path.exists()}
+        if missing:
+            _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
     return Features(**{side: _kept(path, device) for side, path in paths.items()})
 
 
+def _encode(
+    wanted: Mapping[str, tuple[Sequence[str], Path]], settings: GraphSettings, device: torch.device
+) -> None:
+    """Encode the texts of some sides, and keep the vectors of each in its file."""
+    model = BiEncoder.load(settings.start, device=str(device))
+    if model.text_rule != settings.text_rule:
+        raise SettingsError(
+            f"text_rule is {settings.text_rule}, and {settings.start} was trained with "
+            f"{model.text_rule}. Leave it as the model has it."
+        )
+    number = sum(len(texts) for texts, _ in wanted.values())
+    say(f"Encoding {number:,} articles, headings and questions, once")
+    for side, (texts, path) in wanted.items():
+        encode = model.encode_articles if side == "nodes" else model.encode_queries
+        _keep(path, encode(texts))
+
+
 def _keep(path: Path, vectors: Tensor) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     save_file({_VECTORS: vectors}, partial)
     sync(partial)

@@ -26,6 +26,7 @@ from training.learner import Vectors
 from training.negatives.seeding import generator
 from training.objective import contrastive_loss
 from training.optimizer import Optimizer, constant
+from training.work_folder import work_folder_of
 
 FEATURES = "vectors"
 
@@ -58,9 +59,8 @@ class GraphLearner:
         )
         self._report = graph.report()
         say(_described(self._report))
-        output = Path(settings.output)
-        work = output.with_name(f"{output.name}.work") / FEATURES
-        kept = work if settings.vectors is None else Path(settings.vectors)
+        work = work_folder_of(Path(settings.output))
+        kept = work / FEATURES if settings.vectors is None else Path(settings.vectors)
         self._features = features_of(settings, data, graph, kept, device)
         self._graph = GraphTensors.of(graph, device)
         self._nodes = torch.from_numpy(graph.article_nodes).long().to(device)

@@ -80,23 +80,31 @@ def test_a_file_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with folder_lock(path, wait=False):
+        (path / "checkpoint").touch()
+    assert (path / "checkpoint").exists()
+
+
 def test_a_folder_is_made_and_one_holds_it_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder"
-    with folder_lock(path) as first:
+    with folder_lock(path, wait=False) as first:
         assert first
-        with folder_lock(path) as second:
+        with folder_lock(path, wait=False) as second:
             assert not second
-    assert list(path.iterdir()) == []
-    with folder_lock(path) as again:
+        assert list(path.iterdir()) == []
+    assert not path.exists()
+    with folder_lock(path, wait=False) as again:
         assert again
 
 
 def test_a_folder_that_was_removed_by_who_held_it_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "folder"
-    with folder_lock(path) as held:
+    with folder_lock(path, wait=False) as held:
         path.rmdir()
         # The removed one is held still; the new one is free.
-        with folder_lock(path) as other:
+        with folder_lock(path, wait=False) as other:
             assert held
             assert other
             assert path.is_dir()
@@ -116,9 +124,9 @@ def test_the_lock_of_a_folder_that_goes_at_that_moment_is_not_enough(
         return real(descriptor, wait)
 
     monkeypatch.setattr(locks, "_lock", lock)
-    with folder_lock(path) as held:
+    with folder_lock(path, wait=False) as held:
         assert held
         assert len(taken) == 2
         monkeypatch.undo()
-        with folder_lock(path) as second:
+        with folder_lock(path, wait=False) as second:
             assert not second

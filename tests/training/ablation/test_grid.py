@@ -127,7 +127,7 @@ def test_a_work_folder_goes_when_its_line_is_written(
 
 def test_what_another_process_makes_is_left_to_it(runs: Runs, fake: FakeRuns, line: Line) -> None:
     three = runs(arms=("random", "tree", "cusines"))
-    with folder_lock(fake.work / three[0].key):
+    with folder_lock(fake.work / three[0].key, wait=False):
         assert fake.go(three) == Outcome(0, [], elsewhere=1)
     assert [run.arm for run in fake.made] == ["tree", "cusines"]
     # It was killed: the run is made now.
@@ -176,8 +176,8 @@ def test_a_line_that_comes_just_before_the_lock_is_seen(
     other = Results(fake.results.path)
 
     @contextmanager
-    def ended_just_now(folder: Path) -> Iterator[bool]:
-        with folder_lock(folder) as held:
+    def ended_just_now(folder: Path, *, wait: bool) -> Iterator[bool]:
+        with folder_lock(folder, wait=wait) as held:
             other.add(line(run))
             yield held
 
