@@ -47,7 +47,6 @@ def grid(law: Path, tiny_bert: Path, tmp_path: Path) -> Flags:
             "arms": "[first_stage,untrained,easy_2,semi_hard_2]",
             "seeds": "[0]",
             "candidates": 15,
-            "dev_candidates": 12,
             "passage_tokens": 12,
             "epochs": 1,
             "batch_size": 8,
@@ -92,9 +91,9 @@ def test_a_grid_is_run_written_down_tabled_and_drawn(
     first, untrained, easy, semi_hard = lines_in(tmp_path / "results.jsonl")
     for line in (first, untrained, easy, semi_hard):
         assert set(line["values"]) == set(line["means"]) == set(RANKER_METRICS)
-        assert set(line["ceiling"]) == {"R@12", "Exist@12"}
+        assert set(line["ceiling"]) == {"R@15", "Exist@15"}
         assert {len(values) for values in line["values"].values()} == {len(line["questions"])}
-        assert line["means"]["R@10"] <= line["ceiling"]["R@12"]
+        assert line["means"]["R@10"] <= line["ceiling"]["R@15"]
         assert str(law) not in json.dumps(line)
     assert [line["trained"] for line in (first, untrained, easy, semi_hard)] == [False] * 2 + [
         True
@@ -129,6 +128,27 @@ def test_test_is_measured_with_the_weights_that_dev_chose(
         assert dev["key"] != test["key"]
         assert test["means"] == dev["means"]
         assert (dev["questions"], test["questions"]) == ([12, 13, 14, 15], [16, 17, 18, 19])
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_shorter_lists_may_choose_and_whole_ones_are_measured(
+    grid: Flags, tmp_path: Path, no_pictures: None, split: str
+) -> None:
+    two = "[untrained,semi_hard_2]"
+    assert ablate_ranker.main(grid(arms=two, measure_on=split)) == DONE
+    fewer = grid(arms=two, measure_on=split, dev_candidates=10)
+    assert ablate_ranker.main(fewer) == DONE
+    lines = lines_in(tmp_path / "results.jsonl")
+    whole, chosen_by_fewer = lines[:2], lines[2:]
+    for one, other in zip(whole, chosen_by_fewer, strict=True):
+        assert one["key"] != other["key"]
+        # The same weights, there is but one epoch, and so the same order of the same lists.
+        assert other["ceiling"] == one["ceiling"]
+        ranker_s_own = [each for each in RANKER_METRICS if not each.startswith("fused")]
+        assert [other["values"][each] for each in ranker_s_own] == [
+            one["values"][each] for each in ranker_s_own
+        ]
+    assert whole[1]["epochs"][-1]["dev"] != chosen_by_fewer[1]["epochs"][-1]["dev"]
 
 
 def test_a_grid_taken_up_again_ends_as_one_left_alone(

@@ -56,8 +56,8 @@ class Laid:
 
     Attributes:
         ground: First stage, what it finds, what is read.
-        dev: The lists that choose.
-        measured: The lists that are measured; dev's where that is the split.
+        dev: The lists that choose, of `dev_candidates`.
+        measured: The lists that are measured, of all candidates; dev's own where they are the same.
     """
 
     ground: Ground
@@ -79,13 +79,15 @@ class Laid:
         stage = FirstStage.search(biencoder, both, settings.candidates)
         passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
 
-        def lists(rows: slice) -> DevLists:
+        def lists(rows: slice, depth: int) -> DevLists:
             own = Candidates(asked[rows], stage.dev.vectors[rows], stage.dev.found[rows])
-            return candidate_lists(data, own, settings.re_ranked, passages)
+            return candidate_lists(data, own, depth, passages)
 
-        n_dev = len(data.dev)
-        dev = lists(slice(n_dev))
-        measured = lists(slice(n_dev, None)) if split.test else dev
+        of_dev = slice(len(data.dev))
+        of_measured = slice(len(data.dev), None) if split.test else of_dev
+        dev = measured = lists(of_dev, settings.re_ranked)
+        if split.test or settings.re_ranked < settings.candidates:
+            measured = lists(of_measured, settings.candidates)
         return cls(Ground(biencoder, stage, passages, dev), dev, measured)
 
 
@@ -226,7 +228,7 @@ def _logits(ranker: CrossEncoderRanker, lists: DevLists) -> Logits:
 
 
 def _ceiling(lists: DevLists, settings: RankerTrainingSettings) -> dict[str, float]:
-    """What no order of the re-ranked candidates can be better than."""
-    names = [f"{metric}@{settings.re_ranked}" for metric in ("R", "Exist")]
+    """What no order of the candidates can be better than."""
+    names = [f"{metric}@{settings.candidates}" for metric in ("R", "Exist")]
     values = values_of(lists.questions, lists.found, names, settings.candidates)
     return {name: round(fmean(own), PLACES) for name, own in values.items()}
