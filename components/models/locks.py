@@ -52,18 +52,23 @@ def folder_lock(path: Path, *, wait: bool) -> Iterator[bool]:
         path.mkdir(parents=True, exist_ok=True)
         yield True
         return
-    held = False
-    descriptor = _open_folder(path)
+    descriptor, held = _locked_folder(path, wait)
     try:
-        while (held := _lock(descriptor, wait)) and not _stands_at(descriptor, path):
-            # Whoever held it has removed it meanwhile: the lock of a folder that is no more.
-            os.close(descriptor)
-            descriptor = _open_folder(path)
         yield held
     finally:
         if held:
             with suppress(OSError):  # something is in it, or it is gone
                 path.rmdir()
+        os.close(descriptor)
+
+
+def _locked_folder(path: Path, wait: bool) -> tuple[int, bool]:
+    while True:
+        descriptor = _open_folder(path)
+        held = _lock(descriptor, wait)
+        if not held or _stands_at(descriptor, path):
+            return descriptor, held
+        # Whoever held it has removed it meanwhile: the lock of a folder that is no more.
         os.close(descriptor)
 
 
