@@ -116,8 +116,9 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     say("Starting")
     pipelines = _loaded(options)
     from pipelines.serving.gate import Gate
+    from pipelines.serving.joined_traces import JoinedTraces
     from pipelines.serving.logs import log_as_json
-    from pipelines.serving.tracing import JoinedTraces, trace_to_collector, wants_traces
+    from pipelines.serving.tracing import trace_to_collector, wants_traces
 
     traced = wants_traces()
     if traced:

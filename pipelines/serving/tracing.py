@@ -10,10 +10,6 @@ from typing import Any
 import opentelemetry.trace as otel
 from haystack.tracing.tracer import Span, Tracer, enable_tracing
 from haystack.tracing.utils import coerce_tag_value
-from opentelemetry.context import attach, detach
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipelines.files import LoadingError
 
@@ -83,32 +79,6 @@ class WordlessTracer(Tracer):
         """The span of the moment, if one is recorded."""
         raw = otel.get_current_span()
         return _WordlessSpan(raw) if raw.is_recording() else None
-
-
-class JoinedTraces:
-    """ASGI middleware: the spans of a request go on from its caller's (W3C Trace Context).
-
-    The header `traceparent` names the caller's span; one that is malformed begins a trace of its
-    own. Of `baggage`, which may hold words, nothing is taken.
-
-    Args:
-        app: the service.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._propagator = TraceContextTextMapPropagator()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        token = attach(self._propagator.extract(dict(Headers(scope=scope))))
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            detach(token)
 
 
 def wants_traces() -> bool:

@@ -17,7 +17,8 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from pipelines.files import LoadingError
-from pipelines.serving.tracing import JoinedTraces, WordlessTracer, trace_to_collector, wants_traces
+from pipelines.serving.joined_traces import JoinedTraces
+from pipelines.serving.tracing import WordlessTracer, trace_to_collector, wants_traces
 
 SECRET = "my landlord Mr. Unmistakable"
 
