@@ -1,4 +1,4 @@
-"""Origins: under which names the site is read, and from which pages it is asked."""
+"""Origins: under which names site and service are asked, and from which pages."""
 
 from __future__ import annotations
 
