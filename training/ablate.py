@@ -63,11 +63,14 @@ def ablate(settings: GridSettings) -> None:
     for dataset in datasets:
         _report(dataset.name, [run for run in runs if run.dataset is dataset], results, settings)
     if outcome.left:
-        say(f"{outcome.left} runs are left: the next would not end within {settings.budget_s} s")
+        say(
+            f"Left: {outcome.left} of {len(runs)} runs; the next would not end within "
+            f"{settings.budget_s} s"
+        )
     if outcome.elsewhere:
         say(
-            f"{outcome.elsewhere} runs were left to other processes: when they have ended, the "
-            "same command makes the tables of all"
+            f"Left to other processes: {outcome.elsewhere} of {len(runs)} runs; when they have "
+            "ended, the same command makes the tables of all"
         )
     if outcome.failed:
         raise TrainingError("runs that went wrong:\n  " + "\n  ".join(outcome.failed))

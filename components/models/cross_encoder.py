@@ -171,27 +171,21 @@ class CrossEncoderRanker:
             return in_batches(score, rows.lengths, budget, device).cpu()
 
     def score_articles(
-        self, question: str, texts: Sequence[str], chooser: PassageChooser | None = None
+        self, question: str, texts: Sequence[str], passages: Sequence[list[Span]]
     ) -> ArticleScores:
         """Score articles for a question; equal texts get equal scores.
 
         Args:
             question: In plain words.
             texts: `n` articles' texts.
-            chooser: As for `chosen_passages`.
+            passages: What is read of each, as `chosen_passages` gives it.
 
         Raises:
             torch.OutOfMemoryError: One pair alone does not fit.
         """
-        distinct = list(dict.fromkeys(texts))
-        spans = self.chosen_passages(question, distinct, chooser)
-        pairs = [
-            (question, text[start:end])
-            for text, kept in zip(distinct, spans, strict=True)
-            for start, end in kept
-        ]
+        read = dict(zip(texts, passages, strict=True))
+        pairs = [(question, text[start:end]) for text, kept in read.items() for start, end in kept]
         logits = self.logits(pairs).numpy()
-        read = dict(zip(distinct, spans, strict=True))
         winners: dict[str, tuple[float, Span]] = {}
         start = 0
         for text, kept in read.items():

@@ -54,6 +54,10 @@ class PassageChooser:
             chosen.append(indices.tolist())
         return chosen
 
+    def unread(self, passages: Sequence[str]) -> int:
+        """Characters of the passages that are still to be encoded, each passage once."""
+        return sum(len(each) for each in set(passages) if self._vectors.get(each) is None)
+
     def _vectors_of(self, passages: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         found: dict[str, NDArray[np.float32]] = {}
         missing: list[str] = []

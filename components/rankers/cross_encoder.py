@@ -4,35 +4,24 @@ import asyncio
 import math
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
-from components.models.pair_tokenizer import Span
 from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import Calibration
 from components.models.ranking import ranked
-from components.rankers.candidate import Candidate, candidates_of
+from components.rankers.candidate import candidates_of
 from components.rankers.loading import load_ranker
 from components.rankers.pacing import Pace
+from components.rankers.scoring import Scored, score_in_time
 from components.retrievers.top_k import checked_top_k
 from components.statutes.question import clean_question
-
-logger = logging.getLogger(__name__)
-
-
-class _Scored(NamedTuple):
-    """A candidate, its logit, the passage that gave it, and every passage that was read."""
-
-    candidate: Candidate
-    logit: float
-    best: Span
-    read: list[Span]
 
 
 @component
@@ -55,8 +44,8 @@ class StatuteRanker:
     read whole `meta["passages_read"]` lists what was.
 
     Candidates that are not ranked stand after the ranked ones in the order that they came in, with
-    score 0 and without a rank: those beyond the first `candidates`, those for which time ran out,
-    and those without text. Pinned articles stand above all others, unread.
+    score 0 and without a rank: those beyond the first `candidates`, those that did not fit into the
+    time, and those without text. Pinned articles stand above all others, unread.
     """
 
     def __init__(
@@ -89,7 +78,9 @@ class StatuteRanker:
                 calibration in the model's folder, in place of the plain sigmoid.
             fuse_with_first_stage: whether the order in which documents come in counts too, by the
                 weight in the model's folder. Scores stay the ranker's.
-            time_budget_ms: time that ranking may take; what is left then is not ranked.
+            time_budget_ms: time that ranking may take; what does not fit into it is not ranked. At
+                the very first question, when no speed is known, one candidate is read whatever it
+                takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
                 in the model's folder. Without any the first passages are read.
 
@@ -182,7 +173,7 @@ class StatuteRanker:
         budget = self.time_budget_ms if time_budget_ms is None else time_budget_ms
         _checked_threshold(least)
         _checked_budget(budget)
-        ranker, _ = self._loaded()
+        ranker, chooser = self._loaded()
         started = time.perf_counter()
         above = {document.id: document for document in pinned or []}
         listed = {document.id: document for document in reversed(documents)}
@@ -190,7 +181,7 @@ class StatuteRanker:
         others = [document for document in others if document.id not in above]
         candidates = candidates_of(others[: self.candidates], ranker.text_rule, self.meta_fields)
         seconds = None if budget is None else budget / 1000
-        scored = self._scored(question, candidates, seconds)
+        scored = score_in_time(ranker, chooser, self._pace, question, candidates, seconds)
         found = [
             replace(listed.get(id_, document), score=1.0, embedding=None)
             for id_, document in above.items()
@@ -223,30 +214,7 @@ class StatuteRanker:
             self.run, query, documents, pinned, top_k, score_threshold, time_budget_ms
         )
 
-    def _scored(
-        self, question: str, candidates: list[Candidate], seconds: float | None
-    ) -> list[_Scored]:
-        """Candidates in their order, as many as the time allows."""
-        ranker, chooser = self._loaded()
-        found = []
-        costs = [len(each.text) + len(question) for each in candidates]
-        for portion in self._pace.portions(costs, seconds):
-            part = [candidates[place] for place in portion]
-            scores = ranker.score_articles(question, [each.text for each in part], chooser)
-            given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
-            found += [_Scored(*each) for each in given]
-        finite = [scored for scored in found if math.isfinite(scored.logit)]
-        if len(finite) < len(found):
-            logger.warning(
-                "{model} gave {count} of {all} candidates a score that is not finite; they stand "
-                "behind the others.",
-                model=ranker.name,
-                count=len(found) - len(finite),
-                all=len(found),
-            )
-        return finite
-
-    def _in_order(self, scored: list[_Scored]) -> list[Document]:
+    def _in_order(self, scored: list[Scored]) -> list[Document]:
         ranker, _ = self._loaded()
         settings = ranker.settings
         logits = torch.tensor([each.logit for each in scored])

@@ -1,60 +1,122 @@
-"""Pace: how many candidates can be ranked in the time that is left."""
+"""Pace: which candidates can be ranked in the time that is left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-import numpy as np
+from components.rankers.work import Work
+
+# A portion that ends counts twice as much as all before it of the same size.
+_KEPT = 0.5
+
+
+class Portion(NamedTuple):
+    """Candidates that are ranked together.
+
+    Attributes:
+        places: Theirs, ascending.
+        work: Of all of them.
+    """
+
+    places: list[int]
+    work: Work
 
 
 class Pace:
-    """Divides work into portions that end in time, by the speed seen so far.
+    """Divides work into portions that end in time, by the speeds seen so far.
 
     Each portion takes about half of the time that is left, so that a wrong guess is seen while
-    there is time to mend it.
+    there is time to mend it. A candidate that does not fit into what is left is passed over, and
+    those behind it are looked at. Safe to share by threads: at worst a speed is a portion old.
     """
 
     def __init__(self) -> None:
-        self._seconds_a_unit: float | None = None
+        self._speeds = _Speed(), _Speed()
 
-    def portions(self, costs: Sequence[int], seconds: float | None) -> Iterator[range]:
-        """Portions of the work from its beginning; the caller does one before it asks for more.
+    def portions(
+        self, n: int, work_of: Callable[[int], Work], seconds: float | None
+    ) -> Iterator[Portion]:
+        """Portions of `n` candidates; the caller does one, and says so, before it asks for more.
 
         Args:
-            costs: `[n]`, how much work each item is, in any unit, at least 1.
-            seconds: when to end; None is one portion of everything.
+            n: How many candidates there are.
+            work_of: What one of them costs, asked when its turn comes: finding that out may take
+                time too.
+            seconds: When to end; None is one portion of everything.
 
         Yields:
-            Indices in order, the first portion from 0. Work for which the time does not suffice is
-            in none of them.
+            Portions in order. What there is no time for is in none of them.
         """
-        ends = np.cumsum(np.asarray(costs, np.int64))
-        started = time.perf_counter()
-        done = 0
-        while done < len(costs):
-            begun = time.perf_counter()
-            before = int(ends[done - 1]) if done else 0
-            stop = len(costs)
-            if seconds is not None:
-                stop = self._stop(ends - before, done, seconds - (begun - started))
-            if stop == done:
-                break
-            yield range(done, stop)
-            spent = time.perf_counter() - begun
-            self._seconds_a_unit = spent / (int(ends[stop - 1]) - before)
-            done = stop
-        if not done and self._seconds_a_unit is not None:
+        if seconds is None:
+            if n:
+                yield _joined([(place, work_of(place)) for place in range(n)])
+            return
+        end = time.perf_counter() + seconds
+        place, done = 0, False
+        known: Work | None = None  # of the next candidate, where it did not fit into a portion
+        while place < n and time.perf_counter() < end:
+            taken: list[tuple[int, Work]] = []
+            expected = 0.0
+            while place < n:
+                work = known or work_of(place)
+                known = None
+                needed = self._seconds(work)
+                left = end - time.perf_counter()
+                if taken and (needed is None or expected + needed > left / 2):
+                    known = work
+                    break
+                place += 1
+                if left <= 0:
+                    break
+                if needed is None or needed <= left:
+                    taken.append((place - 1, work))
+                    expected += needed or 0.0
+            if taken:
+                done = True
+                yield _joined(taken)
+        if n and not done:
             # A busy moment must not decide for ever: the next question is allowed more.
-            self._seconds_a_unit /= 2
+            for speed in self._speeds:
+                speed.seconds /= 2
 
-    def _stop(self, ends: np.ndarray, done: int, left: float) -> int:
-        """Where the next portion ends; `done` where there is no time for it."""
-        if left <= 0:
-            return done
-        if self._seconds_a_unit is None:
-            return done + 1
-        fits = left / self._seconds_a_unit
-        if ends[done] > fits:
-            return done
-        return max(done + 1, int(np.searchsorted(ends, fits / 2, side="right")))
+    def took(self, work: Work, encoding: float, reading: float) -> None:
+        """Learn from a portion.
+
+        Args:
+            work: Of the portion.
+            encoding: Seconds that the choice of passages took.
+            reading: Seconds that the scores took.
+        """
+        for speed, units, seconds in zip(self._speeds, work, (encoding, reading), strict=True):
+            if units:
+                speed.units = _KEPT * speed.units + units
+                speed.seconds = _KEPT * speed.seconds + seconds
+
+    def _seconds(self, work: Work) -> float | None:
+        """How long it will take; None where nothing is known.
+
+        A model that was not at work yet is taken to be as fast as the other.
+        """
+        encoding, reading = (speed.of_a_unit for speed in self._speeds)
+        encoding, reading = encoding or reading, reading or encoding
+        if encoding is None or reading is None:
+            return None
+        return work.encoded * encoding + work.read * reading
+
+
+class _Speed:
+    """Work done and seconds spent on it, what is long ago counting less."""
+
+    def __init__(self) -> None:
+        self.units = self.seconds = 0.0
+
+    @property
+    def of_a_unit(self) -> float | None:
+        return self.seconds / self.units if self.units else None
+
+
+def _joined(taken: list[tuple[int, Work]]) -> Portion:
+    encoded, read = (sum(each) for each in zip(*(work for _, work in taken), strict=True))
+    return Portion([place for place, _ in taken], Work(encoded, read))

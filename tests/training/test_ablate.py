@@ -144,7 +144,7 @@ def test_with_nothing_left_to_run_the_tables_are_made_again(
     assert ablate.main(grid(arms="[tree,cusines]", budget_s=0)) == DONE
     said = capsys.readouterr()
     assert "| cusines | 1/1 |" in said.out
-    assert "1 runs are left" in said.err
+    assert "Left: 1 of 2 runs" in said.err
 
 
 def test_a_machine_that_cannot_draw_makes_the_tables(

@@ -201,7 +201,7 @@ def test_with_nothing_left_to_run_the_tables_are_made_again(
     assert ablate_ranker.main(grid(arms=two, output=tmp_path / "other")) == DONE
     assert capsys.readouterr().out == table
     assert ablate_ranker.main(grid(arms="[untrained,hard_2]", budget_s=0)) == DONE
-    assert "1 runs are left" in capsys.readouterr().err
+    assert "Left: 1 of 2 runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

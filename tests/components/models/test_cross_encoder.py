@@ -73,8 +73,8 @@ def test_vietnamese_words_are_joined_in_what_is_read_and_passages_stay_in_the_te
     joining = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
     joining.settings = settings
     assert joining.as_read(question) == "hợp_đồng lao_động"
-    scores = joining.score_articles(question, [article])
     spans = joining.chosen_passages(question, [article])[0]
+    scores = joining.score_articles(question, [article], [spans])
     assert len(spans) == 3
     joined = [("hợp_đồng lao_động", joining.as_read(article[a:b])) for a, b in spans]
     expected = ranker.logits(joined)
@@ -126,13 +126,14 @@ def test_an_article_scores_as_its_best_passage(ranker: CrossEncoderRanker) -> No
     question = "who must mend the roof?"
     spans = ranker.passages(article)[:2]
     each = ranker.logits([(question, article[start:end]) for start, end in spans])
-    scores = ranker.score_articles(question, ["a roof", article, "a roof"])
+    articles = ["a roof", article, "a roof"]
+    scores = ranker.score_articles(question, articles, ranker.chosen_passages(question, articles))
     assert scores.logits[1] == pytest.approx(float(each.max()), abs=1e-5)
     assert scores.best[1] == spans[int(each.argmax())]
     assert scores.best[0] == (0, 6)
     assert scores.read == [[(0, 6)], spans, [(0, 6)]]
     assert scores.logits[0] == scores.logits[2]
-    assert ranker.score_articles(question, []).logits.shape == (0,)
+    assert ranker.score_articles(question, [], []).logits.shape == (0,)
 
 
 def test_a_long_article_is_read_where_the_bi_encoder_points(
@@ -153,7 +154,9 @@ def test_five_thousand_words_and_a_long_question(ranker: CrossEncoderRanker, min
     article = " ".join(random.Random(5).choices(WORDS, k=5_000))
     assert len(ranker.passages(article)) == MOST_PASSAGES
     chooser = PassageChooser(BiEncoder.load(minilm, device="cpu"))
-    scores = ranker.score_articles("who mends the roof? " * 100, [article], chooser)
+    question = "who mends the roof? " * 100
+    passages = ranker.chosen_passages(question, [article], chooser)
+    scores = ranker.score_articles(question, [article], passages)
     assert scores.logits.isfinite().all()
 
 
