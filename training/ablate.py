@@ -50,7 +50,9 @@ def ablate(settings: GridSettings) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a grid runs in one process: start it without torchrun.")
     results = Results(Path(settings.results))
-    datasets = [Dataset.read(place) for place in settings.datasets]
+    datasets = [
+        Dataset.read(place, dev_share=settings.base(place).dev_share) for place in settings.datasets
+    ]
     runs = runs_of(settings, datasets)
     output = Path(settings.output)
     output.mkdir(parents=True, exist_ok=True)

@@ -124,7 +124,7 @@ def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:
     asked = [question for question in answered if question.split == settings.split]
     if not asked and settings.split == "dev":
         training = [question for question in answered if question.split == "train"]
-        asked = held_out(training, settings.dev_share, settings.seed)[1]
+        asked = held_out(training, settings.dev_share)[1]
         if asked:
             say(f"No question is of the split dev: {len(asked)} of train are measured")
     if not asked:

@@ -52,9 +52,7 @@ def train(settings: RankerTrainingSettings) -> None:
     quiet_libraries()
     output = Path(settings.output)
     check_target(output)
-    data = TrainingData.read(
-        settings.corpus, settings.questions, dev_share=settings.dev_share, seed=settings.seed
-    )
+    data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     work = work_folder_of(output)
     with only_process(output):
         claim(work, fixed_by(settings, data))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from training import ablate_ranker
@@ -187,6 +189,47 @@ def test_a_grid_taken_up_again_ends_as_one_left_alone(
     assert not (tmp_path / "grid" / "work").exists()
 
 
+def test_a_run_taken_up_again_keeps_the_candidates_that_it_began_with(
+    grid: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: None
+) -> None:
+    search = FirstStage.search
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    def otherwise(cls: Any, *arguments: Any) -> FirstStage:
+        # As where another device, or a busy one, adds up in another order.
+        stage = search(*arguments)
+        dev = replace(stage.dev, found=np.roll(stage.dev.found, 1, axis=1))
+        return replace(stage, dev=dev)
+
+    arms = "[semi_hard_2]"
+    apart = {"results": tmp_path / "apart.jsonl", "output": tmp_path / "apart"}
+    assert ablate_ranker.main(grid(arms=arms, **apart)) == DONE
+    with monkeypatch.context() as patch:
+        patch.setattr(watch.RankerWatch, "on_step_end", interrupted)
+        assert ablate_ranker.main(grid(arms=arms)) == INTERRUPTED
+    monkeypatch.setattr(FirstStage, "search", classmethod(otherwise))
+    assert ablate_ranker.main(grid(arms=arms)) == DONE
+    (whole,), (resumed,) = (
+        lines_in(path) for path in (tmp_path / "apart.jsonl", tmp_path / "results.jsonl")
+    )
+    assert resumed["values"] == whole["values"]
+    assert resumed["epochs"] == whole["epochs"]
+
+
+def test_without_a_dev_split_a_share_of_train_chooses(
+    grid: Flags, write_law: Any, question: Any, tmp_path: Path, no_pictures: None, capsys: Any
+) -> None:
+    law = write_law(tmp_path / "law", questions=[question(n, [n % 9]) for n in range(20)])
+    assert ablate_ranker.main(grid(datasets=f"[{law}]", arms="[untrained]", dev_share=0.2)) == DONE
+    (line,) = lines_in(tmp_path / "results.jsonl")
+    assert (line["n_train"], len(line["questions"])) == (16, 4)
+    capsys.readouterr()
+    assert ablate_ranker.main(grid(datasets=f"[{law}]", dev_share=0.0)) == WRONG_USE
+    assert "has no question of the split dev" in capsys.readouterr().err
+
+
 def test_with_nothing_left_to_run_the_tables_are_made_again(
     grid: Flags,
     tmp_path: Path,
@@ -220,7 +263,8 @@ def test_a_law_without_the_split_is_refused(
     others = [each for each in ("dev", "test") if each != split]
     asked = [question(n, [n], (["train"] * 3 + others)[n % 4]) for n in range(12)]
     law = write_law(tmp_path / "law", questions=asked)
-    assert ablate_ranker.main(grid(datasets=f"[{law}]", measure_on="test")) == WRONG_USE
+    wanted = grid(datasets=f"[{law}]", measure_on="test", dev_share=0.0)
+    assert ablate_ranker.main(wanted) == WRONG_USE
     assert message in capsys.readouterr().err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +104,10 @@ def test_no_pickle_and_no_work_folder_is_left(trained: Path) -> None:
 
 
 def test_another_ranker_goes_on_from_it(
-    trained: Path, flags: Callable[..., list[str]], tmp_path: Path
+    trained: Path, flags: Callable[..., list[str]], no_dev: dict[str, str], tmp_path: Path
 ) -> None:
-    assert main(flags(model=trained, start=trained, output=tmp_path / "more")) == DONE
+    more = flags(**no_dev, dev_share=0.0, model=trained, start=trained, output=tmp_path / "more")
+    assert main(more) == DONE
     before, after = (
         CrossEncoderRanker.load(each, device="cpu", dtype="float32")
         for each in (trained, tmp_path / "more")
@@ -136,6 +138,79 @@ def test_a_law_without_dev_gives_the_last_weights(
     assert settings.calibration is None
     assert settings.fusion_weight is None
     assert "dev" not in read_manifest(output).metrics
+
+
+def test_what_shorter_lists_chose_is_fitted_on_all_candidates(
+    flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    # One epoch to choose: the same weights.
+    found = []
+    for name, fields in (("all", {}), ("fewer", {"dev_candidates": 10})):
+        assert main(flags(output=tmp_path / name, **fields)) == DONE
+        ranker = CrossEncoderRanker.load(tmp_path / name, device="cpu", dtype="float32")
+        found.append((ranker, read_manifest(tmp_path / name).metrics))
+    (one, about_one), (other, about_other) = found
+    assert torch.equal(one.logits(PAIRS), other.logits(PAIRS))
+    assert about_one["dev"] != about_other["dev"]
+    assert one.settings.fusion_weight == other.settings.fusion_weight
+    assert about_one["fusion"] == pytest.approx(about_other["fusion"])
+    assert about_one["calibration"] == pytest.approx(about_other["calibration"])
+    assert one.settings.calibration == other.settings.calibration
+
+
+def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
+    trained: Path,
+    flags: Callable[..., list[str]],
+    tmp_path: Path,
+    capsys: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The first stage, the start, two epochs; then weights are tried.
+    values = chain([0.1, 0.9, 0.5, 0.6], repeat(0.9))
+    monkeypatch.setattr(
+        "training.ranking.measuring.DevLists.metrics",
+        lambda self, ranked, metric: {metric: next(values)},
+    )
+    assert main(flags(start=trained, output=tmp_path / "worse", max_steps=12)) == DONE
+    said = capsys.readouterr().err
+    assert "Training did not help: on dev the start has MRR@10 0.900, the best epoch 0.600" in said
+    before, after = (
+        CrossEncoderRanker.load(each, device="cpu", dtype="float32")
+        for each in (trained, tmp_path / "worse")
+    )
+    assert torch.equal(before.logits(PAIRS), after.logits(PAIRS))
+    assert read_manifest(tmp_path / "worse").metrics["epoch"] == 0
+
+
+@pytest.mark.parametrize("better", [True, False])
+def test_a_ranker_below_the_first_stage_is_told(
+    better: bool,
+    flags: Callable[..., list[str]],
+    tmp_path: Path,
+    capsys: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "training.ranking.measuring.DevLists.metrics",
+        lambda self, ranked, metric: {metric: 0.5 if (ranked == self.found) == better else 0.6},
+    )
+    assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
+    told = "(MRR@10 0.500) is below the first stage's own (0.600)" in capsys.readouterr().err
+    assert told != better
+
+
+def test_a_law_of_fewer_articles_than_the_metric_looks_at(
+    flags: Callable[..., list[str]],
+    write_law: Any,
+    article: Any,
+    question: Any,
+    tmp_path: Path,
+) -> None:
+    asked = [question(n, [n % 4], "dev" if n > 5 else "train") for n in range(8)]
+    law = write_law(tmp_path / "law", [article(n) for n in range(4)], asked)
+    files = {"corpus": law / "articles.jsonl", "questions": law / "questions.jsonl"}
+    assert main(flags(**files, output=tmp_path / "model")) == DONE
+    assert set(read_manifest(tmp_path / "model").metrics["dev"]) == {"R@1", "MRR@10"}
 
 
 def test_fewer_candidates_than_negatives_are_reported(

@@ -73,14 +73,18 @@ class Dataset:
     )
 
     @classmethod
-    def read(cls, place: str) -> Dataset:
+    def read(cls, place: str, *, dev_share: float = 0.0) -> Dataset:
         """Read a dataset.
+
+        Args:
+            place: As for `StatuteCorpus.read`.
+            dev_share: As for `TrainingData.read`.
 
         Raises:
             CorpusError: A file cannot be read.
             SettingsError: No training question, or a dev question that stands in train.
         """
-        return cls(place, TrainingData.read(place, place))
+        return cls(place, TrainingData.read(place, place, dev_share=dev_share))
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from training.command_line import Place
 from training.data import TrainingData
 from training.pretraining.checkpoints import claim
 from training.ranking.calibration import choose_fusion_weight
+from training.ranking.examples import Passages
 from training.ranking.first_stage import Candidates, FirstStage
 from training.ranking.measuring import DevLists
 from training.ranking.preparing import (
@@ -78,6 +79,27 @@ class Laid:
         both = TrainingData(data.corpus, data.train, asked, data.questions_sha256)
         stage = FirstStage.search(biencoder, both, settings.candidates)
         passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
+        return cls._on(settings, split, biencoder, stage, passages)
+
+    def kept_in(self, work: Path, settings: RankerTrainingSettings, split: Split) -> Laid:
+        """The same with what was found when the run began, see `FirstStage.kept_in`."""
+        ground = self.ground
+        stage = ground.stage.kept_in(work)
+        if np.array_equal(stage.dev.found, ground.stage.dev.found):
+            return replace(self, ground=replace(ground, stage=stage))
+        return self._on(settings, split, ground.biencoder, stage, ground.passages)
+
+    @classmethod
+    def _on(
+        cls,
+        settings: RankerTrainingSettings,
+        split: Split,
+        biencoder: BiEncoder,
+        stage: FirstStage,
+        passages: Passages,
+    ) -> Laid:
+        data = split.data
+        asked = stage.dev.questions
 
         def lists(rows: slice, depth: int) -> DevLists:
             own = Candidates(asked[rows], stage.dev.vectors[rows], stage.dev.found[rows])
@@ -164,7 +186,7 @@ class RankerRuns:
         else:
             started = time.perf_counter()
             if run.trained:
-                order = _trained(settings, split.data, laid, work)
+                order = _trained(settings, split, laid, work)
             else:
                 ranker = open_ranker(settings, laid.ground.biencoder)
                 order = Order.of(
@@ -201,10 +223,12 @@ class RankerRuns:
         return self._laid[1]
 
 
-def _trained(settings: RankerTrainingSettings, data: TrainingData, laid: Laid, work: Path) -> Order:
+def _trained(settings: RankerTrainingSettings, split: Split, laid: Laid, work: Path) -> Order:
     """Train, or go on in the work folder; what the weights that are best on dev make of it."""
+    data = split.data
     claim(work, fixed_by(settings, data))
-    ground = replace(laid.ground, stage=laid.ground.stage.kept_in(work))
+    laid = laid.kept_in(work, settings, split)
+    ground = laid.ground
     prepared = prepare_on(ground, settings, data, open_ranker(settings, ground.biencoder))
     records = train_ranker(settings, prepared, work)
     best = best_folder(work, records, settings.select_by)

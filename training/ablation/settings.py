@@ -21,7 +21,7 @@ RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 
 # What of a training run the grid decides, or has no use for: it keeps no model.
 _NOT_SHARED = {
-    *("corpus", "questions", "output", "dev_share", "run_file", "seed"),
+    *("corpus", "questions", "output", "run_file", "seed"),
     *("views", "schedule", "permute_tree", "final", "trackers"),
 }
 
@@ -150,7 +150,7 @@ class RankerGridSettings(GridSettings):
         if not dataset.given.dev:
             raise SettingsError(
                 f"{dataset.place}: has no question of the split dev to choose the epoch by. Give "
-                "some of train that split."
+                "some of train that split, or more questions (a share is set aside: dev_share)."
             )
         return 1
 

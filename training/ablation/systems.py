@@ -174,7 +174,7 @@ RANKER = System(
     {
         FIRST_STAGE: _LISTS,
         # What is chosen by select_by is the weight of the first stage's rank.
-        UNTRAINED: _LISTS | {"passages", "passage_tokens", "select_by"},
+        UNTRAINED: _LISTS | {"passages", "passage_tokens", "segmentation", "select_by"},
     },
     frozenset({"strategy", "negatives"}),
 )

@@ -23,8 +23,7 @@ class Bm25TableSettings:
         questions: Questions with their articles and splits.
         split: Which of them are measured: train, dev, test.
         dev_share: Share of the training questions that is measured as dev, where none is of that
-            split; those that training.cusines sets aside with the same seed. Paper: 0.1.
-        seed: Decides which.
+            split: those that training.cusines sets aside. Paper: 0.1.
         text_rule: What of an article is searched.
         terms: lower_cased (words as they stand, in small letters) or analysed (stems, stop words,
             word segmentation, as the pipelines search). Paper: lower_cased.
@@ -38,7 +37,6 @@ class Bm25TableSettings:
     questions: Place
     split: str = "dev"
     dev_share: float = 0.1
-    seed: int = 0
     text_rule: TextRule = "headings_text"
     terms: Terms = "lower_cased"
     output: Target | None = None
@@ -46,5 +44,3 @@ class Bm25TableSettings:
     def __post_init__(self) -> None:
         if not 0 <= self.dev_share < 1:
             raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
-        if self.seed < 0:
-            raise SettingsError(f"seed is {self.seed}; it must be at least 0.")

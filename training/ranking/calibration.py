@@ -60,16 +60,18 @@ def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]
     """How far probabilities are from what happens, in the mean (expected calibration error).
 
     Candidates are put into ten bins of equal number by probability; of each the difference between
-    mean probability and share of answers counts by the bin's size.
+    mean probability and share of answers counts by the bin's size. Where a bound parts candidates
+    of equal probability, each side has their mean share of answers.
 
     Args:
         predicted: Probabilities, `[...]`.
         answers: Of the same shape.
     """
-    order = np.argsort(predicted, axis=None, kind="stable")
+    values, group, size = np.unique(predicted, return_inverse=True, return_counts=True)
+    shares = np.bincount(group.ravel(), weights=answers.ravel()) / size
     bins = zip(
-        np.array_split(predicted.ravel()[order], _BINS),
-        np.array_split(answers.ravel()[order], _BINS),
+        np.array_split(np.repeat(values, size), _BINS),
+        np.array_split(np.repeat(shares, size), _BINS),
         strict=True,
     )
     return float(sum(abs(p.mean() - a.mean()) * len(p) for p, a in bins if len(p)) / answers.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -17,6 +17,7 @@ from components.statutes.metrics import evaluate, metric_depth
 from components.statutes.question import Question
 from training.negatives.semihard import score_statistics
 from training.ranking.article_pairs import ArticlePairs, Score, probabilities
+from training.ranking.records import START_RANKS
 from training.records import numbers_of
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")
@@ -67,14 +68,15 @@ class DevLists:
         ]
 
     def metrics(self, ranked: Sequence[Sequence[str]], select_by: str) -> dict[str, float]:
-        """Means over the questions of what the candidates are deep enough for.
+        """Means over the questions: `select_by`, and what the candidates are deep enough for.
 
         Args:
             ranked: Ids by question, best first.
-            select_by: A metric that is measured beside the usual ones.
+            select_by: Measured in any case; of a law with fewer articles all are candidates.
         """
-        depth = len(self.found[0])
-        names = [n for n in dict.fromkeys((*METRICS, select_by)) if metric_depth(n) <= depth]
+        depth = max(len(self.found[0]), metric_depth(select_by))
+        usual = [name for name in METRICS if metric_depth(name) <= len(self.found[0])]
+        names = list(dict.fromkeys((*usual, select_by)))
         values = evaluate(
             {question.id: ids for question, ids in zip(self.questions, ranked, strict=True)},
             {question.id: question.relevant for question in self.questions},
@@ -93,6 +95,7 @@ class RankerMeasuring(BaseEvaluator):
         negatives: The mined negatives, `n` of them or a sample.
         cosines: The bi-encoder's of these, `[n]`.
         select_by: Metric that chooses the best epoch.
+        start_ranks: Whether the model ranks before it is trained: it has a head already.
 
     Attributes:
         dev_logits: Of the dev lists when last measured.
@@ -106,6 +109,7 @@ class RankerMeasuring(BaseEvaluator):
         negatives: ArticlePairs,
         cosines: Sequence[float],
         select_by: str,
+        start_ranks: bool,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._score = score
@@ -113,6 +117,7 @@ class RankerMeasuring(BaseEvaluator):
         self._negatives = negatives
         self._cosines = cosines
         self._select_by = select_by
+        self._start_ranks = start_ranks
         self.dev_logits: NDArray[np.float32] | None = None
 
     def __call__(
@@ -125,17 +130,18 @@ class RankerMeasuring(BaseEvaluator):
         """Measure; names have their levels joined by "/".
 
         Returns:
-            `dev/METRIC` after each epoch; before the first step also `first_stage/METRIC`; before
-            the first step and after one epoch `negatives/ranker/...` and
-            `negatives/biencoder/...`, see `training.negatives.semihard.score_statistics`. The
-            bi-encoder's is the same both times.
+            `dev/METRIC` after each epoch; before the first step also `first_stage/METRIC` and
+            `start_ranks`, 0 or 1; before the first step and after one epoch
+            `negatives/ranker/...` and `negatives/biencoder/...`, see
+            `training.negatives.semihard.score_statistics`. The bi-encoder's is the same both times.
         """
-        measured: dict[str, Mapping[str, Any]] = {}
+        measured: dict[str, Any] = {}
         before = not epoch
         if self._dev is not None:
             if before:
                 found = self._dev.metrics(self._dev.found, self._select_by)
                 measured["first_stage"] = found
+                measured[START_RANKS] = int(self._start_ranks)
             self.dev_logits = self._dev.logits(self._score)
             ranking = self._dev.re_ranked(self.dev_logits)
             measured["dev"] = self._dev.metrics(ranking, self._select_by)

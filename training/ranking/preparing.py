@@ -27,7 +27,12 @@ from training.ranking.examples import Examples, Passages, read_passages
 from training.ranking.first_stage import Candidates, FirstStage
 from training.ranking.measuring import DevLists, RankerMeasuring
 from training.ranking.settings import RankerTrainingSettings
-from training.ranking.starting import open_start, start_digest, start_folder
+from training.ranking.starting import (
+    head_parameters,
+    open_start,
+    start_digest,
+    start_folder,
+)
 
 # Negatives whose scores are looked at; more say no more.
 _SCORED = 2_000
@@ -55,18 +60,16 @@ class Prepared:
     """What a run works with.
 
     Attributes:
-        biencoder: The first stage.
+        ground: First stage, what it finds, what is read.
         ranker: What is trained.
         examples: Columns `question`, `passages`, `label`.
-        dev: Lists to re-rank; None where no question is of dev.
         measuring: What is measured.
         mined: How many examples and negatives there are, and how many questions got too few.
     """
 
-    biencoder: BiEncoder
+    ground: Ground
     ranker: CrossEncoderRanker
     examples: Dataset
-    dev: DevLists | None
     measuring: RankerMeasuring
     mined: dict[str, int]
 
@@ -181,8 +184,9 @@ def prepare_on(
         negatives=_pairs(dataset.select(seen)),
         cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
         select_by=settings.select_by,
+        start_ranks=not head_parameters(ranker.encoder, start_folder(settings.start)),
     )
-    return Prepared(ground.biencoder, ranker, dataset, ground.dev, measuring, mined)
+    return Prepared(ground, ranker, dataset, measuring, mined)
 
 
 def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:

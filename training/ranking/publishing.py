@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ import numpy as np
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
 from components.models.ranker_folder import RankerSettings
-from training.command_line import say
+from training.command_line import Place, say
 from training.data import TrainingData
 from training.ranking.calibration import (
     calibration_report,
     choose_fusion_weight,
     fit_calibration,
 )
-from training.ranking.preparing import Prepared
+from training.ranking.preparing import Prepared, candidate_lists, open_ranker
 from training.ranking.records import best_record, plot_records
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.watch import LOGITS_FILE, MODEL_FOLDER, best_folder
@@ -59,14 +59,15 @@ def publish(
         part = best / MODEL_FOLDER
         record = best_record(records, settings.select_by)
         assert record is not None
-        use, fitted = _fitted(settings, prepared, best)
+        use, fitted = _fitted(settings, data, prepared, best)
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
+        _say_what_training_did(records, record, settings.select_by)
     use.save(part)
     folder = find_model(settings.model)
     kept: dict[str, Path] = {}
     if (folder / MANIFEST_FILE).exists():
         kept = {p: folder / p for p in read_manifest(folder).parts if p != RANKER_PART}
-    prepared.biencoder.save(
+    prepared.ground.biencoder.save(
         output,
         base_model=settings.model,
         config=settings.to_dict(),
@@ -81,12 +82,22 @@ def publish(
 
 
 def _fitted(
-    settings: RankerTrainingSettings, prepared: Prepared, best: Path
+    settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
 ) -> tuple[RankerSettings, dict[str, Any]]:
-    """How the best ranker is used, and what was found in fitting it."""
-    lists = prepared.dev
+    """How the best ranker is used, and what was found in fitting it.
+
+    It is fitted on all candidates, as they are in use: among the best few answers are more
+    frequent.
+    """
+    ground = prepared.ground
+    lists = ground.dev
     assert lists is not None
     logits = np.load(best / LOGITS_FILE, allow_pickle=False)
+    if settings.re_ranked < settings.candidates:
+        lists = candidate_lists(data, ground.stage.dev, settings.candidates, ground.passages)
+        kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
+        ranker = open_ranker(kept, ground.biencoder)
+        logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
     weight, tried = choose_fusion_weight(lists, logits, settings.select_by)
     use = dataclasses.replace(
         prepared.ranker.settings,
@@ -95,3 +106,24 @@ def _fitted(
     )
     report = calibration_report(logits, lists.answers)
     return use, {"calibration": report, "fusion": tried}
+
+
+def _say_what_training_did(
+    records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
+) -> None:
+    """Name what a user would not look for: that training did harm, or that all ranking does."""
+    value = best["dev"][metric]
+    if not best["step"]:
+        trained = max(record["dev"][metric] for record in records if record["step"])
+        say(
+            f"Training did not help: on dev the start has {metric} {value:.3f}, the best epoch "
+            f"{trained:.3f}. The model keeps the start's weights."
+        )
+    first_stage = records[0]["first_stage"][metric]
+    if value < first_stage:
+        say(
+            f"On dev the ranker's order ({metric} {value:.3f}) is below the first stage's own "
+            f"({first_stage:.3f}): searching without it finds more. More questions, more epochs or "
+            "a start that is a cross-encoder may help; fused with the first stage "
+            "(fuse_with_first_stage) it may help as it is."
+        )

@@ -11,6 +11,9 @@ from training.pretraining.records import LOSS
 MEASURED = "eval_"
 """What the Trainer puts before the name of everything that is measured."""
 
+START_RANKS = "start_ranks"
+"""In the record before the first step: whether training starts from a cross-encoder."""
+
 _NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
 
 
@@ -64,9 +67,14 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
     """The record of the highest `metric` on dev, the first of several; None where there is none.
 
-    Before the first step a fresh head is chance, so that record does not count.
+    Before the first step a fresh head is chance, so that record does not count. What was a
+    cross-encoder before (`START_RANKS`) may be the best, where training does harm.
     """
-    measured = [record for record in records if record["step"] and "dev" in record]
+    measured = [
+        record
+        for record in records
+        if "dev" in record and (record["step"] or record.get(START_RANKS))
+    ]
     return max(measured, key=lambda record: record["dev"][metric], default=None)
 
 

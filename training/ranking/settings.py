@@ -36,7 +36,8 @@ class RankerTrainingSettings:
             cross-encoder, or of a Lexarbor model with a ranker.
         candidates: Articles that the first stage finds for a question, to draw negatives from and
             to be re-ranked on dev. Paper: 90.
-        dev_candidates: How many of them are re-ranked on dev; default: all. Fewer save time.
+        dev_candidates: How many of them are re-ranked on dev to choose the epoch (in a grid of runs
+            also the first stage's weight); default: all. Fewer save time.
         strategy: Where negatives come from: semi_hard (at random from the candidates), hard (the
             best of them) or easy (at random from the whole corpus). Paper: semi_hard.
         negatives: Negatives of a question. Paper: 2, 5 or 10.
@@ -54,7 +55,8 @@ class RankerTrainingSettings:
         weight_decay: AdamW's.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
         clip: Highest norm of the gradient.
-        select_by: Metric on dev that chooses the best epoch. Paper: MRR@10.
+        select_by: Metric on dev that chooses the best epoch, or the start where that is a
+            cross-encoder and better. Paper: MRR@10.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
         device: cpu, cuda, ...; default: the best there is.

@@ -81,7 +81,7 @@ def test_a_grid_of_rankers_has_every_setting_of_their_training_but_what_it_decid
     settings = of_rankers("--datasets", "[aldermere]", "--output", "out", "--passages", "3")
     own = {field.name for field in dataclasses.fields(settings)}
     trained = {field.name for field in dataclasses.fields(RankerTrainingSettings)}
-    decided = {"corpus", "questions", "dev_share", "seed", "strategy", "negatives"}
+    decided = {"corpus", "questions", "seed", "strategy", "negatives"}
     assert trained - own == decided
     assert settings.base("aldermere") == RankerTrainingSettings(
         corpus="aldermere", questions="aldermere", output="out", passages=3

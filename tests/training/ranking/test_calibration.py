@@ -66,8 +66,14 @@ def test_where_logits_say_nothing_there_is_none(answers: list[bool]) -> None:
 
 def test_the_error_is_the_gap_between_said_and_seen() -> None:
     answers = np.arange(100) % 4 == 0
-    assert calibration_error(np.full(100, 0.25), answers) == pytest.approx(0, abs=0.08)
+    assert calibration_error(np.full(100, 0.25), answers) == pytest.approx(0)
     assert calibration_error(np.full(100, 0.85), answers) == pytest.approx(0.6)
+    # In whatever order those of equal probability come.
+    assert calibration_error(np.full(100, 0.25), np.sort(answers)) == pytest.approx(0)
+    said = np.repeat([0.1, 0.9], 50).reshape(10, 10)
+    seen = said > 0.5
+    assert calibration_error(said, seen) == pytest.approx(0.1)
+    assert calibration_error(said, ~seen) == pytest.approx(0.9)
 
 
 def test_a_calibration_is_measured_on_other_questions_and_helps() -> None:

@@ -44,10 +44,20 @@ def test_only_what_the_lists_are_deep_enough_for_is_measured(lists: DevLists) ->
     assert metrics == {"R@1": 0.5, "MRR@3": pytest.approx((1 + 1 / 2) / 2)}
 
 
+def test_what_chooses_is_measured_where_a_law_has_fewer_articles(lists: DevLists) -> None:
+    metrics = lists.metrics(lists.re_ranked(lists.logits(score)), "MRR@10")
+    assert metrics == {"R@1": 0.5, "MRR@10": pytest.approx((1 + 1 / 2) / 2)}
+
+
 def test_before_training_after_one_epoch_and_after_two(lists: DevLists) -> None:
     negatives = ArticlePairs.of(["q", "q"], [["3", "-3"], ["-2"]])
     measuring = RankerMeasuring(
-        score, dev=lists, negatives=negatives, cosines=[0.85, 0.4], select_by="MRR@3"
+        score,
+        dev=lists,
+        negatives=negatives,
+        cosines=[0.85, 0.4],
+        select_by="MRR@3",
+        start_ranks=True,
     )
     before, after_one, after_two = (measuring(None, epoch=epoch) for epoch in (0, 1.0, 2.0))
     assert before["first_stage/MRR@3"] == pytest.approx((1 / 3 + 1 / 2) / 2)
@@ -56,6 +66,7 @@ def test_before_training_after_one_epoch_and_after_two(lists: DevLists) -> None:
     assert before["negatives/ranker/below_0.5"] == 0.5
     assert before["negatives/biencoder/0.8_to_0.9"] == 0.5
     assert before["negatives/biencoder/mean"] == pytest.approx(0.625)
+    assert before["start_ranks"] == 1
     assert set(after_two) == {"dev/R@1", "dev/MRR@3"}
     assert measuring.dev_logits is not None
     assert measuring.dev_logits.tolist() == [[1, 0.5, 2], [0, 0, -1]]
@@ -64,7 +75,7 @@ def test_before_training_after_one_epoch_and_after_two(lists: DevLists) -> None:
 def test_without_dev_the_negatives_alone_are_measured() -> None:
     negatives = ArticlePairs.of(["q"], [["0"]])
     measuring = RankerMeasuring(
-        score, dev=None, negatives=negatives, cosines=[0.1], select_by="MRR@3"
+        score, dev=None, negatives=negatives, cosines=[0.1], select_by="MRR@3", start_ranks=True
     )
     assert {name.split("/")[0] for name in measuring(None, epoch=0)} == {"negatives"}
     assert measuring(None, epoch=2.0) == {}

@@ -44,6 +44,15 @@ def test_the_first_of_the_best_epochs_counts_and_chance_before_the_first_step_do
     assert best_record(make_records(HISTORY[:1]), "MRR@10") is None
 
 
+def test_a_start_that_ranks_may_be_the_best() -> None:
+    history = [{**HISTORY[0], "eval_start_ranks": 1}, *HISTORY[1:]]
+    best = best_record(make_records(history), "MRR@10")
+    assert best is not None
+    assert best["step"] == 0
+    chance = [{**HISTORY[0], "eval_start_ranks": 0}, *HISTORY[1:]]
+    assert best_record(make_records(chance), "MRR@10") == make_records(HISTORY)[1]
+
+
 def test_it_is_drawn(tmp_path: Path) -> None:
     plot_records(make_records(HISTORY), tmp_path, "MRR@10")
     assert {path.name for path in tmp_path.iterdir()} == {"metrics.png", "metrics.svg"}
