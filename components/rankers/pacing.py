@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from components.rankers.work import Work
 
 # A portion that ends counts twice as much as all before it of the same size.
 _KEPT = 0.5
+# Of the time that is left.
+_A_PORTION = 0.5
 
 
 class Portion(NamedTuple):
@@ -28,8 +30,9 @@ class Pace:
     """Divides work into portions that end in time, by the speeds seen so far.
 
     Each portion takes about half of the time that is left, so that a wrong guess is seen while
-    there is time to mend it. A candidate that does not fit into what is left is passed over, and
-    those behind it are looked at. Safe to share by threads: at worst a speed is a portion old.
+    there is time to mend it. A candidate that would take more than that alone waits until the
+    others are done: one long article does not cost the ranks of fifty. Safe to share by threads: at
+    worst a speed is a portion old.
     """
 
     def __init__(self) -> None:
@@ -47,39 +50,58 @@ class Pace:
             seconds: When to end; None is one portion of everything.
 
         Yields:
-            Portions in order. What there is no time for is in none of them.
+            Portions; in each the places ascend. What there is no time for is in none of them.
         """
         if seconds is None:
             if n:
                 yield _joined([(place, work_of(place)) for place in range(n)])
             return
         end = time.perf_counter() + seconds
-        place, done = 0, False
-        known: Work | None = None  # of the next candidate, where it did not fit into a portion
-        while place < n and time.perf_counter() < end:
-            taken: list[tuple[int, Work]] = []
-            expected = 0.0
-            while place < n:
-                work = known or work_of(place)
-                known = None
-                needed = self._seconds(work)
-                left = end - time.perf_counter()
-                if taken and (needed is None or expected + needed > left / 2):
-                    known = work
-                    break
-                place += 1
-                if left <= 0:
-                    break
-                if needed is None or needed <= left:
-                    taken.append((place - 1, work))
-                    expected += needed or 0.0
-            if taken:
+        done = False
+        waiting: Sequence[int] = range(n)
+        for share in (_A_PORTION, 1.0):
+            later: list[int] = []
+            for portion in self._round(waiting, work_of, end, share, later):
                 done = True
-                yield _joined(taken)
+                yield portion
+            waiting = later
         if n and not done:
             # A busy moment must not decide for ever: the next question is allowed more.
             for speed in self._speeds:
                 speed.seconds /= 2
+
+    def _round(
+        self,
+        places: Sequence[int],
+        work_of: Callable[[int], Work],
+        end: float,
+        share: float,
+        later: list[int],
+    ) -> Iterator[Portion]:
+        """Portions of candidates that take a share of the time left at most; others wait."""
+        turn = 0
+        known: Work | None = None  # of the next candidate, where it did not fit into a portion
+        while turn < len(places) and time.perf_counter() < end:
+            taken: list[tuple[int, Work]] = []
+            expected = 0.0
+            while turn < len(places):
+                work = known or work_of(places[turn])
+                known = None
+                needed = self._seconds(work)
+                left = end - time.perf_counter()
+                if taken and (needed is None or expected + needed > left * _A_PORTION):
+                    known = work
+                    break
+                if left <= 0:
+                    break
+                if needed is None or needed <= left * share:
+                    taken.append((places[turn], work))
+                    expected += needed or 0.0
+                else:
+                    later.append(places[turn])
+                turn += 1
+            if taken:
+                yield _joined(taken)
 
     def took(self, work: Work, encoding: float, reading: float) -> None:
         """Learn from a portion.

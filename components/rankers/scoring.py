@@ -53,7 +53,7 @@ def score_in_time(
     def work(place: int) -> Work:
         return work_of(ranker, chooser, question, candidates[place].text)
 
-    found = []
+    scored: dict[int, Scored] = {}
     for portion in pace.portions(len(candidates), work, seconds):
         part = [candidates[place] for place in portion.places]
         texts = [each.text for each in part]
@@ -63,7 +63,8 @@ def score_in_time(
         scores = ranker.score_articles(question, texts, passages)
         pace.took(portion.work, chosen - started, time.perf_counter() - chosen)
         given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
-        found += [Scored(*each) for each in given]
+        scored |= zip(portion.places, (Scored(*each) for each in given), strict=True)
+    found = [scored[place] for place in sorted(scored)]
     finite = [scored for scored in found if math.isfinite(scored.logit)]
     if len(finite) < len(found):
         logger.warning(

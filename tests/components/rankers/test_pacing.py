@@ -55,8 +55,9 @@ def work(
         spent = portion.work.encoded * encoding, portion.work.read * reading
         clock.now += sum(spent)
         pace.took(portion.work, *spent)
+        assert portion.places == sorted(portion.places)
         done += portion.places
-    assert done == sorted(set(done))
+    assert len(set(done)) == len(done)
     return done
 
 
@@ -117,7 +118,19 @@ def test_a_model_that_was_not_at_work_yet_is_taken_to_be_as_fast_as_the_other(
     assert work(pace, clock, [SLOW, FAST], 1.0) == [0, 1]
 
 
-def test_one_costly_item_is_passed_over(clock: Clock) -> None:
+def test_one_costly_item_waits_for_the_others(clock: Clock) -> None:
+    pace = Pace()
+    work(pace, clock, [FAST], None)
+    # 1.2 s of work where there are two.
+    costly = Work(0, 600)
+    assert work(pace, clock, [costly, *[FAST] * 10], 2.0) == [*range(1, 11), 0]
+    assert work(pace, clock, [costly, *[FAST] * 90], 2.0)[:90] == list(range(1, 91))
+    assert work(pace, clock, [FAST, costly, FAST], 1.0) == [0, 2]
+    # Where it takes less than half of the time there is no need to wait.
+    assert work(pace, clock, [costly, FAST], 4.0) == [0, 1]
+
+
+def test_one_that_is_too_costly_is_passed_over(clock: Clock) -> None:
     pace = Pace()
     work(pace, clock, [FAST], None)
     started = clock.now
