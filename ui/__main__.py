@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -158,6 +159,11 @@ def _serve(
     if options.open:
         webbrowser.open(url)
     server = make_server(app)
+    if learning is None:
+        # What is loaded now stays to the end: full collections of Python, in which everything
+        # stands still for some tenths of a second, need not look at it.
+        gc.collect()
+        gc.freeze()
 
     def end(*_: object) -> None:
         server.should_exit = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -75,6 +76,10 @@ def serve(
             failures.append(error)
             server.should_exit = True
         else:
+            # What is loaded now stays to the end. Python's full collections, in which everything
+            # stands still for some tenths of a second, need not look at it.
+            gc.collect()
+            gc.freeze()
             _logger.info("ready")
 
     def end(*_: object) -> None:
