@@ -83,9 +83,9 @@ def test_a_grid_is_run_written_down_tabled_and_drawn(
     search = FirstStage.search
     searches: list[int] = []
 
-    def counted(cls: Any, biencoder: Any, data: Any, m: int) -> FirstStage:
+    def counted(cls: Any, biencoder: Any, data: Any, *arguments: Any) -> FirstStage:
         searches.append(len(data.dev))
-        return search(biencoder, data, m)
+        return search(biencoder, data, *arguments)
 
     monkeypatch.setattr(FirstStage, "search", classmethod(counted))
     assert ablate_ranker.main(grid()) == DONE

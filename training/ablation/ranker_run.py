@@ -25,7 +25,7 @@ from training.data import TrainingData
 from training.pretraining.checkpoints import claim
 from training.ranking.calibration import choose_fusion_weight
 from training.ranking.examples import Passages
-from training.ranking.first_stage import Candidates, FirstStage
+from training.ranking.first_stage import Candidates, FirstStage, open_network
 from training.ranking.measuring import DevLists
 from training.ranking.preparing import (
     Ground,
@@ -77,7 +77,8 @@ class Laid:
         # Dev and test in one search, so that the law is encoded once.
         asked = [*data.dev, *split.test]
         both = TrainingData(data.corpus, data.train, asked, data.questions_sha256)
-        stage = FirstStage.search(biencoder, both, settings.candidates)
+        network = open_network(settings.model, settings.device)
+        stage = FirstStage.search(biencoder, both, settings.candidates, network)
         passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
         return cls._on(settings, split, biencoder, stage, passages)
 

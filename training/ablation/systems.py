@@ -94,12 +94,11 @@ def _graph_digests(settings: GraphSettings) -> dict[str, str]:
 
 
 def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
-    from components.models.digest import model_digest
-    from components.models.locate import find_model
+    from training.ranking.first_stage import stage_digest
     from training.ranking.starting import start_digest, start_folder
 
     return {
-        "model_sha256": model_digest(find_model(settings.model)),
+        "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
     }
 

@@ -12,11 +12,43 @@ from numpy.typing import NDArray
 from components.models.artifacts import sync
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device
+from components.models.digest import graph_model_digest, model_digest
+from components.models.graph import LegislativeGraphEncoder
+from components.models.graph_vectors import enriched, graph_for, node_texts
+from components.models.locate import find_model
+from components.models.manifest import GRAPH_PART, MANIFEST_FILE, read_manifest
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData
 
 _FOUND_FILE = "found.npz"
+
+
+def open_network(model: str, device: str | None) -> LegislativeGraphEncoder | None:
+    """The graph network in a model folder; None where it has none.
+
+    Raises:
+        ModelError: There is no such model within reach, or its network is broken.
+    """
+    folder = find_model(model)
+    if not _has_graph(folder):
+        return None
+    return LegislativeGraphEncoder.load(folder / GRAPH_PART).to(resolve_device(device))
+
+
+def stage_digest(model: str) -> str:
+    """Digest of all that finds candidates: of the bi-encoder, and of the graph where there is one.
+
+    Raises:
+        ModelError: There is no such model within reach.
+    """
+    folder = find_model(model)
+    return graph_model_digest(folder) if _has_graph(folder) else model_digest(folder)
+
+
+def _has_graph(folder: Path) -> bool:
+    return (folder / MANIFEST_FILE).exists() and GRAPH_PART in read_manifest(folder).parts
 
 
 @dataclass(frozen=True)
@@ -36,7 +68,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class FirstStage:
-    """A bi-encoder's exact search over a law.
+    """A model's exact search over a law: a bi-encoder's, or a graph network's over it.
 
     Attributes:
         articles: Vectors of the articles, float32 `[n_articles, dim]`, of unit length.
@@ -49,18 +81,33 @@ class FirstStage:
     dev: Candidates
 
     @classmethod
-    def search(cls, biencoder: BiEncoder, data: TrainingData, m: int) -> FirstStage:
+    def search(
+        cls,
+        biencoder: BiEncoder,
+        data: TrainingData,
+        m: int,
+        network: LegislativeGraphEncoder | None = None,
+    ) -> FirstStage:
         """Encode law and questions, and find the m nearest articles of each question.
 
         Args:
             biencoder: The first stage.
             data: Law and questions.
             m: Articles to find; a smaller law gives all that it has.
+            network: What the articles' vectors go through, as they do when the law is indexed.
         """
-        texts = [
-            indexed_text(each.headings, each.text, biencoder.text_rule) for each in data.corpus
-        ]
-        articles = biencoder.encode_articles(texts).numpy()
+        if network is None:
+            texts = [
+                indexed_text(each.headings, each.text, biencoder.text_rule) for each in data.corpus
+            ]
+            articles = biencoder.encode_articles(texts).numpy()
+        else:
+            graph = graph_for(network, data.corpus)
+            nodes = list(node_texts(graph, data.corpus, biencoder.text_rule))
+            vectors_of_nodes = biencoder.encode_articles(nodes)
+            articles = enriched(
+                network, graph, range(len(data.corpus)), lambda rows: vectors_of_nodes[rows]
+            ).numpy()
         index = DenseIndex(articles, device=str(biencoder.device.type))
 
         def candidates(questions: Sequence[Question]) -> Candidates:

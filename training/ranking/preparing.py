@@ -13,8 +13,6 @@ from datasets import Dataset
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import resolve_device, resolve_dtype
-from components.models.digest import model_digest
-from components.models.locate import find_model
 from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import RankerSettings
 from components.statutes.article import indexed_text
@@ -24,7 +22,7 @@ from training.negatives.gold import Gold
 from training.negatives.semihard import mine_negatives
 from training.ranking.article_pairs import ArticlePairs
 from training.ranking.examples import Examples, Passages, read_passages
-from training.ranking.first_stage import Candidates, FirstStage
+from training.ranking.first_stage import Candidates, FirstStage, open_network, stage_digest
 from training.ranking.measuring import DevLists, RankerMeasuring
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import (
@@ -85,7 +83,7 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
         **settings.to_dict(),
         **data.digests(),
         "dtype": str(dtype).removeprefix("torch."),
-        "model_sha256": model_digest(find_model(settings.model)),
+        "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
     }
 
@@ -104,7 +102,8 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     """
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
-    stage = FirstStage.search(biencoder, data, settings.candidates).kept_in(work)
+    network = open_network(settings.model, settings.device)
+    stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
     dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
     return prepare_on(Ground(biencoder, stage, passages, dev), settings, data, ranker)

@@ -30,8 +30,8 @@ class RankerTrainingSettings:
         dev_share: Share of the training questions that is set aside to choose by, where none is of
             the split "dev".
         output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
-        model: The first stage: name or folder of a bi-encoder. Its parts are taken over as they
-            are.
+        model: The first stage: name or folder of a bi-encoder, with its graph network where it has
+            one. Its parts are taken over as they are.
         start: What the ranker starts from: name or folder of any Hugging Face encoder, of a
             cross-encoder, or of a Lexarbor model with a ranker.
         candidates: Articles that the first stage finds for a question, to draw negatives from and
