@@ -10,6 +10,7 @@ import torch
 from accelerate import Accelerator
 
 from components.models.biencoder import BiEncoder
+from components.models.inference import measured_way
 from training.batches import Batch
 from training.data import TrainingData
 from training.learner import Vectors
@@ -47,8 +48,12 @@ class BiEncoderLearner:
 
     @property
     def fixed(self) -> Mapping[str, Any]:
-        """Digests of the starting models, and the towers' number format."""
-        return {**start_digests(self._settings), "dtype": self._texts.dtype_name}
+        """Digests of the starting models, and what the towers compute in and with."""
+        return {
+            **start_digests(self._settings),
+            "dtype": self._texts.dtype_name,
+            "products": measured_way(self.model.device, self._texts.dtype),
+        }
 
     def optimizer(self, total_steps: int) -> Optimizer:
         """AdamW with warm-up and linear decay; a fresh head has its own rate."""

@@ -194,6 +194,8 @@ def random_states(device: torch.device) -> list[Tensor]:
     states = [torch.get_rng_state()]
     if device.type == "cuda":
         states.append(torch.cuda.get_rng_state(device))
+    elif device.type == "mps":
+        states.append(torch.mps.get_rng_state())
     return states
 
 
@@ -202,3 +204,5 @@ def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> Non
     torch.set_rng_state(states[0])
     if device.type == "cuda":
         torch.cuda.set_rng_state(states[1], device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(states[1])

@@ -39,7 +39,8 @@ class RunSettings:
         schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
             (the hardest ones from the start). Paper: curriculum.
         share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
-            literally per cent of the articles in each bucket.
+            literally per cent of the articles in each bucket. Paper: "0.7%, 0.2%, 0.1%", which can
+            be read as either.
         ties: How equally difficult articles rank in a view. Paper: permutation.
         k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
         cross_law: Distance in the tree between articles of two laws.
@@ -47,7 +48,8 @@ class RunSettings:
             sequence.
         bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
         bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
-        run_file: TREC run of the training questions that the view "run" ranks by.
+        run_file: TREC run of the training questions (with final: also of dev's) that the view "run"
+            ranks by.
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
         epochs: Times that each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; data of a few questions wants at least 500.
@@ -55,6 +57,7 @@ class RunSettings:
         in_batch: Whether the batch's other articles are negatives too. Paper: true.
         temperature: Of the loss, eq. (1). Paper: 0.01.
         reduction: The loss as a mean over pairs, or over questions of the sum of their pairs.
+            Paper: not given; its eq. (1) is of one pair.
         learning_rate: Highest learning rate. Paper: 2e-5.
         weight_decay: AdamW's. Paper: 0.01.
         clip: Highest norm of the gradient. G-DSR: 1.0.

@@ -110,6 +110,7 @@ def fit(
     work: Path,
     start: Callable[[S, TrainingData, Accelerator], L],
     *,
+    negatives: CurriculumNegatives | None = None,
     progress: Progress | None = None,
     stop_after: int | None = None,
 ) -> tuple[L, RunState]:
@@ -121,6 +122,7 @@ def fit(
         accelerator: Device and processes.
         work: Folder of the checkpoints.
         start: Opens what training starts from.
+        negatives: Default: those that the settings describe.
         progress: As for `TrainingLoop`.
         stop_after: As for `TrainingLoop`.
 
@@ -129,7 +131,8 @@ def fit(
     """
     from training.loop import TrainingLoop
 
-    negatives = curriculum_negatives(settings, data, str(accelerator.device))
+    if negatives is None:
+        negatives = curriculum_negatives(settings, data, str(accelerator.device))
     learner = start(settings, data, accelerator)
     work.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(
@@ -155,10 +158,14 @@ def _fit_twice(
     from training.records import Length, Progress
 
     joined = data.joined()
+    # Both before any work starts: the second training must not be what finds a fault of the data.
+    chosen, whole = (
+        curriculum_negatives(settings, each, str(accelerator.device)) for each in (data, joined)
+    )
     # Which epoch will be the best is not known yet; at most the second training is as long.
     one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
-    state = fit(settings, data, accelerator, work, start, progress=both)[1]
+    state = fit(settings, data, accelerator, work, start, negatives=chosen, progress=both)[1]
     assert state.best is not None
     epoch = state.best["epoch"]
     say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
@@ -166,7 +173,10 @@ def _fit_twice(
     two = Length.of(settings, len(joined.pairs), stop_after=epoch)
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
     learner, final = fit(
-        settings, joined, accelerator, work / "final", start, progress=both, stop_after=epoch
+        *(settings, joined, accelerator, work / "final", start),
+        negatives=whole,
+        progress=both,
+        stop_after=epoch,
     )
     return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from sentence_transformers.sentence_transformer.modules import Pooling
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
@@ -16,11 +16,13 @@ from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
 from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
+from components.models.manifest import HEAD_PART, MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError
 from training.dropout import set_dropout
 from training.settings import CusinesSettings, StartPooling
+
+_PROBE_TOKENS = 4
 
 
 def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
@@ -39,7 +41,12 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
         if settings.dropout is not None:
             set_dropout(tower, settings.dropout)
     head = model.head
-    if head is None and settings.head != "none":
+    if head is not None and settings.head != "none":
+        raise SettingsError(
+            f"head is {settings.head}, and {settings.start} has a head already, which training "
+            "goes on with. Leave head out, or start from a model without one."
+        )
+    if settings.head != "none":
         head = HierarchicalArticleHead(
             model.dim,
             model.passage.attention_heads,
@@ -98,6 +105,9 @@ def kept_parts(start: str) -> dict[str, Path]:
 def freeze(tower: Tower, n_layers: int) -> None:
     """Keep the embeddings and the first layers of a tower as they are, dropout off.
 
+    All weights that these layers' states depend on: some encoders (MPNet, DeBERTa) have positions
+    that every layer uses, which then stay as they are for the others too.
+
     Raises:
         SettingsError: The tower has fewer layers, or keeps them where they cannot be found.
     """
@@ -108,8 +118,31 @@ def freeze(tower: Tower, n_layers: int) -> None:
         raise SettingsError(
             f"frozen_layers is {n_layers}, and the model has {len(layers)} layers. Freeze fewer."
         )
+    used = _used_below(tower, layers[n_layers - 1])
     for module in (embeddings, *layers[:n_layers]):
         module.requires_grad_(False)
+    for parameter in used:
+        parameter.requires_grad_(False)
+
+
+def _used_below(tower: Tower, layer: nn.Module) -> list[nn.Parameter]:
+    """The weights that a layer's output is computed from, found by way of its gradient."""
+    model = cast(PreTrainedModel, tower.encoder.transformers_model)
+    outputs: list[Tensor] = []
+
+    def keep(module: nn.Module, arguments: Any, output: Any) -> None:  # noqa: ARG001
+        outputs.append(output[0] if isinstance(output, tuple) else output)
+
+    ids = torch.arange(_PROBE_TOKENS, device=model.device)[None]
+    handle = layer.register_forward_hook(keep)
+    try:
+        with torch.enable_grad():
+            model(input_ids=ids, attention_mask=torch.ones_like(ids))
+    finally:
+        handle.remove()
+    weights = [each for each in model.parameters() if each.requires_grad]
+    gradients = torch.autograd.grad(outputs[0].sum(), weights, allow_unused=True)
+    return [each for each, of in zip(weights, gradients, strict=True) if of is not None]
 
 
 def train_mode(model: BiEncoder) -> None:
@@ -155,13 +188,20 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     segmentation = None
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
+        has_head = False
         if (folder / MANIFEST_FILE).exists():
             manifest = read_manifest(folder)
+            has_head = side == "passage" and HEAD_PART in manifest.parts
             segmentation = segmentation or manifest.segmentation
             folder = folder / manifest.towers.get(side, QUERY_PART)
         tower, second = open_towers(folder)
         if second is not None:
             raise ModelError(f"{name}: holds two towers itself. Give it as model.")
+        if has_head and settings.head == "none":
+            raise ModelError(
+                f"{name}: has a head, which two towers do not take over. Name a head to train "
+                "(--head), or give a model without one."
+            )
         towers.append(tower)
     query, passage = towers
     return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)

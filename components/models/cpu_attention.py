@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -23,16 +23,27 @@ _WORTHWHILE_GAIN = 1.1
 _LONGEST = 256
 
 
+AttentionWay = Literal["fused", "plain"]
+
+
+def attention_way(device: torch.device) -> AttentionWay:
+    """How bfloat16 attention is computed in a `fast_attention` block.
+
+    Which is faster is measured, once a process. The plain way rounds scores to bfloat16 before the
+    softmax, the fused one after it.
+    """
+    faster = device.type == "cpu" and _plain_gain() >= _WORTHWHILE_GAIN
+    return "plain" if faster else "fused"
+
+
 def fast_attention(device: torch.device) -> AbstractContextManager[object]:
     """A block without gradients in which bfloat16 attention runs the faster of two ways, on a CPU.
 
     PyTorch's fused attention multiplies in small blocks, which suits long texts. Articles and
     passages are short: plain products over a few texts at a time take two thirds of the time where
-    the processor's bfloat16 products are fast. Which is faster is measured, once a process. The
-    plain way rounds scores to bfloat16 before the softmax, the fused one after it.
+    the processor's bfloat16 products are fast.
     """
-    faster = device.type == "cpu" and _plain_gain() >= _WORTHWHILE_GAIN
-    return _PlainAttention() if faster else nullcontext()
+    return _PlainAttention() if attention_way(device) == "plain" else nullcontext()
 
 
 class _PlainAttention(TorchFunctionMode):

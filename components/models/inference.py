@@ -8,8 +8,18 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from components.models.cpu_attention import fast_attention
-from components.models.cpu_linear import fast_linear
+from components.models.cpu_attention import attention_way, fast_attention
+from components.models.cpu_linear import fast_linear, linear_library
+
+
+def measured_way(device: torch.device, dtype: torch.dtype) -> str:
+    """What `inference` computes by where that was measured in this process.
+
+    The ways differ by rounding, which is enough to change what is drawn from a ranking.
+    """
+    if dtype == torch.float32:
+        return f"linear layers: {linear_library(device)}"
+    return f"attention: {attention_way(device)}"
 
 
 @contextmanager

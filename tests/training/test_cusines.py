@@ -165,6 +165,25 @@ def test_final_trains_anew_on_train_and_dev_up_to_the_best_epoch(flags, output, 
     assert read_manifest(output).metrics["dev"] == {"R@10": 0.9}
 
 
+def test_final_is_refused_before_any_work_where_train_and_dev_cannot_give_the_negatives(
+    flags, tmp_path, write_law, article, question, capsys
+):
+    # Twelve of thirty articles answer dev's question; of the others nine cannot be drawn in three
+    # buckets of six.
+    asked = [question(n, [n]) for n in range(6)]
+    law = write_law(
+        tmp_path / "law",
+        [article(n) for n in range(30)],
+        [*asked, question(9, list(range(10, 22)), "dev")],
+    )
+    files = {"corpus": law / "articles.jsonl", "questions": law / "questions.jsonl"}
+    wrong = flags(**files, final="true", negatives_per_question=9, output=tmp_path / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.biencoder_learner.starting_model", None)
+        assert main(wrong) == WRONG_USE
+    assert "a bucket has to give up to 7" in capsys.readouterr().err
+
+
 def test_final_with_the_untrained_model_as_the_best_is_the_untrained_model(
     flags, output, dev_says, tiny_bert
 ):

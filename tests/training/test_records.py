@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import matplotlib as mpl
+
 from training import records
 from training.plots import plot_run
 from training.records import (
@@ -57,17 +59,39 @@ def test_the_environment_names_versions_and_device():
     json.dumps(found)
 
 
-def test_a_run_is_drawn_with_and_without_dev_questions_and_negatives(tmp_path):
-    negatives = {"buckets": [3, 2, 1]}
+def test_a_run_is_drawn_with_and_without_dev_questions_and_negatives(tmp_path, monkeypatch):
+    # Letters stay letters in the SVG, so that what was drawn can be read.
+    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
+    negatives = {
+        "buckets": [3, 2, 1],
+        "views": {"tree": 4, "semantic": 2},
+        "mean_tree_distance": 2.5,
+        "overlap": None,
+    }
     with_dev = [
         {"epoch": 0, "dev": {"MAP": 0.1}, "losses": [1.0, 0.5], "negatives": negatives},
-        {"epoch": 1, "dev": {"MAP": 0.2}},
+        {"epoch": 1, "dev": {"MAP": 0.2}, "losses": [0.3], "negatives": negatives | {"overlap": 0}},
+        {"epoch": 2, "dev": {"MAP": 0.2}},
     ]
-    for name, lines in (("with", with_dev), ("without", [{"epoch": 0, "losses": [1.0]}])):
+    final = [{**each, "final": True} for each in with_dev[:2]]
+    drawn = {}
+    for name, lines in (
+        ("with", with_dev),
+        ("final", [*with_dev, *final]),
+        ("without", [{"epoch": 0, "losses": [1.0]}]),
+    ):
         (tmp_path / name).mkdir()
         plot_run(lines, tmp_path / name, "MAP")
-        for file in ("metrics.png", "metrics.svg"):
-            assert (tmp_path / name / file).stat().st_size > 1_000
+        assert (tmp_path / name / "metrics.png").stat().st_size > 1_000
+        drawn[name] = (tmp_path / name / "metrics.svg").read_text()
+    # An axis of each kind a training; buckets and views are named where there are any.
+    for text, times in {
+        "Loss of each step": (1, 2, 1),
+        "train and dev together": (0, 1, 0),
+        "semantic": (1, 2, 0),
+        "mean distance in the tree": (1, 2, 1),
+    }.items():
+        assert tuple(drawn[name].count(text) for name in ("with", "final", "without")) == times
 
 
 def test_the_refresh_s_share_stands_beside_the_one_that_arithmetic_gives():

@@ -15,6 +15,7 @@ from accelerate import Accelerator
 from runs import steady
 
 from components.models.biencoder import BiEncoder
+from components.models.cpu_linear import linear_library
 from training import checkpoints
 from training.command_line import SettingsError, TrainingError
 from training.cusines import start
@@ -240,6 +241,12 @@ def test_another_model_law_or_machine_is_refused(
     shutil.copy(folder / "articles.jsonl", tmp_path / "articles.jsonl")
     with pytest.raises(SettingsError, match="corpus"):
         train("work", corpus=str(tmp_path / "articles.jsonl"))
+    now = linear_library(torch.device("cpu"))
+    other = {"onednn": "torch", "torch": "onednn"}[now]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("components.models.inference.linear_library", lambda _: other)
+        with pytest.raises(SettingsError, match=f"products 'linear layers: {now}'"):
+            train("work")
     torch.set_num_threads(2)
     try:
         with pytest.raises(SettingsError, match="threads"):

@@ -12,6 +12,8 @@ from sentence_transformers.base.modules import Router, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
 from transformers import (
     AutoTokenizer,
+    DebertaV2Config,
+    DebertaV2Model,
     DistilBertConfig,
     DistilBertModel,
     ElectraConfig,
@@ -32,7 +34,7 @@ from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.manifest import read_manifest
 from training.command_line import SettingsError
-from training.starting import kept_parts, start_digests, starting_model, train_mode
+from training.starting import kept_parts, stack_of, start_digests, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
@@ -54,6 +56,11 @@ FAMILIES = {
     "xlm-roberta": (XLMRobertaModel, XLMRobertaConfig, SIZES),
     "electra": (ElectraModel, ElectraConfig, {**SIZES, "embedding_size": 32}),
     "mpnet": (MPNetModel, MPNetConfig, SIZES),
+    "deberta": (
+        DebertaV2Model,
+        DebertaV2Config,
+        {**SIZES, "relative_attention": True, "norm_rel_ebd": "layer_norm"},
+    ),
     "distilbert": (
         DistilBertModel,
         DistilBertConfig,
@@ -201,6 +208,20 @@ def test_a_head_that_the_model_has_already_goes_on(settings, tmp_path):
     model = starting_model(settings(model=str(tmp_path / "headed")), CPU)
     assert model.head is not None
     assert torch.equal(model.head.positions.weight, first.head.positions.weight)
+    with pytest.raises(SettingsError, match="has a head already"):
+        starting_model(settings(model=str(tmp_path / "headed"), head="identity"), CPU)
+
+
+def test_a_head_is_not_left_behind_without_a_word(settings, tmp_path, tiny_bert):
+    starting_model(settings(head="paper", passage_tokens=16), CPU).save(tmp_path / "headed")
+    pair = {"model": None, "query_model": str(tmp_path / "headed")}
+    with pytest.raises(ModelError, match="has a head, which two towers do not take over"):
+        starting_model(settings(**pair, passage_model=str(tmp_path / "headed")), CPU)
+    fresh = settings(
+        **pair, passage_model=str(tmp_path / "headed"), head="identity", passage_tokens=16
+    )
+    assert starting_model(fresh, CPU).head is not None
+    assert starting_model(settings(**pair, passage_model=str(tiny_bert)), CPU).head is None
 
 
 @pytest.mark.parametrize("name", ["bert", *FAMILIES])
@@ -228,9 +249,35 @@ def test_frozen_layers_are_the_embeddings_and_the_first_layers(settings, family,
     names = {n: p.requires_grad for n, p in model.query.named_parameters()}
     frozen = {n for n, trained in names.items() if not trained}
     assert any("embeddings" in n for n in frozen)
-    assert all("embeddings" in n or ".0." in n.partition("layer")[2] for n in frozen)
+    shared = ("relative_attention_bias", "rel_embeddings", "encoder.LayerNorm")
+    assert all(
+        "embeddings" in n or ".0." in n.partition("layer")[2] or any(each in n for each in shared)
+        for n in frozen
+    )
     assert all(names[n] for n in names if ".1." in n.partition("layer")[2])
     assert {n for n in names if ".0." in n.partition("layer")[2]} <= frozen
+
+
+@pytest.mark.parametrize("name", ["bert", *FAMILIES])
+def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, family, tiny_bert, name):
+    folder = tiny_bert if name == "bert" else family(name)
+    model = starting_model(settings(model=str(folder), frozen_layers=1), CPU)
+    made = []
+    layer = stack_of(model.query)[1][0]
+
+    def keep(module, arguments, output):
+        made.append(output[0] if isinstance(output, tuple) else output)
+
+    layer.register_forward_hook(keep)
+    before = vectors(model)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter += torch.randn(parameter.shape)
+    after = vectors(model)
+    first, second = made[: len(made) // 2], made[len(made) // 2 :]
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert not torch.allclose(before, after, atol=1e-3)
 
 
 def test_what_is_frozen_drops_nothing(settings):

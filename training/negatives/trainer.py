@@ -31,8 +31,9 @@ class EpochNegatives(TrainerCallback):
     have.
 
     A row's negatives are no positives of its question. In a batch, another row's article can be
-    one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart; `training.cusines`
-    masks every such pair.
+    one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart, and leaves out what it
+    cannot place: where few questions have many positives each, an epoch sees a part of the rows.
+    `training.cusines` masks every such pair instead, and sees all.
 
     Example:
         ```python
