@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Literal, get_args
 
 from components.statutes.article import TextRule
@@ -14,7 +15,9 @@ from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_
 from training.negatives.gold import Gold
 
 Ties = Literal["mid_rank", "permutation"]
-VIEW_NAMES = ("tree", "sequence", "semantic", "bm25", "run")
+
+# Modules of the views' folder that are no view.
+_NO_VIEWS = {"choosing", "given", "view"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class NegativesOptions:
 
     def __post_init__(self) -> None:
         for view in self.views:
-            if view not in VIEW_NAMES:
-                raise ValueError(f"views: no view is called {view!r}; {_among(VIEW_NAMES)}")
+            if view not in (known := _view_names()):
+                raise ValueError(f"views: no view is called {view!r}; {_among(known)}")
         if len(set(self.views)) < len(self.views):
             raise ValueError(f"views: {', '.join(self.views)} names one twice. Name each once")
         for name, kind in (
@@ -116,6 +119,15 @@ class NegativesOptions:
                 f"the {self.buckets} buckets of question {question!r} holds {held}. Ask for fewer, "
                 "or use fewer buckets"
             )
+
+
+def _view_names() -> tuple[str, ...]:
+    """The views there are: each is a module of their folder."""
+    # Imported here: a view knows of the options.
+    from training.negatives import views
+
+    names = {module.name for module in iter_modules(views.__path__)}
+    return tuple(sorted(names - _NO_VIEWS))
 
 
 def _among(names: tuple[str, ...]) -> str:

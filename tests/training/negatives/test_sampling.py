@@ -298,7 +298,10 @@ def test_phases_are_told(aldermere):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"views": ("tree", "moon")}, "views: no view is called 'moon'; choose among tree"),
+        (
+            {"views": ("tree", "moon")},
+            "views: no view is called 'moon'; choose among bm25, run, sem",
+        ),
         ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
         ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
         ({"buckets": 0}, "buckets must be from 1 to 6, not 0"),

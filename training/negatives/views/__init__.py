@@ -1,4 +1,8 @@
-"""Views: each says how difficult every article is as a negative of a question."""
+"""Views: each says how difficult every article is as a negative of a question.
+
+A module is a view: its name is what the view is called in settings, and its function `of` makes it
+from a law and its questions (`training.negatives.views.given.Given`).
+"""
 
 from training.negatives.views.bm25 import BM25View
 from training.negatives.views.run import RunView

@@ -15,6 +15,7 @@ from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
 from training.bm25.weights import rows_of, word_weights
+from training.negatives.views.given import Given
 
 
 class BM25View:
@@ -74,3 +75,16 @@ class BM25View:
         """The scores, float32 `[n_rows, n_articles]`."""
         scores = (self._asked[rows] @ self._weights).toarray()
         return torch.from_numpy(scores.astype(np.float32)).to(self._device)
+
+
+def of(given: Given) -> BM25View:
+    """With the options' k1 and b."""
+    options = given.options
+    return BM25View(
+        given.articles,
+        given.questions,
+        given.device,
+        k1=options.bm25_k1,
+        b=options.bm25_b,
+        text_rule=options.text_rule,
+    )

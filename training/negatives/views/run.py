@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
+from training.negatives.views.given import Given
 
 _COLUMNS = 6
 _SHOWN = 5
@@ -89,6 +90,12 @@ class RunView:
         values = torch.from_numpy(steps).to(self._device, torch.float32)
         difficulty[row.to(self._device), positions.to(self._device)] = values
         return difficulty
+
+
+def of(given: Given) -> RunView:
+    """From the options' run file."""
+    assert given.options.run is not None
+    return RunView(given.options.run, given.gold, given.device)
 
 
 def _known(column: str, among: dict[str, int]) -> int | None:

@@ -7,6 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.negatives.views.given import Given
+
 # Articles whose float64 copies are made at a time: 6 MB at 768 dimensions, which a cache can hold.
 _ARTICLES_AT_A_TIME = 1024
 _UNIT_TOLERANCE = 1e-3
@@ -80,6 +82,11 @@ class SemanticView:
             some = slice(start, start + _ARTICLES_AT_A_TIME)
             scores[:, some] = asked @ _on_grid(self._articles[some]).T
         return scores
+
+
+def of(given: Given) -> SemanticView:
+    """Without vectors yet."""
+    return SemanticView(given.gold.n_questions, given.gold.n_articles, given.device)
 
 
 def _on_grid(vectors: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
+from training.negatives.views.given import Given
 
 
 class SequenceView:
@@ -43,3 +44,8 @@ class SequenceView:
         to_next = known.gather(1, after).sub_(asked)
         to_previous = asked - known.gather(1, after.sub_(1))
         return torch.minimum(to_next, to_previous).neg_()
+
+
+def of(given: Given) -> SequenceView:
+    """Of the law as it stands, or permuted."""
+    return SequenceView(given.gold, given.device, permutation=given.permutation)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from components.statutes.tree import CrossLaw, LegislativeTree
 from training.negatives.gold import Gold, flattened
+from training.negatives.views.given import Given
 
 
 class TreeView:
@@ -104,3 +105,14 @@ class TreeView:
             "amin",
         )
         return nearest.view(n_rows, self._n_inner)
+
+
+def of(given: Given) -> TreeView:
+    """Of the law's tree, or with its leaves permuted."""
+    return TreeView(
+        given.tree,
+        given.gold,
+        given.device,
+        cross_law=given.options.cross_law,
+        permutation=given.permutation,
+    )
