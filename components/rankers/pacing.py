@@ -45,8 +45,8 @@ class Pace:
 
         Args:
             n: How many candidates there are.
-            work_of: What one of them costs, asked when its turn comes: finding that out may take
-                time too.
+            work_of: What one of them costs, asked when its turn comes, since finding that out may
+                take time too, and again where it waits.
             seconds: When to end; None is one portion of everything.
 
         Yields:
@@ -80,17 +80,14 @@ class Pace:
     ) -> Iterator[Portion]:
         """Portions of candidates that take a share of the time left at most; others wait."""
         turn = 0
-        known: Work | None = None  # of the next candidate, where it did not fit into a portion
         while turn < len(places) and time.perf_counter() < end:
             taken: list[tuple[int, Work]] = []
             expected = 0.0
             while turn < len(places):
-                work = known or work_of(places[turn])
-                known = None
+                work = work_of(places[turn])
                 needed = self._seconds(work)
                 left = end - time.perf_counter()
                 if taken and (needed is None or expected + needed > left * _A_PORTION):
-                    known = work
                     break
                 if left <= 0:
                     break

@@ -285,6 +285,34 @@ def test_an_article_that_is_too_long_for_the_time_is_passed_over(
     assert "reranker" not in (found["documents"][-1].meta.get("ranks") or {})
 
 
+def test_one_that_waited_keeps_its_place_in_the_first_stages_order(
+    trained: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [law(0, long("annex", 900)), *(law(n, f"{n:02} roof") for n in range(1, 10))]
+    ranker = StatuteRanker(
+        model=trained,
+        device=CPU,
+        dtype="float32",
+        time_budget_ms=1_000,
+        fuse_with_first_stage=True,
+    )
+    Clock(monkeypatch, 0.0001)
+    ranker.run(QUESTION, documents[1:])
+    read: list[int] = []
+    score = CrossEncoderRanker.score_articles
+
+    def noted(self: Any, question: str, texts: list[str], passages: Any) -> Any:
+        read.extend(len(text) for text in texts)
+        return score(self, question, texts, passages)
+
+    monkeypatch.setattr(CrossEncoderRanker, "score_articles", noted)
+    found = ranker.run(QUESTION, documents)
+    assert found["meta"]["n_ranked"] == 10
+    assert max(read) == read[-1]  # the annex came last
+    # The weight of the first stage's rank is such that nothing else counts.
+    assert ids(found) == [f"a{n}" for n in range(10)]
+
+
 def test_a_score_that_is_not_finite_puts_its_document_last(
     make: Callable[..., StatuteRanker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
