@@ -50,7 +50,9 @@ def _plot_training(
     if measured:
         epochs = [record["epoch"] for record in measured]
         dev.plot(epochs, [record["dev"][metric] for record in measured], marker="o")
-    dev.set(xlabel="epochs trained", ylabel=metric, title="Dev questions")
+        dev.set(xlabel="epochs trained", ylabel=metric, title="Dev questions")
+    else:
+        dev.set_axis_off()
     drawn = [record for record in records if record.get("negatives")]
     epochs = [record["epoch"] + 1 for record in drawn]
     negatives = [record["negatives"] for record in drawn]
@@ -83,4 +85,6 @@ def _stack(axis: Axes, epochs: Sequence[float], counts: Sequence[Any], title: st
         own = [each[name] for each in counts]
         axis.bar(epochs, own, bottom=bottom, label=str(name))
         bottom = [low + count for low, count in zip(bottom, own, strict=True)]
-    axis.legend(title=title)
+    axis.set_xticks(list(epochs))
+    # Beside the bars, which fill the axis.
+    axis.legend(title=title, loc="upper left", bbox_to_anchor=(1, 1))
