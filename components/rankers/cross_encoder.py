@@ -58,7 +58,7 @@ class StatuteRanker:
         score_threshold: float | None = None,
         meta_fields: list[str] | None = None,
         calibrated: bool = False,
-        fuse_with_first_stage: bool = False,
+        fuse_with_first_stage: bool | None = None,
         time_budget_ms: float | None = None,
         biencoder: str | None = None,
     ) -> None:
@@ -77,7 +77,8 @@ class StatuteRanker:
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
             fuse_with_first_stage: whether the order in which documents come in counts too, by the
-                weight in the model's folder. Scores stay the ranker's.
+                weight in the model's folder; None where the folder has one. Scores stay the
+                ranker's.
             time_budget_ms: time that ranking may take; what does not fit into it is not ranked. At
                 the very first question, when no speed is known, one candidate is read whatever it
                 takes.
@@ -221,7 +222,7 @@ class StatuteRanker:
         calibration = settings.calibration if self.calibrated else None
         scores = (calibration or Calibration(1.0, 0.0)).probabilities(logits).tolist()
         ranks = {place: rank for rank, place in enumerate(ranked(logits).tolist(), start=1)}
-        weight = settings.fusion_weight if self.fuse_with_first_stage else None
+        weight = None if self.fuse_with_first_stage is False else settings.fusion_weight
         found = []
         for place in ranked(logits, weight).tolist():
             candidate, _, passage, read = scored[place]

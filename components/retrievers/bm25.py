@@ -10,7 +10,7 @@ from haystack import Document, component, default_from_dict, default_to_dict, lo
 from haystack.document_stores.types import DocumentStore
 from numpy.typing import NDArray
 
-from components.retrievers.lexical_index import LexicalIndex
+from components.models.lexical_index import LexicalIndex
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable

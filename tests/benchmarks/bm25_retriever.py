@@ -23,8 +23,8 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from rank_bm25 import BM25Plus
 from synthetic import N_ARTICLES, articles, milliseconds
 
+from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.lexical_index import LexicalIndex
 from components.statutes.lexical import analyzer
 from components.stores.sqlite import StatuteDocumentStore
 

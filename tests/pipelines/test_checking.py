@@ -67,7 +67,7 @@ PARAMETERS = "components/bm25/init_parameters"
         (
             "components/bm25/type",
             "components.retrievers.bm25.LexicalIndex",
-            "defined in components.retrievers.lexical_index",
+            "defined in components.models.lexical_index",
         ),
         (
             "components/bm25/type",

@@ -21,9 +21,9 @@ from training.ablation.folds import folds_of
 from training.command_line import SettingsError
 from training.data import TrainingData
 from training.negatives.views.bm25 import BM25View
+from training.rank_fusion import FUSED_FROM
 
 SMALL, SMALL_FOLDS = 200, 5
-BM25_DEPTH = 250  # as pipelines/hybrid.yaml has it
 _QUESTIONS_AT_A_TIME = 64
 
 Ranking = NDArray[np.int64]
@@ -154,7 +154,7 @@ class Dataset:
     def lexical(self, *, k1: float, b: float, text_rule: TextRule) -> list[Ranking]:
         """BM25's ranking for every question: positions, best first, of articles that share a word.
 
-        Equal scores stand in the order of the law; at most `BM25_DEPTH` articles a question.
+        Equal scores stand in the order of the law; at most `FUSED_FROM` articles a question.
         """
         options = (k1, b, text_rule)
         if options not in self._lexical:
@@ -170,7 +170,7 @@ class Dataset:
             rows = np.arange(len(self.questions))
             for start in range(0, len(rows), _QUESTIONS_AT_A_TIME):
                 scores = view.difficulty(rows[start : start + _QUESTIONS_AT_A_TIME]).numpy()
-                order = np.argsort(-scores, axis=1, kind="stable")[:, :BM25_DEPTH]
+                order = np.argsort(-scores, axis=1, kind="stable")[:, :FUSED_FROM]
                 rankings += [
                     found[row[found] > 0] for row, found in zip(scores, order, strict=True)
                 ]

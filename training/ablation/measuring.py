@@ -12,11 +12,9 @@ from training.ablation.dataset import Ranking
 from training.ablation.metrics import DENSE_METRICS, FUSED
 from training.data import TrainingData
 from training.learner import Vectors
+from training.rank_fusion import FUSED_FROM, fuse_ranks
 
 DEPTH = 1_000
-# As pipelines/hybrid.yaml has them.
-_FUSION_K = 10
-_FUSED_FROM = 250
 _FUSED_DEPTH = 10
 
 
@@ -45,7 +43,7 @@ def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) ->
     _, found = index.search(vectors.dev.cpu().numpy(), DEPTH)
     dense = [row.tolist() for row in found]
     fused = [
-        fuse_ranks([words.tolist(), meaning[:_FUSED_FROM]])[:_FUSED_DEPTH]
+        fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
         for words, meaning in zip(lexical, dense, strict=True)
     ]
     return Measured(
@@ -61,19 +59,6 @@ def unseen(data: TrainingData, asked: Sequence[Question]) -> list[int]:
     """Indices of the questions none of whose articles is a training positive."""
     trained = {article for question in data.train for article in question.relevant}
     return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
-
-
-def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """Reciprocal rank fusion with equal weights, best first.
-
-    The score is the sum of 1 / (k + rank); equal scores stand in the order of the rankings, then
-    of the ranks, as in `StatuteRankFuser`.
-    """
-    scores: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, article in enumerate(ranking, start=1):
-            scores[article] = scores.get(article, 0.0) + 1 / (_FUSION_K + rank)
-    return sorted(scores, key=lambda article: -scores[article])
 
 
 def _values(

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
 from components.models.ranker_folder import RankerSettings
@@ -20,10 +18,11 @@ from training.ranking.calibration import (
     choose_fusion_weight,
     fit_calibration,
 )
+from training.ranking.pipeline_lists import pipeline_candidates
 from training.ranking.preparing import Prepared, candidate_lists, open_ranker
 from training.ranking.records import best_record, plot_records
 from training.ranking.settings import RankerTrainingSettings
-from training.ranking.watch import LOGITS_FILE, MODEL_FOLDER, best_folder
+from training.ranking.watch import MODEL_FOLDER, best_folder
 from training.records import METRICS_FILE, environment, write_metrics
 
 
@@ -36,9 +35,9 @@ def publish(
 ) -> None:
     """Make the model folder, and let the work folder go.
 
-    The ranker is the one that was best on dev, with the calibration and the weight of the first
-    stage that fit dev; the last one, without either, where there is no dev. All parts of the first
-    stage's folder are taken over as they are.
+    The ranker is the one that was best on dev, with the calibration and the weight of the order
+    before it that fit dev; the last one, without either, where there is no dev. All parts of the
+    first stage's folder are taken over as they are.
 
     Args:
         settings: Of the run.
@@ -62,6 +61,7 @@ def publish(
         use, fitted = _fitted(settings, data, prepared, best)
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
+        _say_what_ranking_does(fitted["in_pipeline"], settings.select_by)
     use.save(part)
     folder = find_model(settings.model)
     kept: dict[str, Path] = {}
@@ -86,44 +86,55 @@ def _fitted(
 ) -> tuple[RankerSettings, dict[str, Any]]:
     """How the best ranker is used, and what was found in fitting it.
 
-    It is fitted on all candidates, as they are in use: among the best few answers are more
-    frequent.
+    It is fitted on what it is given in use, the fused candidates of `hybrid_rerank.yaml`: their
+    order is another than the first stage's own, and so is the share of answers among them.
     """
     ground = prepared.ground
-    lists = ground.dev
-    assert lists is not None
-    logits = np.load(best / LOGITS_FILE, allow_pickle=False)
-    if settings.re_ranked < settings.candidates:
-        lists = candidate_lists(data, ground.stage.dev, settings.candidates, ground.passages)
-        kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
-        ranker = open_ranker(kept, ground.biencoder)
-        logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
+    rule = prepared.ranker.text_rule
+    found = pipeline_candidates(ground.stage, data.corpus, rule, settings.candidates)
+    lists = candidate_lists(data, found, settings.candidates, ground.passages)
+    kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
+    ranker = open_ranker(kept, ground.biencoder)
+    logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
     weight, tried = choose_fusion_weight(lists, logits, settings.select_by)
     use = dataclasses.replace(
         prepared.ranker.settings,
         calibration=fit_calibration(logits, lists.answers),
         fusion_weight=weight,
     )
-    report = calibration_report(logits, lists.answers)
-    return use, {"calibration": report, "fusion": tried}
+    in_pipeline = {
+        "hybrid": lists.metrics(lists.found, settings.select_by),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), settings.select_by),
+        "fused": lists.metrics(lists.re_ranked(logits, weight), settings.select_by),
+    }
+    return use, {
+        "calibration": calibration_report(logits, lists.answers),
+        "fusion": tried,
+        "in_pipeline": in_pipeline,
+    }
 
 
 def _say_what_training_did(
     records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
 ) -> None:
-    """Name what a user would not look for: that training did harm, or that all ranking does."""
-    value = best["dev"][metric]
+    """Say where training did harm, which nobody would look for."""
     if not best["step"]:
         trained = max(record["dev"][metric] for record in records if record["step"])
         say(
-            f"Training did not help: on dev the start has {metric} {value:.3f}, the best epoch "
-            f"{trained:.3f}. The model keeps the start's weights."
+            f"Training did not help: on dev the start has {metric} {best['dev'][metric]:.3f}, the "
+            f"best epoch {trained:.3f}. The model keeps the start's weights."
         )
-    first_stage = records[0]["first_stage"][metric]
-    if value < first_stage:
+
+
+def _say_what_ranking_does(orders: Mapping[str, Mapping[str, float]], metric: str) -> None:
+    """Say what the pipeline gains by the ranker, and where it gains nothing."""
+    hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
+    say(
+        f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
+        f"{alone:.3f} by the ranker alone, {both:.3f} by both, as the model's folder says."
+    )
+    if both <= hybrid:
         say(
-            f"On dev the ranker's order ({metric} {value:.3f}) is below the first stage's own "
-            f"({first_stage:.3f}): searching without it finds more. More questions, more epochs or "
-            "a start that is a cross-encoder may help; fused with the first stage "
-            "(fuse_with_first_stage) it may help as it is."
+            "The ranker adds nothing there: the pipeline hybrid finds as much and is faster. More "
+            "questions, more epochs or a start that is a cross-encoder may help."
         )

@@ -198,9 +198,11 @@ def test_calibration_changes_scores_and_no_order(trained: str) -> None:
 
 def test_the_first_stages_order_counts_by_its_weight(trained: str) -> None:
     documents = [law(n) for n in range(10)]
-    plain = StatuteRanker(trained, CPU, "float32").run(QUESTION, documents)
-    fused = StatuteRanker(trained, CPU, "float32", fuse_with_first_stage=True)
-    found = fused.run(QUESTION, documents)
+    plain, found, asked = (
+        StatuteRanker(trained, CPU, "float32", fuse_with_first_stage=fuse).run(QUESTION, documents)
+        for fuse in (False, None, True)
+    )
+    assert ids(found) == ids(asked)
     # A weight of 100: the first stage decides, and the scores and ranks are still the ranker's.
     assert ids(found) == [each.id for each in documents] != ids(plain)
     ranks = {each.id: each.meta["ranks"]["reranker"] for each in found["documents"]}

@@ -16,9 +16,9 @@ from haystack.errors import FilterError
 
 from components.converters.statutes import StatuteConverter
 from components.evaluators.retrieval import RetrievalEvaluator
+from components.models.lexical_index import LexicalIndex
 from components.retrievers import bm25
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.lexical_index import LexicalIndex
 from components.statutes.corpus import read_questions
 from components.statutes.question import QuestionError
 from components.stores.database import StoreError

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from components.retrievers.lexical_index import LexicalIndex
+from components.models.lexical_index import LexicalIndex
 from components.statutes.term_weights import (
     K1,
     MAX_QUESTION_TERMS,

@@ -10,8 +10,9 @@ from rank_bm25 import BM25Okapi
 
 from components.statutes.article import indexed_text
 from components.statutes.lexical import analyzer
-from training.ablation.dataset import BM25_DEPTH, Dataset
+from training.ablation.dataset import Dataset
 from training.command_line import SettingsError
+from training.rank_fusion import FUSED_FROM
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_bm25_ranks_as_rank_bm25_does(aldermere: Dataset) -> None:
     assert len(rankings) == len(aldermere.questions)
     for question, found in list(zip(aldermere.questions, rankings, strict=True))[::9]:
         scores = oracle.get_scores(analyse(question.text))
-        assert len(found) == min(BM25_DEPTH, int((scores > 0).sum()))
+        assert len(found) == min(FUSED_FROM, int((scores > 0).sum()))
         assert np.all(np.diff(scores[found]) <= 1e-5)
         left = np.delete(scores, found)
         assert left.max() <= scores[found].min() + 1e-5

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
-from components.retrievers.lexical_index import MAX_QUERY_TERMS, LexicalIndex
+from components.models.lexical_index import MAX_QUERY_TERMS, LexicalIndex
 from components.statutes.lexical import analyzer
 
 WORDS = [f"w{chr(97 + i)}{chr(97 + j)}x" for i in range(6) for j in range(6)]

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.models.biencoder import BiEncoder
+from components.statutes.article import TextRule
+from pipelines.asking import ask
+from pipelines.indexing import index_corpus
+from pipelines.loading import load_pipeline
+from training.data import TrainingData
+from training.ranking.first_stage import FirstStage
+from training.ranking.pipeline_lists import pipeline_candidates
+
+
+@pytest.mark.parametrize(("rule", "m"), [("headings_text", 7), ("text", 7), ("text", 30)])
+def test_the_lists_are_those_of_the_pipeline(
+    rule: TextRule, m: int, tiny_bert: Path, small_law: Path, tmp_path: Path
+) -> None:
+    plain = BiEncoder.load(tiny_bert, device="cpu")
+    BiEncoder(plain.query, text_rule=rule).save(tmp_path / "model")
+    biencoder = BiEncoder.load(tmp_path / "model", device="cpu")
+    corpus, questions = (small_law / f"{name}.jsonl" for name in ("articles", "questions"))
+    index_corpus(corpus, tmp_path / "law.db", model=str(tmp_path / "model"))
+    overrides = {"bm25.top_k": 30, "dense.top_k": 30}
+    pipeline = load_pipeline("hybrid", tmp_path / "law.db", overrides=overrides)
+    data = TrainingData.read(str(corpus), str(questions))
+    stage = FirstStage.search(biencoder, data, 5)
+    found = pipeline_candidates(stage, data.corpus, rule, m)
+    assert found.questions == data.dev
+    for question, positions in zip(data.dev, found.found.tolist(), strict=True):
+        expected = [each["id"] for each in ask(pipeline, question.text, top_k=m)["documents"]]
+        assert [data.corpus.ids[position] for position in positions] == expected
+    assert not np.array_equal(found.found[:, :5], stage.dev.found)
