@@ -95,6 +95,10 @@ def test_the_folder_says_what_made_it(trained: Path) -> None:
     assert "MRR@10" in manifest.metrics["dev"]
     records = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
     assert set(records[0]["negatives"]) == {"ranker", "biencoder"}
+    orders, tried = manifest.metrics["in_pipeline"], manifest.metrics["fusion"]
+    assert orders["hybrid"] != records[0]["first_stage"]
+    assert orders["re_ranked"]["MRR@10"] == tried["0.0"]
+    assert orders["fused"]["MRR@10"] == max(tried.values())
 
 
 def test_no_pickle_and_no_work_folder_is_left(trained: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +19,22 @@ from training.ranking.pipeline_lists import pipeline_candidates
 
 @pytest.mark.parametrize(("rule", "m"), [("headings_text", 7), ("text", 7), ("text", 30)])
 def test_the_lists_are_those_of_the_pipeline(
-    rule: TextRule, m: int, tiny_bert: Path, small_law: Path, tmp_path: Path
+    rule: TextRule,
+    m: int,
+    tiny_bert: Path,
+    write_law: Callable[..., Path],
+    article: Callable[..., dict[str, Any]],
+    tmp_path: Path,
 ) -> None:
+    # Words that repeat, and articles of different length: k1 and b count.
+    words = ("must notice case", "lease", "the council of case", "tenant deposit")
+    said = [" ".join(words[n % 4 : n % 4 + 2]) for n in range(30)]
+    law = [article(n, text=f"{each}. " * (1 + n % 7)) for n, each in enumerate(said)]
+    write_law(tmp_path, law)
     plain = BiEncoder.load(tiny_bert, device="cpu")
     BiEncoder(plain.query, text_rule=rule).save(tmp_path / "model")
     biencoder = BiEncoder.load(tmp_path / "model", device="cpu")
-    corpus, questions = (small_law / f"{name}.jsonl" for name in ("articles", "questions"))
+    corpus, questions = (tmp_path / f"{name}.jsonl" for name in ("articles", "questions"))
     index_corpus(corpus, tmp_path / "law.db", model=str(tmp_path / "model"))
     overrides = {"bm25.top_k": 30, "dense.top_k": 30}
     pipeline = load_pipeline("hybrid", tmp_path / "law.db", overrides=overrides)
