@@ -20,7 +20,8 @@ left out and counted.
 The pipeline's stages are measured in the same run, each with its gain over the stage before it:
 the better of the stages that it takes its lists from, or for one that searches the store the last
 listed that does so too. Below a re-ranker stands its ceiling: the recall of the m candidates that
-it was given (R@m) and the share of questions that have a relevant one among them (Exist@m).
+it was given (R@m) and the share of questions that have a relevant one among them (Exist@m). Where
+the vectors went through a graph network, what they found before stands above it.
 
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --split dev
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --compare lexical"""

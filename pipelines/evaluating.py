@@ -16,6 +16,7 @@ from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from pipelines.asking import documents_output, run
+from pipelines.before_graph import BeforeGraph
 from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stage_gains import StageGain, StageRun, gains
@@ -34,7 +35,8 @@ class Measured:
         run: what it found.
         values: for each metric the value of each question, by id.
         p50_ms: median time of a question, at this depth.
-        stages: what each of its stages found in the same run, in their order.
+        stages: what each of its stages found in the same run, in their order; before one through a
+            graph network also the bi-encoder by itself.
         depth: how many articles it was asked for.
     """
 
@@ -103,8 +105,13 @@ def measure(
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
     component, socket = documents_output(pipeline)
-    stages = [StageRun(stage) for stage in stages_of(pipeline)]
-    asked = {each.stage.component for each in stages}
+    stages = stages_of(pipeline)
+    asked = {stage.component for stage in stages}
+    before = BeforeGraph.of(pipeline, stages, depth)
+    if before is not None:
+        stages.insert(stages.index(before.graph), before.stage)
+        asked.add(before.asks)
+    runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
     took: list[float] = []
     pipeline.warm_up()
@@ -114,8 +121,9 @@ def measure(
         outputs = run(pipeline, question.text, asked)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
-        for each in stages:
-            each.add(question.id, outputs)
+        seen = outputs if before is None else before.added(outputs)
+        for each in runs:
+            each.add(question.id, seen)
     most = max(len(question.relevant) for question in questions)
     metrics = [
         metric
@@ -124,7 +132,7 @@ def measure(
     ]
     values = evaluate(found, _qrels(questions), metrics, depth=depth)
     p50 = round(median(took), 2)
-    return Measured(str(pipeline.metadata["name"]), found, values, p50, stages, depth)
+    return Measured(str(pipeline.metadata["name"]), found, values, p50, runs, depth)
 
 
 def stage_gains(measured: Measured, questions: Sequence[Question]) -> list[StageGain]:

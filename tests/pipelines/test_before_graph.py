@@ -1,0 +1,61 @@
+"""Where a graph's vectors are searched, the bi-encoder by itself is measured beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.statutes.question import Question
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.evaluating import Measured, measure, stage_gains
+from pipelines.indexing import index_corpus
+
+ASKED = [
+    Question("rent", "Who decides on rent?", ("a8", "a16")),
+    Question("custody", "Who decides on custody?", ("a6",)),
+]
+
+
+@pytest.fixture
+def plain(tiny_graphs: dict[str, Path], corpus: Path, tmp_path: Path) -> Path:
+    index_corpus(corpus, tmp_path / "plain.db", model=str(tiny_graphs["tree"]))
+    return tmp_path / "plain.db"
+
+
+@pytest.fixture
+def through_graph(tiny_graphs: dict[str, Path], corpus: Path, tmp_path: Path) -> Path:
+    index_corpus(corpus, tmp_path / "law.db", model=str(tiny_graphs["tree"]), graph=True)
+    return tmp_path / "law.db"
+
+
+def measured(store: Path, depth: int = 25) -> Measured:
+    return measure("hybrid", ASKED, store=store, model=None, depth=depth)
+
+
+def rankings(of: Measured, name: str) -> dict[str, list[str]]:
+    return next(run.rankings for run in of.stages if run.stage.name == name)
+
+
+@pytest.mark.parametrize("depth", [7, 25])
+def test_dense_and_graph_stand_in_one_table(plain: Path, through_graph: Path, depth: int) -> None:
+    before, after = measured(plain, depth), measured(through_graph, depth)
+    assert [run.stage.name for run in before.stages] == ["citation", "bm25", "dense", "fused"]
+    assert [run.stage.name for run in after.stages] == [
+        *("citation", "bm25", "dense", "graph", "fused")
+    ]
+    assert rankings(after, "dense") == rankings(before, "dense")
+    assert all(len(found) == depth for found in rankings(after, "dense").values())
+    assert rankings(after, "graph") != rankings(after, "dense")
+    gains = {gain["stage"]: gain["before"] for gain in stage_gains(after, ASKED)}
+    assert gains["dense"] == "bm25"
+    assert gains["graph"] == "dense"
+    assert gains["fused"] in ("bm25", "graph")
+
+
+def test_a_store_without_base_vectors_has_the_graphs_alone(through_graph: Path) -> None:
+    store = StatuteDocumentStore(str(through_graph))
+    store.journal.clear()
+    store.close()
+    names = [run.stage.name for run in measured(through_graph).stages]
+    assert names == ["citation", "bm25", "graph", "fused"]
