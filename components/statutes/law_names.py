@@ -32,6 +32,9 @@ _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
     re.IGNORECASE,
 )
+# "Housing Act 1996" is not the Housing Act 1988.
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_YEAR_BEHIND = re.compile(r"[\s,(\[]*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b", re.IGNORECASE)
 _TRAIL = re.compile(r"(?:[\s,(]|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
 # One of these alone names no law.
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
@@ -65,10 +68,10 @@ class LawNames:
 
     Names are compared word by word without case, accents, articles and endings, so
     "des Bürgerlichen Gesetzbuchs" is the "Bürgerliches Gesetzbuch". A law also goes by its name
-    without brackets, without its year or its place ("Housing Code" for "Housing Code of
-    Aldermere (invented)"), and by its initials in capitals ("PDPA"); 中华人民共和国 may be left
-    out. Where one law's fuller name is another one's shorter, the fuller wins; laws that share a
-    name are found together.
+    without brackets, without its year (but not with another one) or its place ("Housing Code" for
+    "Housing Code of Aldermere (invented)"), and by its initials in capitals ("PDPA");
+    中华人民共和国 may be left out. Where one law's fuller name is another one's shorter, the fuller
+    wins; laws that share a name are found together.
     """
 
     def __init__(self, laws: Iterable[str]) -> None:
@@ -145,7 +148,7 @@ class LawNames:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
-                found = () if _GOES_ON.match(text, end) else laws
+                found = () if _GOES_ON.match(text, end) else _of_year_behind(laws, text, end)
             read = end
         return found
 
@@ -167,6 +170,14 @@ class LawNames:
             if named := self._chinese.get(text[-length:]):
                 return tuple(named[1])
         return ()
+
+
+def _of_year_behind(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
+    """Those of some laws that can be meant where a year stands behind their common name."""
+    behind = _YEAR_BEHIND.match(text, end)
+    if behind is None:
+        return laws
+    return tuple(law for law in laws if behind[1] in (_YEAR.findall(law) or [behind[1]]))
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:

@@ -53,6 +53,20 @@ def test_a_citation_with_its_law_pins_one_article(
 @pytest.mark.parametrize(
     "question",
     [
+        "What does section 12 of the Housing Act 1996 say?",
+        "section 12 Housing Act, 1996",
+        "Housing Act 1996, section 12",
+    ],
+)
+def test_an_act_of_another_year_is_not_pinned(question: str) -> None:
+    resolver = CitationResolver([("h12", "Housing Act 1988", "12")])
+    assert pins(resolver, question) == []
+    assert pins(resolver, question.replace("1996", "1988")) == ["h12"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
         "I worked 12 hours and the Housing Code protects me",
         "in section 5 of my contract",
         "article 12 of my lease under the Housing Code",

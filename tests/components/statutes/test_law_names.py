@@ -88,6 +88,27 @@ def test_no_law_of_the_corpus(names: LawNames, text: str) -> None:
     assert names.after(text, 0) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "laws"),
+    [
+        (" of the Housing Act", ["Housing Act 1988", "Housing Act 1996"]),
+        (" of the Housing Act 1996", ["Housing Act 1996"]),
+        (" of the Housing Act, 1996", ["Housing Act 1996"]),
+        (" of the Housing Act of 1996", ["Housing Act 1996"]),
+        (" of the Housing Act (1996)", ["Housing Act 1996"]),
+        (" of the Housing Act 2004", []),
+        (" of the Housing Act (2004)", []),
+        (" of the Rent Act 1974 and the Housing Act 1988", []),
+        (" of the Rent Act in 1974", ["Rent Act 1977"]),
+        (" of the Rent Act 1,974 times", ["Rent Act 1977"]),
+        (" of the Housing Code 2015", ["Housing Code"]),  # its own name has no year
+    ],
+)
+def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
+    names = LawNames(["Housing Act 1988", "Housing Act 1996", "Rent Act 1977", "Housing Code"])
+    assert sorted(names.after(text, 0)) == laws
+
+
 def test_a_full_name_wins_over_another_law_s_short_one() -> None:
     names = LawNames(["Housing Code of Aldermere", "Housing Code"])
     assert names.after(" Housing Code", 0) == ("Housing Code",)

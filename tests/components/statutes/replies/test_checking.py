@@ -1,7 +1,7 @@
 """A reply checked against the articles that it was written from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -43,6 +43,21 @@ def check(reply: str, sources: Sequence[Given] = SOURCES) -> CheckedReply:
 
 def citations(reply: str) -> list[tuple[str, CheckState, tuple[str, ...]]]:
     return [(each.text, each.state, each.ids) for each in check(reply).citations]
+
+
+@pytest.mark.parametrize(
+    ("cited", "state"),
+    [
+        ("Section 12 Housing Act 1988", "verified"),
+        ("Section 12 of the Housing Act", "verified"),
+        ("Section 12 Housing Act 1996", "not found"),
+        ("Section 12, Housing Act, 1996", "not found"),
+        ("Section 12 of the Housing Act (1996)", "not found"),
+    ],
+)
+def test_an_act_of_another_year_was_not_given(cited: str, state: CheckState) -> None:
+    checked = check(f"{cited} says so.", [replace(DEPOSIT, law="Housing Act 1988")])
+    assert [each.state for each in checked.citations] == [state]
 
 
 def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
