@@ -44,15 +44,11 @@ class Scorer:
     def best(self, outputs: Outputs) -> float | None:
         """The best score that it gave an article in one run; None where it read none.
 
-        A ranker's pinned articles, and those that it did not read, have no score of its own.
+        A ranker's need not stand in its list, which the order before it counts in too.
         """
-        documents = outputs.get(self.component, {}).get("documents") or []
-        scores = [
-            document.score
-            for document in documents
-            if document.score is not None
-            and (self.stage == "dense" or self.stage in (document.meta.get("ranks") or {}))
-        ]
+        listed = "documents" if self.stage == "dense" else "best"
+        documents = outputs.get(self.component, {}).get(listed) or []
+        scores = [document.score for document in documents if document.score is not None]
         return max((score for score in scores if math.isfinite(score)), default=None)
 
 

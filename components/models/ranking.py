@@ -9,7 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 FUSION_K = 10.0
 
 
-def ranked(logits: ArrayLike, first_stage_weight: float | None = None) -> NDArray[np.int64]:
+def ranked(
+    logits: ArrayLike,
+    first_stage_weight: float | None = None,
+    first_stage_places: ArrayLike | None = None,
+) -> NDArray[np.int64]:
     """Candidates from best to worst.
 
     With a weight w the order is that of `1 / (k + rank) + w / (k + first rank)`, k = 10: ranks by
@@ -18,6 +22,8 @@ def ranked(logits: ArrayLike, first_stage_weight: float | None = None) -> NDArra
     Args:
         logits: `[n]`, finite, in the first stage's order, best first.
         first_stage_weight: w; None orders by logits alone.
+        first_stage_places: `[n]`, where each stood in the first stage's list, from 0 and rising,
+            where some of that list are not among these; by default they are the whole list.
 
     Returns:
         int64 `[n]`, indices into `logits`.
@@ -27,6 +33,7 @@ def ranked(logits: ArrayLike, first_stage_weight: float | None = None) -> NDArra
     if first_stage_weight is None:
         return order
     ranks = np.arange(1, len(values) + 1)
-    fused = first_stage_weight / (FUSION_K + ranks)
+    first = ranks if first_stage_places is None else np.asarray(first_stage_places) + 1
+    fused = first_stage_weight / (FUSION_K + first)
     fused[order] += 1 / (FUSION_K + ranks)
     return np.argsort(-fused, kind="stable")

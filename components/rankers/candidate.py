@@ -17,11 +17,13 @@ class Candidate:
 
     Attributes:
         document: As it came in.
+        place: In the first stage's list, from 0.
         text: Metadata and headings where asked for, then the content.
         content_start: Where in `text` the content begins.
     """
 
     document: Document
+    place: int
     text: str
     content_start: int
 
@@ -49,7 +51,7 @@ def candidates_of(
         meta_fields: metadata that is read before both; a field that a document lacks is left out.
     """
     candidates = []
-    for document in documents:
+    for place, document in enumerate(documents):
         content = document.content
         if not content or content.isspace():
             continue
@@ -57,5 +59,5 @@ def candidates_of(
         before = [str(value) for value in values if value is not None]
         before += [indexed_text(document.meta.get("headings") or (), "", rule).strip()]
         text = " ".join([*filter(None, before), content])
-        candidates.append(Candidate(document, text, len(text) - len(content)))
+        candidates.append(Candidate(document, place, text, len(text) - len(content)))
     return candidates

@@ -138,7 +138,7 @@ class StatuteRanker:
         """
         self._loaded()
 
-    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    @component.output_types(documents=list[Document], best=list[Document], meta=dict[str, Any])
     def run(
         self,
         query: str,
@@ -161,6 +161,8 @@ class StatuteRanker:
         Returns:
             `documents`: each once, without embedding. `meta["ranks"]["reranker"]` is the rank by
             score, from 1; equal scores stay in the order in which they came in.
+            `best`: the one of the highest score, whatever `top_k`, `score_threshold` and the order
+            before it left of the list; empty where nothing was ranked.
             `meta`: `n_candidates` that could be ranked, `n_ranked` of them, `took_ms`.
 
         Raises:
@@ -187,7 +189,8 @@ class StatuteRanker:
             replace(listed.get(id_, document), score=1.0, embedding=None)
             for id_, document in above.items()
         ]
-        found += self._in_order(scored)
+        in_order = self._in_order(scored)
+        found += in_order
         read = {document.id for document in found}
         found += [
             replace(document, score=0.0, embedding=None)
@@ -198,9 +201,10 @@ class StatuteRanker:
             found = [each for each in found if each.id in above or (each.score or 0.0) >= least]
         took = (time.perf_counter() - started) * 1000
         meta = {"n_candidates": len(candidates), "n_ranked": len(scored), "took_ms": took}
-        return {"documents": found[:k], "meta": meta}
+        best = [each for each in in_order if each.meta["ranks"]["reranker"] == 1]
+        return {"documents": found[:k], "best": best, "meta": meta}
 
-    @component.output_types(documents=list[Document], meta=dict[str, Any])
+    @component.output_types(documents=list[Document], best=list[Document], meta=dict[str, Any])
     async def run_async(
         self,
         query: str,
@@ -223,8 +227,9 @@ class StatuteRanker:
         scores = (calibration or Calibration(1.0, 0.0)).probabilities(logits).tolist()
         ranks = {place: rank for rank, place in enumerate(ranked(logits).tolist(), start=1)}
         weight = None if self.fuse_with_first_stage is False else settings.fusion_weight
+        first_places = [each.candidate.place for each in scored]
         found = []
-        for place in ranked(logits, weight).tolist():
+        for place in ranked(logits, weight, first_places).tolist():
             candidate, _, passage, read = scored[place]
             meta = candidate.document.meta
             meta = {

@@ -68,8 +68,8 @@ class AnswerabilityGate:
 
         Args:
             documents: what was found, best first.
-            scored: the stage's list with its scores; of a re-ranker's, what it did not read does
-                not count.
+            scored: the stage's list with its scores (of `StatuteRanker` its `best` will do); of a
+                re-ranker's, what it did not read does not count.
             pinned: what the question cites without doubt.
 
         Returns:

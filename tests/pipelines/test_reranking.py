@@ -24,17 +24,21 @@ QUESTION = "Who decides on custody?"
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> Path:
-    """A folder with "biencoder", and "ranker", which holds it and a tiny ranker over it."""
+    """A folder with "biencoder", and two that hold it and a tiny ranker over it.
+
+    "ranker" orders by its scores alone; in "fused" the order before it decides.
+    """
     folder = tmp_path_factory.mktemp("trained")
-
-    def write(part: Path) -> None:
-        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings().save(part)
-
     model = BiEncoder.load(minilm, device="cpu")
     model.save(folder / "biencoder")
     tower = folder / "biencoder" / QUERY_PART
-    model.save(folder / "ranker", kept={QUERY_PART: tower, RANKER_PART: write})
+    for name, weight in (("ranker", None), ("fused", 100.0)):
+
+        def write(part: Path, weight: float | None = weight) -> None:
+            shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
+            RankerSettings(fusion_weight=weight).save(part)
+
+        model.save(folder / name, kept={QUERY_PART: tower, RANKER_PART: write})
     return folder
 
 
@@ -89,6 +93,23 @@ def test_the_rankers_order_is_the_answer(pipeline: Pipeline) -> None:
     assert scores == sorted(scores, reverse=True)
     for each in documents:
         assert each["passage"] == {"start": 0, "end": len(each["content"])}
+
+
+def test_where_the_order_before_counts_the_best_score_still_decides(
+    store: Path, trained: Path
+) -> None:
+    fused = load_pipeline("hybrid_rerank", store=store, model=trained / "fused")
+    hybrid = load_pipeline("hybrid", store=store)
+    found = ask(fused, QUESTION, top_k=30)["documents"]
+    assert [each["id"] for each in found] == [
+        each["id"] for each in ask(hybrid, QUESTION, top_k=30)["documents"]
+    ]
+    best = max(found, key=lambda each: each["score"])
+    assert best != found[0]
+    answering = load_pipeline("answer", store=store, model=trained / "fused")
+    answer = ask(answering, QUESTION, top_k=1)
+    assert [each["id"] for each in answer["documents"]] == [found[0]["id"]]
+    assert answer["answer"]["closest"]["id"] == best["id"]
 
 
 def test_it_is_told_how_many_candidates_the_ranker_had_time_for(

@@ -110,15 +110,17 @@ def test_a_store_without_a_model_on_record_is_refused(tmp_path: Path, minilm: st
         ("dense", [document(float("nan")), document(0.2), document(0.3)], 0.3),
         ("dense", [document(float("nan"))], None),
         ("dense", [document(-0.5), document(-0.1)], -0.1),
-        # 1.0 is pinned and 0.0 unread: the ranker gave neither a rank.
-        ("reranker", [document(1.0, bm25=1), document(0.4, reranker=1), document(0.0)], 0.4),
-        ("reranker", [document(1.0, citation=1)], None),
+        ("reranker", [document(0.4, reranker=1)], 0.4),
+        ("reranker", [], None),
     ],
 )
 def test_the_best_score_is_one_that_the_stage_gave(
     stage: Any, documents: list[Document], best: float | None
 ) -> None:
-    assert Scorer(stage, "own", "d").best({"own": {"documents": documents}}) == best
+    # What else a ranker lists is pinned, unread, or below its best.
+    listed = {"best": documents, "documents": [document(1.0)]}
+    outputs = {"documents": documents} if stage == "dense" else listed
+    assert Scorer(stage, "own", "d").best({"own": outputs}) == best
 
 
 def test_a_stage_that_did_not_run_has_no_best() -> None:

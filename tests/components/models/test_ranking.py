@@ -26,6 +26,12 @@ def test_ranks_are_fused_by_hand() -> None:
     assert ranked(torch.tensor([0.1, 0.2, 0.3]), 50.0).tolist() == [0, 1, 2]
 
 
+def test_places_in_a_longer_list_count_as_they_were() -> None:
+    # The first stage's 1, 2 and 30: w / 11, w / 12 and w / 40, beside 1 / 13, 1 / 12 and 1 / 11.
+    assert ranked([0.1, 0.2, 0.3], 1.0, [0, 1, 29]).tolist() == [0, 1, 2]
+    assert ranked([0.1, 0.2, 0.3], 1.0, [0, 1, 2]).tolist() == ranked([0.1, 0.2, 0.3], 1).tolist()
+
+
 def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
     full = RankerSettings(3, 64, Calibration(0.5, -1), 0.25, "vi")
     for settings in (RankerSettings(), full):

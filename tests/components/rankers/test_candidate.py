@@ -28,7 +28,7 @@ CONTENT = TEXT.index("The roof")
 def test_a_candidate_is_read_whole_where_no_word_of_its_content_is_left(
     read: list[Span], whole: bool
 ) -> None:
-    candidate = Candidate(Document(content=TEXT[CONTENT:]), TEXT, CONTENT)
+    candidate = Candidate(Document(content=TEXT[CONTENT:]), 0, TEXT, CONTENT)
     assert candidate.is_whole(read) is whole
 
 

@@ -209,6 +209,39 @@ def test_the_first_stages_order_counts_by_its_weight(trained: str) -> None:
     assert sorted(ranks, key=lambda id_: ranks[id_]) == ids(plain)
 
 
+def test_the_best_is_told_whatever_the_list_leaves_out(trained: str) -> None:
+    documents = [law(n) for n in range(10)]
+    ranker = StatuteRanker(trained, CPU, "float32")
+    alone = ranker.run(QUESTION, documents, top_k=10)["documents"]
+    best = max(alone, key=lambda each: each.score)
+    # The weight of 100 puts it elsewhere.
+    assert best.id != alone[0].id
+    for k, least in ((1, None), (0, None), (10, 1.0)):
+        assert ranker.run(QUESTION, documents, top_k=k, score_threshold=least)["best"] == [best]
+    assert ranker.run(QUESTION, [])["best"] == []
+    assert ranker.run(QUESTION, documents[:1], pinned=documents[:1])["best"] == []
+
+
+def test_places_are_those_of_the_whole_order_before(
+    minilm: str, tiny_ranker: Path, tmp_path: Path
+) -> None:
+    def write(part: Path) -> None:
+        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
+        RankerSettings(1, 32, fusion_weight=0.9).save(part)
+
+    BiEncoder.load(minilm, device="cpu").save(tmp_path / "model", kept={"ranker": write})
+    ranker = StatuteRanker(str(tmp_path / "model"), CPU, "float32")
+    # What cannot be read has a place too, and the better of two articles is far behind.
+    blank = [Document(id=f"blank{n}", content=" ") for n in range(40)]
+    better, worse = sorted(
+        (law(0), law(1)), key=lambda each: -ranker.run(QUESTION, [each])["best"][0].score
+    )
+    assert ids(ranker.run(QUESTION, [worse, better]))[:2] == [better.id, worse.id]
+    found = ranker.run(QUESTION, [worse, *blank, better])
+    assert ids(found)[:2] == [worse.id, better.id]
+    assert [each.id for each in found["best"]] == [better.id]
+
+
 def test_what_the_folder_lacks_is_named(make: Callable[..., StatuteRanker]) -> None:
     for name in ("calibrated", "fuse_with_first_stage"):
         with pytest.raises(
