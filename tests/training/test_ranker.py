@@ -194,15 +194,19 @@ def test_what_the_pipeline_gains_is_told(
     capsys: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "training.ranking.measuring.DevLists.metrics",
-        lambda self, ranked, metric: {metric: 0.5 if (ranked == self.found) == better else 0.6},
-    )
+    def evaluated(lists: Any, ranked: Any, names: list[str]) -> dict[str, dict[str, float]]:
+        value = 0.5 if (ranked == lists.found) == better else 0.6
+        return {name: dict.fromkeys([each.id for each in lists.questions], value) for name in names}
+
+    monkeypatch.setattr("training.ranking.measuring.DevLists._evaluated", evaluated)
     assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
     said = capsys.readouterr().err
     before, after = ("0.500", "0.600") if better else ("0.600", "0.500")
     assert f"MRR@10 {before} before re-ranking, {after} by the ranker alone, {after} by b" in said
+    assert ("weight that is +0.100, p 0." in said) == better
     assert ("The ranker adds nothing there" in said) != better
+    gain = read_manifest(tmp_path / "model").metrics["gain"]
+    assert gain["difference"] == pytest.approx(0.1 if better else -0.1)
 
 
 def test_a_law_of_fewer_articles_than_the_metric_looks_at(

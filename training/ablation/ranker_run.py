@@ -23,9 +23,9 @@ from training.ablation.run import PLACES, Run, found, rounded, surroundings
 from training.command_line import Place
 from training.data import TrainingData
 from training.pretraining.checkpoints import claim
-from training.ranking.calibration import choose_fusion_weight
 from training.ranking.examples import Passages
 from training.ranking.first_stage import Candidates, FirstStage, open_network
+from training.ranking.fusion_weight import FusionWeight
 from training.ranking.measuring import DevLists
 from training.ranking.preparing import (
     Ground,
@@ -152,7 +152,7 @@ class Order:
             measured: Of those that are measured, float32 `[n_measured, depth]`.
             about: The other attributes.
         """
-        weight, _ = choose_fusion_weight(laid.dev, dev, settings.select_by)
+        weight = FusionWeight.choose(laid.dev, dev, settings.select_by).chosen
         lists = laid.measured
         return cls(lists.re_ranked(measured), lists.re_ranked(measured, weight), weight, **about)
 

@@ -1,4 +1,4 @@
-"""What dev says of a ranker's logits: as probabilities, and beside the first stage's order."""
+"""What dev says of a ranker's logits as probabilities."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from numpy.typing import NDArray
 
 from components.models.ranker_folder import Calibration
 from training.ranking.article_pairs import probabilities
-from training.ranking.measuring import DevLists
-
-WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Weights of the first stage's rank among which dev chooses."""
 
 _FOLDS = 5
 _BINS = 10
@@ -102,26 +98,6 @@ def calibration_report(
         "error": calibration_error(fitted, answers),
         "uncalibrated": calibration_error(probabilities(logits), answers),
     }
-
-
-def choose_fusion_weight(
-    lists: DevLists, logits: NDArray[np.float32], metric: str
-) -> tuple[float, dict[str, float]]:
-    """The weight of the first stage's rank that is best on dev, the smallest of several.
-
-    Args:
-        lists: The dev lists.
-        logits: `[n_questions, depth]`.
-        metric: What decides.
-
-    Returns:
-        The weight, and the metric of each that was tried, by `str(weight)`.
-    """
-    values = {
-        weight: lists.metrics(lists.re_ranked(logits, weight), metric)[metric] for weight in WEIGHTS
-    }
-    best = max(values, key=lambda weight: (values[weight], -weight))
-    return best, {str(weight): value for weight, value in values.items()}
 
 
 def _cost(z: NDArray[np.float64], target: NDArray[np.float64]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -67,6 +67,15 @@ class DevLists:
             for ids, own in zip(self.found, logits, strict=True)
         ]
 
+    def values(self, ranked: Sequence[Sequence[str]], metric: str) -> list[float]:
+        """One metric of each question, `[n_questions]`.
+
+        Args:
+            ranked: Ids by question, best first.
+            metric: Of a law with fewer articles than it looks at all are candidates.
+        """
+        return list(self._evaluated(ranked, [metric])[metric].values())
+
     def metrics(self, ranked: Sequence[Sequence[str]], select_by: str) -> dict[str, float]:
         """Means over the questions: `select_by`, and what the candidates are deep enough for.
 
@@ -74,16 +83,19 @@ class DevLists:
             ranked: Ids by question, best first.
             select_by: Measured in any case; of a law with fewer articles all are candidates.
         """
-        depth = max(len(self.found[0]), metric_depth(select_by))
         usual = [name for name in METRICS if metric_depth(name) <= len(self.found[0])]
         names = list(dict.fromkeys((*usual, select_by)))
-        values = evaluate(
+        return {name: fmean(of.values()) for name, of in self._evaluated(ranked, names).items()}
+
+    def _evaluated(
+        self, ranked: Sequence[Sequence[str]], names: Sequence[str]
+    ) -> Mapping[str, Mapping[str, float]]:
+        return evaluate(
             {question.id: ids for question, ids in zip(self.questions, ranked, strict=True)},
             {question.id: question.relevant for question in self.questions},
             names,
-            depth=depth,
+            depth=max(len(self.found[0]), *map(metric_depth, names)),
         )
-        return {name: fmean(of.values()) for name, of in values.items()}
 
 
 class RankerMeasuring(BaseEvaluator):

@@ -11,13 +11,14 @@ from typing import Any
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
 from components.models.ranker_folder import RankerSettings
+from components.statutes.significance import paired_randomisation
 from training.command_line import Place, say
 from training.data import TrainingData
 from training.ranking.calibration import (
     calibration_report,
-    choose_fusion_weight,
     fit_calibration,
 )
+from training.ranking.fusion_weight import FusionWeight
 from training.ranking.pipeline_lists import pipeline_candidates
 from training.ranking.preparing import Prepared, candidate_lists, open_ranker
 from training.ranking.records import best_record, plot_records
@@ -61,7 +62,7 @@ def publish(
         use, fitted = _fitted(settings, data, prepared, best)
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
-        _say_what_ranking_does(fitted["in_pipeline"], settings.select_by)
+        _say_what_ranking_does(fitted, settings.select_by)
     use.save(part)
     folder = find_model(settings.model)
     kept: dict[str, Path] = {}
@@ -96,21 +97,23 @@ def _fitted(
     kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
     ranker = open_ranker(kept, ground.biencoder)
     logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
-    weight, tried = choose_fusion_weight(lists, logits, settings.select_by)
+    weight = FusionWeight.choose(lists, logits, settings.select_by)
     use = dataclasses.replace(
         prepared.ranker.settings,
         calibration=fit_calibration(logits, lists.answers),
-        fusion_weight=weight,
+        fusion_weight=weight.chosen,
     )
     in_pipeline = {
         "hybrid": lists.metrics(lists.found, settings.select_by),
         "re_ranked": lists.metrics(lists.re_ranked(logits), settings.select_by),
-        "fused": lists.metrics(lists.re_ranked(logits, weight), settings.select_by),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), settings.select_by),
     }
+    gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
     return use, {
         "calibration": calibration_report(logits, lists.answers),
-        "fusion": tried,
+        "fusion": weight.tried,
         "in_pipeline": in_pipeline,
+        "gain": dataclasses.asdict(gain),
     }
 
 
@@ -126,14 +129,17 @@ def _say_what_training_did(
         )
 
 
-def _say_what_ranking_does(orders: Mapping[str, Mapping[str, float]], metric: str) -> None:
+def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     """Say what the pipeline gains by the ranker, and where it gains nothing."""
+    orders, gain = fitted["in_pipeline"], fitted["gain"]
     hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone, {both:.3f} by both, as the model's folder says."
+        f"{alone:.3f} by the ranker alone, {both:.3f} by both, as the model's folder says. On "
+        f"questions that did not choose their weight that is {gain['difference']:+.3f}, "
+        f"p {gain['p']:.4f}."
     )
-    if both <= hybrid:
+    if gain["difference"] <= 0:
         say(
             "The ranker adds nothing there: the pipeline hybrid finds as much and is faster. More "
             "questions, more epochs or a start that is a cross-encoder may help."

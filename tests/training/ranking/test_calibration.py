@@ -8,16 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from components.statutes.question import Question
-from training.ranking.article_pairs import ArticlePairs, probabilities
+from training.ranking.article_pairs import probabilities
 from training.ranking.calibration import (
-    WEIGHTS,
     calibration_error,
     calibration_report,
-    choose_fusion_weight,
     fit_calibration,
 )
-from training.ranking.measuring import DevLists
 
 
 def sample(n: int, scale: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -81,16 +77,3 @@ def test_a_calibration_is_measured_on_other_questions_and_helps() -> None:
     report = calibration_report(logits.reshape(200, 20), answers.reshape(200, 20))
     assert report is not None
     assert report["error"] < 0.05 < 0.2 < report["uncalibrated"]
-
-
-def test_the_smallest_of_the_best_weights_is_chosen() -> None:
-    questions = [Question("q0", "first", ("a0",)), Question("q1", "second", ("a1",))]
-    lists = DevLists(questions, [["a0", "a1", "a2"]] * 2, ArticlePairs.of([], []), 3)
-    # The ranker puts the first question's answer second, the second's first.
-    logits = np.array([[1.0, 2.0, 0.0], [0.0, 2.0, 1.0]], np.float32)
-    weight, tried = choose_fusion_weight(lists, logits, "MRR@3")
-    assert set(tried) == {str(each) for each in WEIGHTS}
-    assert tried["0.0"] == pytest.approx(0.75)
-    best = max(tried.values())
-    assert tried[str(weight)] == best
-    assert all(tried[str(each)] < best for each in WEIGHTS if each < weight)
