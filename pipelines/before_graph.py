@@ -30,16 +30,14 @@ class BeforeGraph:
     _store: StatuteDocumentStore
     _keys: NDArray[np.int64]
     _index: DenseIndex
-    _depth: int
 
     @classmethod
-    def of(cls, pipeline: Pipeline, stages: Sequence[Stage], depth: int) -> BeforeGraph | None:
+    def of(cls, pipeline: Pipeline, stages: Sequence[Stage]) -> BeforeGraph | None:
         """The search beside the one stage of a pipeline that is a graph's.
 
         Args:
             pipeline: the pipeline.
             stages: its stages.
-            depth: how many articles to find.
 
         Returns:
             None where no stage is a graph's, where one is called "dense" already, or where the
@@ -65,7 +63,6 @@ class BeforeGraph:
             _store=store,
             _keys=np.array(list(digests), dtype=np.int64),
             _index=DenseIndex(vectors, device="cpu"),
-            _depth=depth,
         )
 
     @property
@@ -74,10 +71,11 @@ class BeforeGraph:
         return self._embedding[0]
 
     def added(self, outputs: Outputs) -> Outputs:
-        """A run's outputs, and what the search finds in the same run."""
+        """A run's outputs, and what the search finds in the same run, as deep as the graph's."""
         component, socket = self._embedding
         question = np.array([outputs[component][socket]], dtype=np.float32)
-        found = self._store.fetch(self._keys[self._index.search(question, self._depth)[1][0]])
+        depth = len(self._index) if self.stage.top_k is None else self.stage.top_k
+        found = self._store.fetch(self._keys[self._index.search(question, depth)[1][0]])
         return {**outputs, self.stage.component: {"documents": found}}
 
 

@@ -56,7 +56,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         type=command_line.positive,
         default=1000,
         metavar="N",
-        help="how many articles to retrieve for each question (default: 1000)",
+        help="how many articles to ask for, as top_k; lists before a fusion stay as they are "
+        "served (default: 1000)",
     )
     parser.add_argument("--run-dir", metavar="DIR", help="write each pipeline's TREC run file here")
     parser.add_argument(

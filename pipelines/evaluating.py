@@ -11,7 +11,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from components.retrievers.citation import CitationRetriever
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
@@ -100,14 +99,14 @@ def measure(
         questions: answerable ones.
         store: as in `load_pipeline`.
         model: as in `load_pipeline`.
-        depth: how many articles each retriever and the fusion give; metrics that look deeper are
-            left out.
+        depth: how many articles to ask for, as a caller's `top_k` does: what goes into a fusion
+            stays as long as it is served. Metrics that look deeper are left out.
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
     component, socket = documents_output(pipeline)
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
-    before = BeforeGraph.of(pipeline, stages, depth)
+    before = BeforeGraph.of(pipeline, stages)
     if before is not None:
         stages.insert(stages.index(before.graph), before.stage)
         asked.add(before.asks)
@@ -194,13 +193,13 @@ def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:
 def _this_deep(
     name: str, store: str | Path | None, model: str | None, depth: int
 ) -> dict[str, int]:
-    """Overrides that make every component with a `top_k` go this deep, written in its file or not.
+    """Overrides that let a pipeline give this many articles.
 
-    Citations stay as they are served: their list is a hint, and short.
+    Its lists before a fusion stay as they are served: longer ones would be fused otherwise.
     """
     served = load_pipeline(name, store, model)
-    return {
-        f"{component}.top_k": depth
-        for component, instance in served.walk()
-        if hasattr(instance, "top_k") and not isinstance(instance, CitationRetriever)
-    }
+    targets: list[str] = served.metadata["inputs"].get("top_k", [])
+    if not targets:
+        last, _ = documents_output(served)
+        targets = [f"{last}.top_k"] if hasattr(served.get_component(last), "top_k") else []
+    return dict.fromkeys(targets, depth)

@@ -7,8 +7,10 @@ import pytest
 
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval
+from pipelines.asking import ask
 from pipelines.evaluating import Measured, distinct_names, measure, report
 from pipelines.files import FOLDER, LoadingError
+from pipelines.loading import load_pipeline
 
 
 def question(id_: str, *relevant: str) -> Question:
@@ -36,11 +38,26 @@ def test_r_precision_is_left_out_where_the_run_is_too_shallow(law_store: Path) -
     )
 
 
-def test_a_file_that_writes_no_top_k_is_asked_as_deep(law_store: Path, tmp_path: Path) -> None:
+def test_what_is_fused_is_what_is_served(law_store: Path, tmp_path: Path) -> None:
+    text = (FOLDER / "hybrid.yaml").read_text(encoding="utf-8")
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text.replace("top_k: 250", "top_k: 4"), encoding="utf-8")
+    asked = [question("rent", "a8"), question("custody", "a6")]
+    pipeline = load_pipeline(mine, law_store)
+    for depth in (3, 25):
+        found = measure(str(mine), asked, store=law_store, model=None, depth=depth).run
+        for each in asked:
+            served = ask(pipeline, each.text, top_k=depth)["documents"]
+            assert found[each.id] == [document["id"] for document in served]
+            assert len(served) <= 8
+
+
+def test_a_file_that_takes_no_top_k_is_asked_for_all_that_it_fuses(
+    law_store: Path, tmp_path: Path
+) -> None:
     lines = (FOLDER / "lexical.yaml").read_text(encoding="utf-8").splitlines()
     mine = tmp_path / "mine.yaml"
-    kept = [line for line in lines if not line.strip().startswith("top_k: ")]
-    kept = [line for line in kept if "fuser.top_k" not in line]
+    kept = [line for line in lines if "fuser.top_k" not in line]
     mine.write_text("\n".join(kept), encoding="utf-8")
     asked = [Question("q", "Which rule on rent does the officer decide?", ("a8",))]
     assert len(measure(str(mine), asked, store=law_store, model=None, depth=25).run["q"]) == 25
