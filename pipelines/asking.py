@@ -13,6 +13,7 @@ from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
 from components.models.errors import ModelError, VectorError
+from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import in_force_on, state_on
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
@@ -55,7 +56,7 @@ def ask(
         pipeline: its metadata name its inputs (`query`, and for the options `top_k` and
             `filters`) and its output `documents`.
         question: in plain words.
-        top_k: how many articles at most; None leaves it to the pipeline.
+        top_k: how many articles at most; None leaves it to the pipeline, 0 gives none.
         filters: Haystack filters over the articles' metadata.
         as_of: leaves out what was not in force on that day, of which the states then are.
         states_on: the day of which the states are; None for `as_of`, or today. Nothing is left
@@ -63,6 +64,8 @@ def ask(
 
     Raises:
         QuestionError: the question is empty or too long.
+        TypeError: `top_k` is no whole number.
+        ValueError: `top_k` is less than 0.
         LoadingError: the pipeline has no place for what was given.
         FilterError: the filters are malformed.
         StoreError: the store cannot be read.
@@ -103,6 +106,8 @@ class _Asking:
         for name, day in (("as_of", as_of), ("states_on", states_on)):
             if day is not None and type(day) is not date:
                 raise LoadingError(f"{name} must be a datetime.date, not {day!r}.")
+        if top_k is not None:
+            checked_top_k("ask", top_k, at_least=0)
         self._pipeline = pipeline
         self._question = clean_question(question)
         self._as_of = as_of

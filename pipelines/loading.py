@@ -49,7 +49,8 @@ def load_pipeline(
         ModelError: the model cannot be loaded.
     """
     path = pipeline_file(name_or_path)
-    definition = _overridden(read_pipeline_file(path), overrides or {}, str(path))
+    read = _with_sides(read_pipeline_file(path))
+    definition = _overridden(read, overrides or {}, str(path))
     check_definition(definition, str(path))
     # Haystack takes seconds to import; a file that is refused is refused before that.
     from pipelines.binding import bind, check_models
@@ -60,6 +61,13 @@ def load_pipeline(
     check_models(definition, pipeline, str(path))
     fill_thresholds(pipeline, str(path))
     return pipeline
+
+
+def _with_sides(definition: dict[str, Any]) -> dict[str, Any]:
+    """With `inputs` and `outputs` where a pipeline's own `dumps()` have them: in its metadata."""
+    metadata = definition.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    return {**{side: known[side] for side in ("inputs", "outputs") if side in known}, **definition}
 
 
 def _overridden(

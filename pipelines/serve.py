@@ -187,8 +187,16 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
                 f"Two pipelines are called '{name}', and would answer at one address. Give one of "
                 "their files another name."
             )
+        _leave_time(pipeline, options.seconds)
         loaded[name] = pipeline
     return loaded
+
+
+def _leave_time(pipeline: Pipeline, seconds: int) -> None:
+    """Bound a generator by half of a question's time: late, it must not cost the articles too."""
+    for _, instance in pipeline.walk():
+        if hasattr(instance, "time_limit"):
+            instance.time_limit = min(instance.time_limit, seconds / 2)
 
 
 def _require(modules: tuple[str, ...], what: str) -> None:

@@ -15,6 +15,8 @@ from components.statutes.question import clean_question
 from components.statutes.replies.checked import CheckedReply, CheckState
 from components.statutes.replies.checking import TOO_SHORT
 
+# In capitals, as asked for, whatever follows; else as a sentence of its own.
+_NOTHING = re.compile(rf"\W*(?:{NO_ANSWER}\b|(?i:{NO_ANSWER})\W*(?:[.!:;\n]|\Z))")
 _NOT_BINDING = ("repealed", "not yet in force")
 _OF_A_SOURCE = (
     "law",
@@ -145,7 +147,7 @@ class CitedAnswerBuilder:
             sources = documents if shown is None else shown
             notices += [*_doubts(reply), *_cuts(sources)]
         notices += _not_in_force(reply, sources, on)
-        notices += _left_out(left_out or [], on)
+        notices += _left_out(left_out or [], on, asked_for_a_day=as_of is not None)
         meta = {
             "state": state,
             "statements": [_plain(asdict(each)) for each in reply.statements],
@@ -175,8 +177,11 @@ class CitedAnswerBuilder:
 
 
 def _finds_nothing(reply: str) -> bool:
-    """Whether the generator says that the articles do not answer, with whatever words behind."""
-    return re.sub(r"[^\w\s]", "", reply).strip().upper().startswith(NO_ANSWER)
+    """Whether the generator says that the articles do not answer, with whatever words behind.
+
+    In small letters the words may begin an answer: "Nothing found in these articles forbids it."
+    """
+    return _NOTHING.match(reply) is not None
 
 
 def _notice(code: str, text: str, **facts: Any) -> dict[str, Any]:
@@ -228,13 +233,16 @@ def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> lis
     return [_notice("not_in_force", f"{told}.", articles=articles)] if articles else []
 
 
-def _left_out(documents: list[Document], on: date) -> list[dict[str, Any]]:
+def _left_out(
+    documents: list[Document], on: date, *, asked_for_a_day: bool
+) -> list[dict[str, Any]]:
     """Which articles the question names, and is not answered by."""
     articles = [_named(each, on) for each in documents]
     told = []
     for each in articles:
-        binding = each["state"] not in _NOT_BINDING
-        why = "by the filters" if binding else f"it was {each['state']} on {on.isoformat()}"
+        # Without a day nothing is left out for not being in force: other filters did it.
+        by_day = asked_for_a_day and each["state"] in _NOT_BINDING
+        why = f"it was {each['state']} on {on.isoformat()}" if by_day else "by the filters"
         told.append(f"{each['law']}, {each['number']} ({why})")
     text = f"Named in the question, and left out: {'; '.join(told)}."
     return [_notice("left_out", text, articles=articles)] if told else []

@@ -19,8 +19,10 @@ Outcome = dict[str, Any]
 
 _WHOLE = ("stop", "end_turn", "eos", "stop_sequence")
 _LONGEST_REPLY = 10_000  # characters; asked for are five sentences
-# Models that think aloud in their reply do so before it.
-_THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+# Models that think aloud in their reply do so before it; chat templates may open it for them.
+_THOUGHTS = re.compile(
+    r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
+)
 _AT_ONCE = 8
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.retrievers.top_k import checked_top_k
+from components.retrievers.top_k import checked_top_k, is_number
 
 CITATION = "citation"
 _OTHER_INPUTS = {"pinned", "top_k"}
@@ -58,8 +58,8 @@ class StatuteRankFuser:
         self.k = k
         self.top_k = checked_top_k("StatuteRankFuser", top_k, at_least=1)
         self._weights = _checked_weights(stages, weights)
-        if not 0 <= k < math.inf:
-            raise ValueError(f"StatuteRankFuser.k must be 0 or more, got {k}.")
+        if not (is_number(k) and 0 <= k < math.inf):
+            raise ValueError(f"StatuteRankFuser.k must be 0 or more, got {k!r}.")
         for stage in self._weights:
             component.set_input_type(self, stage, list[Document], default=[])
 
@@ -151,10 +151,15 @@ def _checked_weights(
     stages: list[str] | None, weights: dict[str, float] | None
 ) -> dict[str, float]:
     named = [CITATION, "bm25", "dense"] if stages is None else stages
-    if not named or len(set(named)) != len(named) or _OTHER_INPUTS & set(named):
+    if (
+        isinstance(named, str)
+        or not named
+        or len(set(named)) != len(named)
+        or _OTHER_INPUTS & set(named)
+    ):
         raise ValueError(
             "StatuteRankFuser.stages must be names, each once and none of "
-            f"{sorted(_OTHER_INPUTS)}, got {named}."
+            f"{sorted(_OTHER_INPUTS)}, got {named!r}."
         )
     for stage, weight in (weights or {}).items():
         if stage not in named:
@@ -162,9 +167,9 @@ def _checked_weights(
                 f"StatuteRankFuser.weights names {stage!r}, which is none of the stages "
                 f"{', '.join(named)}."
             )
-        if not 0 < weight < math.inf:
+        if not (is_number(weight) and 0 < weight < math.inf):
             raise ValueError(
-                f"StatuteRankFuser.weights[{stage!r}] must be above 0, got {weight}. "
+                f"StatuteRankFuser.weights[{stage!r}] must be above 0, got {weight!r}. "
                 "To do without a list, leave it out of the stages."
             )
     return {stage: (weights or {}).get(stage, 1.0) for stage in named}

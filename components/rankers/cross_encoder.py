@@ -20,7 +20,7 @@ from components.rankers.candidate import candidates_of
 from components.rankers.loading import load_ranker
 from components.rankers.pacing import Pace
 from components.rankers.scoring import Scored, score_in_time
-from components.retrievers.top_k import checked_top_k
+from components.retrievers.top_k import checked_top_k, is_number
 from components.statutes.question import clean_question
 
 
@@ -102,6 +102,11 @@ class StatuteRanker:
         self.biencoder = biencoder
         self._models: tuple[CrossEncoderRanker, PassageChooser | None] | None = None
         self._pace = Pace()
+        if fuse_with_first_stage not in (None, False, True):
+            raise ValueError(
+                "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
+                f"{fuse_with_first_stage!r}."
+            )
         if type(candidates) is not int or candidates < 1:
             raise ValueError(
                 f"StatuteRanker.candidates must be a whole number from 1, got {candidates!r}."
@@ -261,14 +266,14 @@ class StatuteRanker:
 
 
 def _checked_threshold(threshold: float | None) -> float | None:
-    if threshold is not None and not 0 <= threshold <= 1:
+    if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
         raise ValueError(
-            f"StatuteRanker.score_threshold must be from 0 to 1, as scores are, got {threshold}."
+            f"StatuteRanker.score_threshold must be from 0 to 1, as scores are, got {threshold!r}."
         )
     return threshold
 
 
 def _checked_budget(budget: float | None) -> float | None:
-    if budget is not None and not 0 < budget < math.inf:
-        raise ValueError(f"StatuteRanker.time_budget_ms must be above 0, got {budget}.")
+    if budget is not None and not (is_number(budget) and 0 < budget < math.inf):
+        raise ValueError(f"StatuteRanker.time_budget_ms must be above 0, got {budget!r}.")
     return budget

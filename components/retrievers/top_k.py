@@ -1,4 +1,4 @@
-"""How many documents a component returns, checked where it is set and where it is overridden."""
+"""Numbers that a component is given, checked where they are set and where they are overridden."""
 
 
 def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
@@ -13,3 +13,8 @@ def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
     if top_k < at_least:
         raise ValueError(f"{component}.top_k must be {at_least} or more, got {top_k}.")
     return top_k
+
+
+def is_number(value: object) -> bool:
+    """Whether a value can be compared with numbers; a YAML file may hold "0.5" in its place."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -2,7 +2,8 @@
 
 What SQL can say exactly becomes SQL. The rest (dates in other spellings, lists, comparisons that
 Haystack refuses) is handed row by row to Haystack's own matcher, registered as an SQL function, so
-that both give the same answer on every document and value.
+that both give the same answer on every document and value. One thing is stricter: ">" and its kin
+compare with ISO dates only, where Haystack also guesses what "01/02/2009" or "2009" means.
 """
 
 import json

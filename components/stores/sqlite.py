@@ -257,8 +257,16 @@ class StatuteDocumentStore(AsyncTwins):
         return next(((version, blob) for version, blob in self.database.rows(sql, (name,))), None)
 
     def save_blob(self, name: str, version: str, content: bytes) -> None:
-        """Keep a named blob, in place of the one of that name."""
+        """Keep a named blob, in place of the one of that name.
+
+        Of a name "family/..." others of the family go that are of another version.
+        """
+        family = f"{name.partition('/')[0]}/"
         with self.database.writing(content=False) as connection:
+            connection.execute(
+                "DELETE FROM blobs WHERE substr(name, 1, ?) = ? AND version <> ?",
+                (len(family), family, version),
+            )
             connection.execute(
                 "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", (name, version, content)
             )

@@ -101,7 +101,10 @@ class FoundArticle(BaseModel):
     number: str = Field(description="As printed.")
     headings: list[str] = Field(description="Divisions above it, from the top.")
     content: str = Field(description="The article's words.")
-    score: float | None = Field(description="Comparable within one answer only.")
+    score: float | None = Field(
+        description="Comparable within one answer only. The list is in its order by itself: where "
+        "a re-ranker's scores and the order before it both count, scores need not fall."
+    )
     ranks: dict[str, int] = Field(description="Its rank, from 1, in each stage that found it.")
     state: str = Field(
         description='On the day of the answer: "in force", "repealed", "not yet in force" or '

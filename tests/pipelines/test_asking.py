@@ -78,6 +78,16 @@ def test_any_script_can_be_asked(pipeline: Pipeline, question: str) -> None:
     ask(pipeline, question)
 
 
+@pytest.mark.parametrize(
+    ("top_k", "error"), [(-1, ValueError), ("3", TypeError), (True, TypeError)]
+)
+def test_a_number_of_articles_that_is_none_is_refused(
+    pipeline: Pipeline, top_k: Any, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"ask.top_k must be"):
+        ask(pipeline, "Who decides on rent?", top_k=top_k)
+
+
 def test_a_pipeline_that_declares_no_filters_says_so(law_store: Path) -> None:
     pipeline = load_pipeline("lexical", store=law_store)
     del pipeline.metadata["inputs"]["filters"]

@@ -41,10 +41,25 @@ def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, min
     assert pipeline.metadata["outputs"] == {"documents": ["fuser.documents"]}
 
 
-def test_a_loaded_pipeline_can_be_written_and_read_again(law_store: Path, mine: Any) -> None:
-    text = load_pipeline("hybrid", store=law_store).dumps()
-    again = mine(text)
-    assert {name for name, _ in again.walk()} == {"citation", "bm25", "embedder", "dense", "fuser"}
+@pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])
+def test_a_loaded_pipeline_can_be_written_and_read_again(
+    name: str, law_store: Path, mine: Any
+) -> None:
+    written = load_pipeline(name, store=law_store)
+    again = mine(written.dumps())
+    assert dict(again.walk()).keys() == dict(written.walk()).keys()
+    for side in ("inputs", "outputs"):
+        assert again.metadata[side] == written.metadata[side]
+    question = "Who decides on custody?"
+    found = (ask(each, question) for each in (written, again))
+    one, other = ({**each, "took_ms": 0, "pipeline": ""} for each in found)
+    assert one == other
+
+
+def test_sockets_in_the_metadata_are_checked_too(law_store: Path, mine: Any) -> None:
+    text = load_pipeline("hybrid", store=law_store).dumps().replace("citation.query", "citatoin.q")
+    with pytest.raises(LoadingError, match=r"inputs.query: .*did you mean 'citation'"):
+        mine(text)
 
 
 def test_overrides_win_over_the_file(law_store: Path) -> None:

@@ -14,7 +14,7 @@ _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
 _JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
 # "1,|000", "1 |000", "12:|30", "1/|50", on either side of what stands between the figures.
-_BETWEEN = r"[.,:/'’]"
+_BETWEEN = r"[.,:/'’_]"
 _DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}[ \u00a0\u2009\u202f]\Z")
 _DIGITS_AFTER = re.compile(rf"(?:{_BETWEEN})?\d|[ \u00a0\u2009\u202f]?\d{{3}}(?!\d)")
 _NEGATIONS = "不未无無非毋勿"

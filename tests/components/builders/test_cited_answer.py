@@ -134,6 +134,31 @@ def test_a_generator_that_finds_no_answer_leaves_the_articles(reply: str) -> Non
     assert codes(answer) == ["not_answered"]
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Nothing found in these articles forbids it; you may keep a dog [1].",
+        "Nothing foundational is at stake [1].",
+        "It says: NOTHING FOUND [1].",
+    ],
+)
+def test_an_answer_may_begin_with_such_words(reply: str) -> None:
+    assert built(reply, documents=ARTICLES[:1])["state"] == "generated"
+
+
+@pytest.mark.parametrize(
+    ("as_of", "why"),
+    [
+        ("2024-01-01", "it was repealed on 2024-01-01"),
+        ("2020-01-01", "by the filters"),
+        (None, "by"),
+    ],
+)
+def test_what_was_left_out_says_why(as_of: str | None, why: str) -> None:
+    (notice,) = built(documents=ARTICLES[:1], left_out=[ARTICLES[1]], as_of=as_of)["notices"]
+    assert f"left out: Housing Code, 13 ({why}" in notice["text"]
+
+
 def test_a_failed_generator_leaves_the_articles_and_says_so() -> None:
     answer = built(documents=ARTICLES[:1], failure="the generator cannot be reached")
     assert answer["state"] == "verbatim"

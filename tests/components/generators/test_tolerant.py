@@ -206,8 +206,16 @@ def test_what_is_no_whole_reply_is_a_failure(given: Any, failure: str, asynchron
 
 
 @both_ways
-def test_thoughts_aloud_are_no_part_of_the_reply(asynchronous: bool) -> None:
-    given = said("<think>He says [9].</think>\nIt is returned [1].", finish_reason="stop")
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        "<think>He says [9].</think>",
+        "He says [9].\n</think>",  # the chat template opened it
+        "  <thinking>He says\n[9].</thinking>",
+    ],
+)
+def test_thoughts_aloud_are_no_part_of_the_reply(thoughts: str, asynchronous: bool) -> None:
+    given = said(f"{thoughts}\nIt is returned [1].", finish_reason="stop")
     outcome = asked(TolerantChatGenerator(Given(given)), asynchronous)
     assert [reply.text for reply in outcome["replies"]] == ["It is returned [1]."]
 

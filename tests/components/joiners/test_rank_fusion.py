@@ -147,6 +147,9 @@ def test_stages_are_sockets_of_a_pipeline() -> None:
         ({"weights": {"bm25": 0.0}}, "must be above 0"),
         ({"weights": {"bm25": float("nan")}}, "must be above 0"),
         ({"k": -1}, r"k must be 0 or more"),
+        ({"k": "3"}, r"k must be 0 or more, got '3'"),
+        ({"stages": "bm25"}, "stages must be names.*got 'bm25'"),
+        ({"weights": {"bm25": "2"}}, "must be above 0, got '2'"),
         ({"top_k": 0}, "top_k must be 1 or more"),
     ],
 )

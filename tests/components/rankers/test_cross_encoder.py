@@ -382,6 +382,9 @@ def test_inputs_are_left_as_they_were(make: Callable[..., StatuteRanker]) -> Non
         ({"candidates": 0}, "StatuteRanker.candidates must be a whole number from 1"),
         ({"score_threshold": 1.5}, "StatuteRanker.score_threshold must be from 0 to 1"),
         ({"score_threshold": math.nan}, "StatuteRanker.score_threshold must be from 0 to 1"),
+        ({"score_threshold": "0.5"}, "must be from 0 to 1, as scores are, got '0.5'"),
+        ({"time_budget_ms": "100"}, "time_budget_ms must be above 0, got '100'"),
+        ({"fuse_with_first_stage": "no"}, "must be true, false or null, got 'no'"),
         ({"time_budget_ms": 0.0}, "StatuteRanker.time_budget_ms must be above 0"),
         ({"time_budget_ms": math.nan}, "StatuteRanker.time_budget_ms must be above 0"),
     ],
@@ -391,7 +394,7 @@ def test_wrong_numbers_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         make(**parameters)
-    if "candidates" not in parameters and "top_k" not in parameters:
+    if not {"candidates", "top_k", "fuse_with_first_stage"} & set(parameters):
         with pytest.raises(ValueError, match=message):
             make().run(QUESTION, [law(1)], **parameters)
 

@@ -108,6 +108,11 @@ def test_a_blob_goes_with_its_version(store: StatuteDocumentStore) -> None:
     store.save_blob("bm25", "1", b"one")
     store.save_blob("bm25", "2", b"two")
     assert store.load_blob("bm25") == ("2", b"two")
+    for name, version in (("bm25/1", "1"), ("bm25/2", "1"), ("bm25x/3", "1"), ("bm25/4", "2")):
+        store.save_blob(name, version, b"index")
+    kept = [name for name in ("1", "2", "4") if store.load_blob(f"bm25/{name}")]
+    assert kept == ["4"]
+    assert store.load_blob("bm25x/3") and store.load_blob("bm25")
     assert store.content_version() == before
 
 

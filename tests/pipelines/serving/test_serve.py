@@ -127,6 +127,13 @@ def test_two_pipelines_of_one_name_would_have_one_address(
     assert "Two pipelines are called 'lexical'" in said
 
 
+def test_a_late_generator_does_not_cost_the_articles(law_store: Path) -> None:
+    for seconds, limit in ((300, 60), (30, 15)):
+        given = ["--store", law_store, "--pipeline", "answer_hybrid", "--seconds", seconds]
+        loaded = serve._loaded(serve._parse([str(each) for each in given]))
+        assert loaded["answer_hybrid"].get_component("generator").time_limit == limit
+
+
 @pytest.mark.parametrize("name", ["a b", "rent?x=1", "économie", "-x"])
 def test_a_name_that_does_not_fit_an_address_is_refused(
     capsys: pytest.CaptureFixture[str], text_store: Path, tmp_path: Path, name: str

@@ -75,6 +75,7 @@ def test_chinese_has_no_words_to_cut() -> None:
         ("The fine is 1\u202f500 euros at most.", "500 euros at most"),
         ("The fine is 1'500 francs at most.", "500 francs at most"),
         ("The fine is 10 000 crowns.", "000 crowns"),
+        ("The fine is 1_500 euros at most.", "500 euros at most"),
         ("The fine is 1 500 euros.", "The fine is 1"),
         ("The share is 1/50 per cent of it.", "50 per cent of it"),
         ("At -50 degrees it is allowed.", "50 degrees it is allowed"),
