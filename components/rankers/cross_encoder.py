@@ -102,7 +102,7 @@ class StatuteRanker:
         self.biencoder = biencoder
         self._models: tuple[CrossEncoderRanker, PassageChooser | None] | None = None
         self._pace = Pace()
-        if fuse_with_first_stage not in (None, False, True):
+        if not (fuse_with_first_stage is None or isinstance(fuse_with_first_stage, bool)):
             raise ValueError(
                 "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
                 f"{fuse_with_first_stage!r}."

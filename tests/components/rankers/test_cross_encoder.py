@@ -385,6 +385,7 @@ def test_inputs_are_left_as_they_were(make: Callable[..., StatuteRanker]) -> Non
         ({"score_threshold": "0.5"}, "must be from 0 to 1, as scores are, got '0.5'"),
         ({"time_budget_ms": "100"}, "time_budget_ms must be above 0, got '100'"),
         ({"fuse_with_first_stage": "no"}, "must be true, false or null, got 'no'"),
+        ({"fuse_with_first_stage": 0}, "must be true, false or null, got 0"),
         ({"time_budget_ms": 0.0}, "StatuteRanker.time_budget_ms must be above 0"),
         ({"time_budget_ms": math.nan}, "StatuteRanker.time_budget_ms must be above 0"),
     ],
