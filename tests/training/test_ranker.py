@@ -202,6 +202,7 @@ def test_what_the_pipeline_gains_is_told(
     assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
     said = capsys.readouterr().err
     before, after = ("0.500", "0.600") if better else ("0.600", "0.500")
+    assert "how the ranker is used: 60 candidates of dev are re-ranked" in said
     assert f"MRR@10 {before} before re-ranking, {after} by the ranker alone, {after} by b" in said
     assert ("weight that is +0.100, p 0." in said) == better
     assert ("The ranker adds nothing there" in said) != better

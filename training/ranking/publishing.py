@@ -93,6 +93,8 @@ def _fitted(
     ground = prepared.ground
     rule = prepared.ranker.text_rule
     found = pipeline_candidates(ground.stage, data.corpus, rule, settings.candidates)
+    # As long as a measuring on dev of all candidates: nobody should think that it hangs.
+    say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
     lists = candidate_lists(data, found, settings.candidates, ground.passages)
     kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
     ranker = open_ranker(kept, ground.biencoder)
