@@ -42,8 +42,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--pipeline",
         metavar="NAME",
-        help="lexical, dense, hybrid, answer_hybrid or a YAML file "
-        "(default: hybrid; lexical for a store of text alone)",
+        help=f"{command_line.PIPELINE_NAMES} (default: hybrid; lexical for a store of text alone)",
     )
     parser.add_argument("--store", metavar="FILE", help="default: the demo store")
     parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")

@@ -16,6 +16,9 @@ from pipelines.files import LoadingError
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
 EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use"
+PIPELINE_NAMES = (
+    "lexical, dense, hybrid, answer_hybrid; with a re-ranker hybrid_rerank, answer; or a YAML file"
+)
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -67,7 +67,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--pipeline",
         action="append",
         metavar="NAME",
-        help="lexical, dense, hybrid, answer_hybrid or a YAML file; may stand several times "
+        help=f"{command_line.PIPELINE_NAMES}; may stand several times "
         "(default: hybrid; lexical for a store of text alone)",
     )
     command_line.add_generator(parser)
