@@ -34,7 +34,12 @@ _LEAD = re.compile(  # what may stand between a citation and the name of its law
 )
 # "Housing Act 1996" is not the Housing Act 1988.
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_YEAR_BEHIND = re.compile(r"[\s,(\[]*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b", re.IGNORECASE)
+# The year of the act stands behind it, not that of its edition: "(2020 Rev. Ed.)".
+_YEAR_BEHIND = re.compile(
+    r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
+    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
+    re.IGNORECASE,
+)
 _TRAIL = re.compile(r"(?:[\s,(]|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
 # One of these alone names no law.
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
@@ -148,7 +153,7 @@ class LawNames:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
-                found = () if _GOES_ON.match(text, end) else _of_year_behind(laws, text, end)
+                found = () if _GOES_ON.match(text, end) else _of_year(laws, text, begin, end)
             read = end
         return found
 
@@ -172,10 +177,10 @@ class LawNames:
         return ()
 
 
-def _of_year_behind(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
-    """Those of some laws that can be meant where a year stands behind their common name."""
+def _of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
+    """Those of some laws that can be meant where their common name has a year behind it."""
     behind = _YEAR_BEHIND.match(text, end)
-    if behind is None:
+    if behind is None or _YEAR.search(text, begin, end):
         return laws
     return tuple(law for law in laws if behind[1] in (_YEAR.findall(law) or [behind[1]]))
 

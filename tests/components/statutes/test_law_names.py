@@ -102,6 +102,13 @@ def test_no_law_of_the_corpus(names: LawNames, text: str) -> None:
         (" of the Rent Act in 1974", ["Rent Act 1977"]),
         (" of the Rent Act 1,974 times", ["Rent Act 1977"]),
         (" of the Housing Code 2015", ["Housing Code"]),  # its own name has no year
+        # The year of an edition, or of the next sentence.
+        (" of the Rent Act 1977 (2020 Revised Edition)", ["Rent Act 1977"]),
+        (" of the Rent Act 1977, 2020 Rev Ed,", ["Rent Act 1977"]),
+        (" of the Rent Act (2020 Rev. Ed.)", ["Rent Act 1977"]),
+        (" of the Rent Act 1974 (2020 Rev. Ed.)", []),
+        (" of the Rent Act 1977\n2021 was worse", ["Rent Act 1977"]),
+        (" of the Rent Act\n2021 was worse", ["Rent Act 1977"]),
     ],
 )
 def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
