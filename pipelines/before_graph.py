@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from haystack import Pipeline
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from components.models.dense_index import DenseIndex
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.stages import DENSE, GRAPH, Outputs, Stage
+from pipelines.stages import DENSE, GRAPH, Outputs, Stage, kind_of
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,24 @@ class BeforeGraph:
             stages: its stages.
 
         Returns:
-            None where no stage is a graph's, where one is called "dense" already, or where the
-            store lacks base vectors (`python -m pipelines.index --graph` keeps them).
+            None where not exactly one stage is a graph's, where one is called "dense" already, or
+            where the store lacks base vectors (`python -m pipelines.index --graph` keeps them).
 
         Raises:
             StoreError: the store cannot be read.
         """
-        graph = next((stage for stage in stages if stage.name == GRAPH), None)
-        if graph is None or any(stage.name == DENSE for stage in stages):
+        # By class: a component of any kind may be called "graph".
+        graphs = [
+            stage for stage in stages if kind_of(pipeline.get_component(stage.component)) == GRAPH
+        ]
+        if len(graphs) != 1 or any(stage.name == DENSE for stage in stages):
             return None
-        store = getattr(pipeline.get_component(graph.component), "document_store", None)
-        assert isinstance(store, StatuteDocumentStore) and store.model is not None
-        digests = {key: text_digest(text) for key, text, _ in store.texts()}
+        graph = graphs[0]
+        retriever: Any = pipeline.get_component(graph.component)
+        store: StatuteDocumentStore = retriever.document_store
+        assert store.model is not None
+        searched = set(store.keys_matching(retriever.filters).tolist())
+        digests = {key: text_digest(text) for key, text, _ in store.texts() if key in searched}
         base = store.journal.vectors(store.model.biencoder_digest, set(digests.values()))
         if not base or base.keys() != set(digests.values()):
             return None

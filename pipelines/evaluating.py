@@ -113,11 +113,12 @@ def measure(
     runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
     took: list[float] = []
+    top_k = depth if "top_k" in pipeline.metadata["inputs"] else None
     pipeline.warm_up()
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
         start = time.perf_counter()
         # Haystack hands out the stages' own lists uncopied: the time is that of a plain run.
-        outputs = run(pipeline, question.text, asked)
+        outputs = run(pipeline, question.text, asked, top_k)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
         seen = outputs if before is None else before.added(outputs)
@@ -198,8 +199,12 @@ def _this_deep(
     Its lists before a fusion stay as they are served: longer ones would be fused otherwise.
     """
     served = load_pipeline(name, store, model)
-    targets: list[str] = served.metadata["inputs"].get("top_k", [])
-    if not targets:
-        last, _ = documents_output(served)
-        targets = [f"{last}.top_k"] if hasattr(served.get_component(last), "top_k") else []
-    return dict.fromkeys(targets, depth)
+    last, _ = documents_output(served)
+    targets = served.metadata["inputs"].get("top_k") or [f"{last}.top_k"]
+    # Not every one is a component's own parameter: a prompt may be told the number too.
+    return {
+        target: depth
+        for target in targets
+        for component, socket in [target.split(".", 1)]
+        if socket == "top_k" and hasattr(served.get_component(component), "top_k")
+    }

@@ -88,7 +88,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
     sockets[last] = (declared,)
     above = {component: nx.ancestors(pipeline.graph, component) for component in sockets}
     kinds = {
-        component: _kind(pipeline.get_component(component))
+        component: kind_of(pipeline.get_component(component))
         for component in sockets
         if component in {last, *above[last]}
     }
@@ -124,8 +124,8 @@ def _stage(
     )
 
 
-def _kind(instance: object) -> str | None:
-    """The stage's name by its class; None for a class that is not Lexarbor's."""
+def kind_of(instance: object) -> str | None:
+    """The name of a component's stage by its class; None for a class that is not Lexarbor's."""
     kind = _NAMES.get(generate_qualified_class_name(type(instance)))
     store = getattr(instance, "document_store", None)
     if kind == DENSE and isinstance(store, StatuteDocumentStore):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
@@ -30,11 +31,13 @@ def through_graph(tiny_graphs: dict[str, Path], corpus: Path, tmp_path: Path) ->
     return tmp_path / "law.db"
 
 
-def measured(store: Path, top_k: int = 250) -> Measured:
+def measured(store: Path, top_k: int = 250, **of_dense: object) -> Measured:
     """Of hybrid.yaml, whose lists are this long before they are fused."""
     text = (FOLDER / "hybrid.yaml").read_text(encoding="utf-8")
+    pipeline = yaml.safe_load(text.replace("top_k: 250", f"top_k: {top_k}"))
+    pipeline["components"]["dense"]["init_parameters"] |= of_dense
     mine = store.with_name("mine.yaml")
-    mine.write_text(text.replace("top_k: 250", f"top_k: {top_k}"), encoding="utf-8")
+    mine.write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     return measure(str(mine), ASKED, store=store, model=None, depth=25)
 
 
@@ -64,3 +67,24 @@ def test_a_store_without_base_vectors_has_the_graphs_alone(through_graph: Path) 
     store.close()
     names = [run.stage.name for run in measured(through_graph).stages]
     assert names == ["citation", "bm25", "graph", "fused"]
+
+
+def test_a_retrievers_filters_hold_for_both(plain: Path, through_graph: Path) -> None:
+    filters = {"field": "meta.law", "operator": "==", "value": "Family Code"}
+    before, after = measured(plain, filters=filters), measured(through_graph, filters=filters)
+    assert rankings(after, "dense") == rankings(before, "dense")
+    assert {len(found) for found in rankings(after, "dense").values()} == {10}
+
+
+def test_a_component_that_is_merely_called_graph_is_none(text_store: Path, tmp_path: Path) -> None:
+    pipeline = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
+    joiner = "haystack.components.joiners.document_joiner.DocumentJoiner"
+    pipeline["components"]["graph"] = {"type": joiner, "init_parameters": {}}
+    last = pipeline["outputs"]["documents"]
+    pipeline["connections"].append({"sender": last, "receiver": "graph.documents"})
+    pipeline["outputs"]["documents"] = "graph.documents"
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(yaml.safe_dump(pipeline), encoding="utf-8")
+    of = measure(str(mine), ASKED, store=text_store, model=None, depth=25)
+    assert [run.stage.name for run in of.stages][-1] == "graph"
+    assert "dense" not in [run.stage.name for run in of.stages]

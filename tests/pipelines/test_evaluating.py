@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval
@@ -108,3 +109,18 @@ def test_the_report_is_json_also_for_one_question(ours: Measured) -> None:
 
 def test_without_training_questions_nothing_is_apart(ours: Measured) -> None:
     assert report(ours, [], [question(id_, "1") for id_ in "abcd"], [])["unseen"] is None
+
+
+def test_a_component_may_be_told_top_k_that_is_no_parameter_of_it(
+    law_store: Path, tmp_path: Path
+) -> None:
+    lexical = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
+    lexical["components"]["prompt"] = {
+        "type": "haystack.components.builders.prompt_builder.PromptBuilder",
+        "init_parameters": {"template": "The best {{ top_k }}."},
+    }
+    lexical["inputs"]["top_k"].append("prompt.top_k")
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(yaml.safe_dump(lexical), encoding="utf-8")
+    asked = [question("rent", "a8")]
+    assert len(measure(str(mine), asked, store=law_store, model=None, depth=25).run["rent"]) == 25

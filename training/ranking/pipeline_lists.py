@@ -13,14 +13,17 @@ from components.statutes.corpus import StatuteCorpus
 from training.rank_fusion import FUSED_FROM, fuse_ranks
 from training.ranking.first_stage import Candidates, FirstStage
 
+RERANKED = 90
+"""How many candidates are re-ranked, as in that file."""
+
 # As StatuteBM25Retriever has them by default.
 _K1, _B = 1.5, 0.75
 
 
 def pipeline_candidates(
-    stage: FirstStage, corpus: StatuteCorpus, text_rule: TextRule, m: int
+    stage: FirstStage, corpus: StatuteCorpus, text_rule: TextRule
 ) -> Candidates:
-    """The m best articles of each dev question by BM25 and the first stage, fused by rank.
+    """The `RERANKED` best articles of each dev question by BM25 and the first stage, fused by rank.
 
     As in the pipeline, but for what a question cites: that stands above the re-ranked there.
 
@@ -28,17 +31,18 @@ def pipeline_candidates(
         stage: The vectors of articles and dev questions.
         corpus: The law.
         text_rule: What of an article the words are taken from.
-        m: Articles to find; a smaller law gives all that it has.
+
+    Returns:
+        As many for each question; of a smaller law all that it has.
     """
-    depth = max(m, FUSED_FROM)
     texts = (
         (position, indexed_text(article.headings, article.text, text_rule), article.language)
         for position, article in enumerate(corpus)
     )
     words = LexicalIndex.build(texts, k1=_K1, b=_B)
-    nearest = DenseIndex(stage.articles, device="cpu").search(stage.dev.vectors, depth)[1]
+    nearest = DenseIndex(stage.articles, device="cpu").search(stage.dev.vectors, FUSED_FROM)[1]
     found = [
-        fuse_ranks([words.search(question.text, depth)[0].tolist(), by_vector])[:m]
+        fuse_ranks([words.search(question.text, FUSED_FROM)[0].tolist(), by_vector])[:RERANKED]
         for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True)
     ]
     return replace(stage.dev, found=np.array(found, dtype=np.int64))

@@ -6,21 +6,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from components.models.biencoder import BiEncoder
 from components.statutes.article import TextRule
 from pipelines.asking import ask
+from pipelines.files import FOLDER
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from training.data import TrainingData
 from training.ranking.first_stage import FirstStage
-from training.ranking.pipeline_lists import pipeline_candidates
+from training.ranking.pipeline_lists import RERANKED, pipeline_candidates
 
 
-@pytest.mark.parametrize(("rule", "m"), [("headings_text", 7), ("text", 7), ("text", 30)])
+def test_as_many_as_the_pipeline_ranks() -> None:
+    text = (FOLDER / "hybrid_rerank.yaml").read_text(encoding="utf-8")
+    pipeline = yaml.safe_load(text)
+    assert pipeline["components"]["ranker"]["init_parameters"]["candidates"] == RERANKED
+
+
+@pytest.mark.parametrize("rule", ["headings_text", "text"])
 def test_the_lists_are_those_of_the_pipeline(
     rule: TextRule,
-    m: int,
     tiny_bert: Path,
     write_law: Callable[..., Path],
     article: Callable[..., dict[str, Any]],
@@ -28,7 +35,7 @@ def test_the_lists_are_those_of_the_pipeline(
 ) -> None:
     # Words that repeat, and articles of different length: k1 and b count.
     words = ("must notice case", "lease", "the council of case", "tenant deposit")
-    said = [" ".join(words[n % 4 : n % 4 + 2]) for n in range(30)]
+    said = [" ".join(words[n % 4 : n % 4 + 2]) for n in range(100)]
     law = [article(n, text=f"{each}. " * (1 + n % 7)) for n, each in enumerate(said)]
     write_law(tmp_path, law)
     plain = BiEncoder.load(tiny_bert, device="cpu")
@@ -36,13 +43,14 @@ def test_the_lists_are_those_of_the_pipeline(
     biencoder = BiEncoder.load(tmp_path / "model", device="cpu")
     corpus, questions = (tmp_path / f"{name}.jsonl" for name in ("articles", "questions"))
     index_corpus(corpus, tmp_path / "law.db", model=str(tmp_path / "model"))
-    overrides = {"bm25.top_k": 30, "dense.top_k": 30}
-    pipeline = load_pipeline("hybrid", tmp_path / "law.db", overrides=overrides)
+    pipeline = load_pipeline("hybrid", tmp_path / "law.db")
     data = TrainingData.read(str(corpus), str(questions))
     stage = FirstStage.search(biencoder, data, 5)
-    found = pipeline_candidates(stage, data.corpus, rule, m)
+    found = pipeline_candidates(stage, data.corpus, rule)
     assert found.questions == data.dev
     for question, positions in zip(data.dev, found.found.tolist(), strict=True):
-        expected = [each["id"] for each in ask(pipeline, question.text, top_k=m)["documents"]]
+        expected = [
+            each["id"] for each in ask(pipeline, question.text, top_k=RERANKED)["documents"]
+        ]
         assert [data.corpus.ids[position] for position in positions] == expected
     assert not np.array_equal(found.found[:, :5], stage.dev.found)
