@@ -17,6 +17,8 @@ def experiments(grids: Grids | None, language: Language) -> str:
     title = f'<h2 id="experiments">{words(texts.title)}</h2><p>{words(texts.note)}</p>'
     if grids is None:
         return f'{title}<p role="status">{words(texts.working)}</p>'
+    if grids.failed:
+        return f'{title}<p class="fault">{words(texts.failed)}</p>'
     faults = []
     if grids.damaged:
         faults.append(counted(grids.damaged, texts.damaged, language))

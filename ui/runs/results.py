@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 
 from components.statutes.arm_scores import ArmScore, compare_arms
 from ui.runs.json_lines import items, mapping, number, read_lines, stamp_of, text, whole
+
+logger = logging.getLogger(__name__)
 
 _LIMIT = 64 << 20
 _MAX_FILES = 10
@@ -83,11 +86,13 @@ class Grids:
         tables: one for each system, dataset and model that training started from.
         damaged: lines that are no result of a run.
         cut: whether a file is longer than what was read, or has more than is shown.
+        failed: whether they could not be worked out; the log says why.
     """
 
     tables: tuple[Table, ...]
     damaged: int
     cut: bool
+    failed: bool = False
 
 
 class Results:
@@ -150,6 +155,10 @@ class _Work:
     def _run(self) -> None:
         try:
             self.grids = read_grids([path for path, _ in self.files])
+        except Exception:
+            # The page has other things to show, and should not wait for ever.
+            logger.exception("The results of experiments could not be read.")
+            self.grids = Grids((), 0, False, failed=True)
         finally:
             self.done.set()
 

@@ -16,6 +16,7 @@ class ExperimentTexts:
     note: str
     reading: str
     working: str
+    failed: str
     none: str
     damaged: tuple[str, str]
     cut: str
@@ -59,6 +60,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " themselves."
         ),
         working="The tables are being worked out. Load the page again in a moment.",
+        failed="The tables could not be worked out; the log of this page says why.",
         none="No results of experiments are at hand. python -m training.ablate makes them.",
         damaged=(
             "line is no result of a run, and is left out.",
@@ -157,6 +159,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " 0,05. Les autres bras ne sont pas comparés entre eux."
         ),
         working="Les tableaux sont en cours de calcul. Rechargez la page dans un instant.",
+        failed="Les tableaux n’ont pas pu être calculés ; le journal de cette page dit pourquoi.",
         none="Aucun résultat d’expérience n’est disponible. python -m training.ablate en produit.",
         damaged=(
             "ligne n’est pas le résultat d’un apprentissage et a été ignorée.",

@@ -178,6 +178,18 @@ def test_nobody_waits_longer_than_wanted(
     assert grids is not None and len(grids.tables) == 1
 
 
+def test_what_cannot_be_worked_out_is_told(
+    write_results: WriteResults, monkeypatch: pytest.MonkeyPatch
+):
+    def failing(paths: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(results_module, "read_grids", failing)
+    results = Results(write_results([a_line("random", BASE)]))
+    shown = experiments(results.read(10), "en")
+    assert "could not be worked out" in shown and "Load the page again" not in shown
+
+
 def test_no_folder_has_no_results(tmp_path: Path):
     for folder in (None, tmp_path / "gone"):
         grids = Results(folder).read(10)
