@@ -18,9 +18,8 @@ from components.models.manifest import file_digest, read_manifest
 from components.statutes.sources import aldermere
 from pipelines.bundled import bundled_model
 
-# Module, settings, folder, and share of the time that all take: each goes on from the one before.
-# No graph: learnt from a hundred questions it finds less than the bi-encoder alone.
-_STAGES = (("training.cusines", "demo.yaml", "model", 1.0),)
+# No graph and no ranker: learnt from a hundred questions they find less than the bi-encoder alone.
+_MODULE, _SETTINGS = "training.cusines", "demo.yaml"
 
 _NAME = re.compile(r"demo-[0-9a-f]{12}")
 _UNUSED_SECONDS = 30 * 24 * 3600
@@ -40,42 +39,8 @@ class TrainedModel:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One of the trainings that make the model, on what the one before it made.
-
-    Attributes:
-        command: its command line; started again after an interruption, it goes on.
-        model: the folder that it writes; it appears when the training is complete.
-        share: of the time that all trainings take.
-    """
-
-    command: tuple[str, ...]
-    model: Path
-    share: float
-
-    @property
-    def work(self) -> Path:
-        """Where the training keeps what it needs to go on after an interruption."""
-        return self.model.with_name(f"{self.model.name}.work")
-
-    @property
-    def progress(self) -> Path:
-        """What the training says about how far it is: JSON with `step` and `steps`."""
-        return self.work / "progress.json"
-
-    @property
-    def done(self) -> bool:
-        """Whether its model is there, every file as it was written."""
-        try:
-            read_manifest(self.model)
-        except ModelError:
-            return False
-        return True
-
-
-@dataclass(frozen=True)
 class TrainedDemo:
-    """Where everything about the trainings on the demo law lies.
+    """Where everything about the training on the demo law lies.
 
     The folder is named after the digest of what goes into them: law, questions, base model and
     settings. When one of them changes it is another folder, so what is in a folder never goes
@@ -83,7 +48,7 @@ class TrainedDemo:
 
     Attributes:
         folder: `demo-<digest>` in Lexarbor's home; may not be made yet.
-        settings: folder of the trainings' settings.
+        settings: of the training, a file.
     """
 
     folder: Path
@@ -103,32 +68,36 @@ class TrainedDemo:
         if base is None or sys.platform == "win32":
             return None
         # Named, not imported: pipelines stand on components alone, and train only as a process.
-        settings = Path(str(files("training") / "configs"))
+        settings = Path(str(files("training") / "configs" / _SETTINGS))
         parts = {
             "articles": file_digest(aldermere.articles_path()),
             "questions": file_digest(aldermere.questions_path()),
-            **{name: file_digest(settings / file) for name, file, _, _ in _STAGES},
+            _MODULE: file_digest(settings),
             "base": model_digest(Path(base)),
         }
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         return cls(home / f"demo-{digest[:12]}", settings)
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The trainings, first to last."""
-        stages: list[Stage] = []
-        for module, settings, name, share in _STAGES:
-            command = [sys.executable, "-m", module, "--config", str(self.settings / settings)]
-            if stages:
-                command += ["--model", str(stages[-1].model)]
-            model = self.folder / name
-            stages.append(Stage((*command, "--output", str(model)), model, share))
-        return tuple(stages)
+    def command(self) -> tuple[str, ...]:
+        """The training's command line; started again after an interruption, it goes on."""
+        config = ("--config", str(self.settings))
+        return (sys.executable, "-m", _MODULE, *config, "--output", str(self.model))
 
     @property
     def model(self) -> Path:
-        """The model's folder; it appears when the last training is complete."""
-        return self.stages[-1].model
+        """The model's folder; it appears when the training is complete."""
+        return self.folder / "model"
+
+    @property
+    def work(self) -> Path:
+        """Where the training keeps what it needs to go on after an interruption."""
+        return self.model.with_name(f"{self.model.name}.work")
+
+    @property
+    def progress(self) -> Path:
+        """What the training says about how far it is: JSON with `step` and `steps`."""
+        return self.work / "progress.json"
 
     @property
     def store(self) -> Path:
@@ -137,7 +106,7 @@ class TrainedDemo:
 
     @property
     def log(self) -> Path:
-        """What the latest trainings wrote."""
+        """What the latest training wrote."""
         return self.folder / "training.log"
 
     @property
@@ -148,8 +117,7 @@ class TrainedDemo:
     @property
     def begun(self) -> bool:
         """Whether something is there to go on with."""
-        folders = [folder for stage in self.stages for folder in (stage.work, stage.model)]
-        return not self.model.exists() and any(folder.exists() for folder in folders)
+        return not self.model.exists() and self.work.exists()
 
     def trained(self) -> TrainedModel | None:
         """The model, or None while it is not there or a file of it is not what was written."""
@@ -159,15 +127,12 @@ class TrainedDemo:
             return None
 
     def clear(self) -> None:
-        """Take away models that are broken, and what was kept for going on."""
-        for stage in self.stages:
-            for folder in (stage.model, stage.work):
-                shutil.rmtree(folder, ignore_errors=True)
+        """Take away a model that is broken, and what was kept for going on."""
+        for folder in (self.model, self.work):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def remove_unused(self) -> None:
-        """Take away what the last training has taken over, and what nobody has used for 30 days."""
-        for stage in self.stages[:-1]:
-            shutil.rmtree(stage.model, ignore_errors=True)
+        """Take away what nobody has used for 30 days."""
         for folder in self.folder.parent.iterdir():
             if folder == self.folder or not _NAME.fullmatch(folder.name):
                 continue

@@ -9,11 +9,12 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 from components.models.locks import file_lock
-from pipelines.trained_demo import Stage, TrainedDemo
+from pipelines.trained_demo import TrainedDemo
 from ui.standing import Pace, Standing
 
 # Training leaves the processor to the page whenever somebody asks.
@@ -116,12 +117,12 @@ class Learning:
             f"used meanwhile. Log: {demo.log}"
         )
         demo.log.unlink(missing_ok=True)
-        code = self._stages(lock)
+        code = self._command(lock)
         if code not in (0, *_INTERRUPTED) and goes_on and not self._ending.is_set():
             # What was kept may be of another number of threads, or of another version.
             self._say("What an earlier start left cannot be gone on with; training starts anew")
             demo.clear()
-            code = self._stages(lock)
+            code = self._command(lock)
         # Ctrl+C in a terminal reaches both: the page is then about to end as well.
         if self._ending.wait(_SECONDS_TO_FOLLOW if code in _INTERRUPTED else 0):
             return False
@@ -133,23 +134,14 @@ class Learning:
             return True
         return False
 
-    def _stages(self, lock: int) -> int:
-        """Run the trainings that are not done; the exit status of the last that ran."""
-        for stage in self._demo.stages:
-            if not stage.done:
-                code = self._command(stage, lock)
-                if code != 0 or self._ending.is_set():
-                    return code
-        return 0
-
-    def _command(self, stage: Stage, lock: int) -> int:
-        """Run a training's command; its exit status, negative for a signal."""
+    def _command(self, lock: int) -> int:
+        """Run the training's command; its exit status, negative for a signal."""
         # Of an earlier run; what this one does not say is not known.
-        stage.progress.unlink(missing_ok=True)
+        self._demo.progress.unlink(missing_ok=True)
         self._pace = None
         with self._demo.log.open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - our own command
-                stage.command,
+                self._demo.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -168,7 +160,7 @@ class Learning:
 
     def _look(self) -> None:
         """See how far the training is, and say it now and then."""
-        share = _share_done(self._demo.stages)
+        share = _share_done(self._demo.progress)
         if share is None:
             return
         now = time.monotonic()
@@ -189,20 +181,13 @@ class Learning:
             self._say(f"{reason.rstrip('.')}. The page goes on with the untrained model.")
 
 
-def _share_done(stages: Sequence[Stage]) -> float | None:
-    """The share of the trainings that is done, or None where that is not known."""
-    done = 0.0
-    for stage in stages:
-        # Complete or not is for those to see who start it; here its being there is enough.
-        if stage.model.exists():
-            done += stage.share
-            continue
-        try:
-            where = json.loads(stage.progress.read_text(encoding="utf-8"))
-            return done + stage.share * min(1.0, max(0.0, float(where["step"] / where["steps"])))
-        except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
-            return done or None
-    return None
+def _share_done(progress: Path) -> float | None:
+    """The share of the training that is done, or None where that is not known."""
+    try:
+        where = json.loads(progress.read_text(encoding="utf-8"))
+        return min(1.0, max(0.0, float(where["step"] / where["steps"])))
+    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+        return None
 
 
 def _time_left(minutes: int | None) -> str:

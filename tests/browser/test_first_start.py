@@ -29,15 +29,12 @@ REPOSITORY = Path(__file__).parent.parent.parent
 START = """
 import sys
 from pipelines.trained_demo import TrainedDemo
-from dataclasses import replace
-real = TrainedDemo.stages.fget
-TrainedDemo.stages = property(
-    lambda demo: tuple(replace(stage, command={command}) for stage in real(demo))
-)
+real = TrainedDemo.command.fget
+TrainedDemo.command = property(lambda demo: {command})
 from ui.__main__ import main
 sys.exit(main(["--port", "0"]))
 """
-BRIEF = '(*stage.command, "--max_steps=2", "--batch_size=4", "--negatives_per_question=1")'
+BRIEF = '(*real(demo), "--max_steps=2", "--batch_size=4", "--negatives_per_question=1")'
 ENDLESS = '(sys.executable, "-c", "import time; time.sleep(600)", str(demo.folder))'
 
 

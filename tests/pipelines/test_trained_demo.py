@@ -48,14 +48,11 @@ def test_the_same_training_has_the_same_folder(base: Path, tmp_path: Path) -> No
     assert demo == demo_under(tmp_path)
     assert demo.folder.parent == tmp_path
     assert not demo.folder.exists()
-    assert demo.stages[0].command[1:3] == ("-m", "training.cusines")
-    assert demo.stages[-1].model == demo.model
-    for stage in demo.stages:
-        assert Path(stage.command[4]).is_file()
-        assert stage.command[-2:] == ("--output", str(stage.model))
-        # The trainer keeps its work beside its output.
-        assert stage.work == stage.model.with_name(stage.model.name + ".work")
-    assert sum(stage.share for stage in demo.stages) == pytest.approx(1)
+    assert demo.command[1:3] == ("-m", "training.cusines")
+    assert Path(demo.command[4]).is_file()
+    assert demo.command[-2:] == ("--output", str(demo.model))
+    # The trainer keeps its work beside its output.
+    assert demo.work == demo.model.with_name(demo.model.name + ".work")
 
 
 @pytest.mark.parametrize("change", ["base", "articles", "questions", "settings"])
@@ -68,8 +65,7 @@ def test_whatever_changes_it_is_another_folder(
     if change == "base":
         (base / "config.json").write_text('{"changed": true}')
     elif change == "settings":
-        name, _, *rest = trained_demo._STAGES[0]
-        monkeypatch.setattr(trained_demo, "_STAGES", ((name, str(other), *rest),))
+        monkeypatch.setattr(trained_demo, "_SETTINGS", str(other))
     else:
         monkeypatch.setattr(aldermere, f"{change}_path", lambda: other)
     assert demo_under(tmp_path).folder != before.folder
@@ -91,41 +87,17 @@ def test_a_model_counts_when_every_file_is_as_it_was_written(base: Path, tmp_pat
     assert trained.folder == demo.model.resolve()
     (demo.model / PART / "weights").write_text("leaned")
     assert demo.trained() is None
-    for stage in demo.stages:
-        stage.work.mkdir()
+    demo.work.mkdir()
     demo.clear()
     assert list(demo.folder.iterdir()) == []
 
 
-@pytest.fixture
-def two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    stages = (
-        ("training.cusines", "demo.yaml", "biencoder", 0.8),
-        ("training.graph", "demo_graph.yaml", "model", 0.2),
-    )
-    monkeypatch.setattr(trained_demo, "_STAGES", stages)
-
-
-def test_a_second_training_goes_on_from_the_first(
-    base: Path, tmp_path: Path, two_stages: None
-) -> None:
-    first, second = demo_under(tmp_path).stages
-    assert second.command[5:7] == ("--model", str(first.model))
-    assert second.model == demo_under(tmp_path).model != first.model
-
-
-def test_it_has_begun_while_something_is_there_to_go_on_with(
-    base: Path, tmp_path: Path, two_stages: None
-) -> None:
+def test_it_has_begun_while_something_is_there_to_go_on_with(base: Path, tmp_path: Path) -> None:
     demo = demo_under(tmp_path)
-    first, second = demo.stages
     assert not demo.begun
-    first.work.mkdir(parents=True)
+    demo.work.mkdir(parents=True)
     assert demo.begun
-    first.work.rmdir()
-    write_model(first.model)
-    assert demo.begun and first.done and not second.done
-    write_model(second.model)
+    write_model(demo.model)
     assert not demo.begun
 
 
@@ -152,8 +124,7 @@ def test_unused_trainings_go_and_nothing_else(base: Path, tmp_path: Path) -> Non
 def test_the_settings_come_with_the_package(base: Path, tmp_path: Path) -> None:
     """The training is a process: nothing here imports it."""
     demo = demo_under(tmp_path)
-    for stage in demo.stages:
-        settings = Path(stage.command[4])
-        assert settings.parent.name == "configs"
-        assert "aldermere" in settings.read_text("utf-8")
-        assert shutil.which(stage.command[0])
+    settings = Path(demo.command[4])
+    assert settings.parent.name == "configs"
+    assert "aldermere" in settings.read_text("utf-8")
+    assert shutil.which(demo.command[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.trained_demo import Stage, TrainedDemo
+from pipelines.trained_demo import TrainedDemo
 
 # Notes its start, does what the test says, and may put a complete model where it belongs.
 SCRIPT = """
@@ -19,7 +19,7 @@ from components.models.artifacts import write_model_folder
 from components.models.manifest import Manifest
 
 folder = Path(sys.argv[1])
-model, work = folder / sys.argv[2], folder / (sys.argv[2] + ".work")
+model, work = folder / "model", folder / "model.work"
 goes_on = work.exists()
 work.mkdir(exist_ok=True)
 with (folder / "starts").open("a") as starts:
@@ -50,31 +50,13 @@ class StubbedDemo(TrainedDemo):
 
     Attributes:
         does: Python that calls `progress(step, steps)`, `wait_for(name)` and `finish()`.
-        two: whether the training is two, each doing that.
     """
 
     does: str = "finish()"
-    two: bool = False
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
-        names = ("biencoder", "model") if self.two else ("model",)
-        return tuple(
-            Stage(
-                (sys.executable, "-c", SCRIPT + self.does, str(self.folder), name),
-                self.folder / name,
-                1 / len(names),
-            )
-            for name in names
-        )
-
-    @property
-    def work(self) -> Path:
-        return self.stages[-1].work
-
-    @property
-    def progress(self) -> Path:
-        return self.stages[-1].progress
+    def command(self) -> tuple[str, ...]:
+        return (sys.executable, "-c", SCRIPT + self.does, str(self.folder))
 
     def starts(self) -> list[tuple[int, int, bool]]:
         """Of each start of the training: its process, its niceness, and whether it went on."""
@@ -88,9 +70,9 @@ class StubbedDemo(TrainedDemo):
 
 @pytest.fixture
 def make_demo(tmp_path: Path) -> Callable[..., StubbedDemo]:
-    """`make_demo(does, two)`: a demo whose training, or each of two, does that."""
+    """`make_demo(does)`: a demo whose training does that."""
 
-    def make(does: str = "finish()", two: bool = False) -> StubbedDemo:
-        return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused"), does, two)
+    def make(does: str = "finish()") -> StubbedDemo:
+        return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused"), does)
 
     return make

@@ -105,48 +105,6 @@ def test_its_progress_is_followed_and_said_now_and_then(
     assert lines[-1].endswith("less than a minute left")
 
 
-def test_one_training_goes_on_from_the_other_and_their_shares_add_up(
-    make_demo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LOOKS", 0.01)
-    does = "progress(5); wait_for(sys.argv[2] + '-end'); finish()"
-    demo, page = make_demo(does, two=True), Page()
-    with Learning(demo, page.take_over, page.said.append) as learning:
-        for name, share in (("biencoder", 0.25), ("model", 0.75)):
-            until(lambda share=share: learning.standing().share == pytest.approx(share * 0.9))
-            (demo.folder / f"{name}-end").touch()
-        until(lambda: learning.standing().state == "learnt")
-    assert page.taken_over == 1
-    assert len(demo.starts()) == 2
-
-
-def test_what_the_first_training_made_is_not_trained_again(make_demo: Callable[..., Any]):
-    demo, page = make_demo("wait_for(sys.argv[2] + '-end'); finish()", two=True), Page()
-    demo.folder.mkdir(parents=True)
-    (demo.folder / "biencoder-end").touch()
-    with Learning(demo, page.take_over, page.said.append):
-        until(lambda: len(demo.starts()) == 2)
-    assert demo.stages[0].done
-    assert not demo.stages[1].done
-    (demo.folder / "model-end").touch()
-    assert learn(demo, page).state == "learnt"
-    assert len(demo.starts()) == 3
-
-
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", "null", '{"step": 1, "steps": 0}', '{"step": "x", "steps": 2}']
-)
-def test_progress_that_cannot_be_read_is_none(make_demo: Callable[..., Any], content: str):
-    demo, page = (
-        make_demo(f"(work/'progress.json').write_text({content!r}); wait_for('go')"),
-        Page(),
-    )
-    with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: demo.progress.exists())
-        time.sleep(0.6)
-        assert learning.standing() == Standing("learning")
-
-
 def test_it_leaves_the_processor_to_the_page(make_demo: Callable[..., Any]):
     demo = make_demo("wait_for('go'); finish()")
     own = os.getpriority(os.PRIO_PROCESS, 0)

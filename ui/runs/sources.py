@@ -74,8 +74,7 @@ class Sources:
     def _places(self) -> Iterator[tuple[Path, str]]:
         """Folders that may hold a model, and what its run is called."""
         if self._demo is not None:
-            for stage in self._demo.stages:
-                yield stage.model, _DEMO
+            yield self._demo.model, _DEMO
         model = self._model_of_store()
         if model is not None:
             yield from _named(model)

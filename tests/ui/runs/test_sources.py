@@ -93,7 +93,7 @@ def test_a_store_that_cannot_be_read_or_records_no_model_has_none():
 def test_the_demo_s_own_training_is_named_after_its_law(tmp_path: Path):
     demo = TrainedDemo(tmp_path / "demo-0123456789ab", tmp_path)
     assert Sources(nothing, demo=demo).runs() == []
-    work = demo.stages[-1].work
+    work = demo.work
     work.mkdir(parents=True)
     (work / "progress.json").write_text("{}")
     (run,) = Sources(nothing, demo=demo).runs()
