@@ -9,7 +9,7 @@ import networkx as nx
 from haystack import Document
 from tqdm import tqdm
 
-from components.converters.statutes import as_document
+from components.converters.articles import as_document
 from components.statutes.corpus import StatuteCorpus
 from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore

@@ -1,24 +1,14 @@
 """QuoteVerifier: every citation and quotation of a reply, looked up in the articles."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from components.converters.articles import article_of
 from components.statutes.replies.checked import CheckedReply
 from components.statutes.replies.checking import check_reply
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A document as the check reads it."""
-
-    id: str
-    law: str
-    number: str
-    text: str
 
 
 @component
@@ -63,15 +53,7 @@ class QuoteVerifier:
         Returns:
             `checked`: one for each reply.
         """
-        sources = [
-            _Source(
-                document.id,
-                str(document.meta.get("law") or ""),
-                str(document.meta.get("number") or ""),
-                document.content or "",
-            )
-            for document in documents
-        ]
+        sources = [article_of(document) for document in documents]
         return {"checked": [check_reply(reply.text, sources) for reply in replies if reply.text]}
 
     @component.output_types(checked=list[CheckedReply])

@@ -10,6 +10,7 @@ from haystack import Document, component, default_from_dict, default_to_dict, lo
 from haystack.components.converters.utils import normalize_metadata
 from haystack.dataclasses import ByteStream
 
+from components.converters.articles import as_document
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.problems import CorpusError, Problem
@@ -116,22 +117,6 @@ class StatuteConverter:
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, sources, meta)
-
-
-def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
-    """An article as a Haystack document.
-
-    Args:
-        article: the article.
-        position: its place in the order of the corpus, from 0.
-        meta: further metadata.
-    """
-    fields = article.to_json()
-    return Document(
-        id=fields.pop("id"),
-        content=fields.pop("text"),
-        meta={**(meta or {}), **fields, "position": position},
-    )
 
 
 def _name(source: str | Path | ByteStream) -> str:

@@ -1,10 +1,6 @@
 """What the embedders check of the documents that they are given."""
 
-from collections.abc import Sequence
-
 from haystack import Document
-
-from components.statutes.article import Article
 
 
 def check_documents(component: str, documents: object) -> None:
@@ -30,18 +26,3 @@ def check_documents(component: str, documents: object) -> None:
                 f"document '{document.id}' has no content, so there is nothing to embed. "
                 "Give it text or leave it out."
             )
-
-
-def as_articles(documents: Sequence[Document]) -> list[Article]:
-    """The articles that documents with content and `meta.law` stand for."""
-    return [
-        Article(
-            id=document.id,
-            law=document.meta["law"],
-            number=str(document.meta.get("number") or ""),
-            headings=tuple(document.meta.get("headings") or ()),
-            text=document.content or "",
-            language=document.meta.get("language"),
-        )
-        for document in documents
-    ]

@@ -9,7 +9,8 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 from torch import Tensor
 
-from components.embedders.articles import as_articles, check_documents
+from components.converters.articles import article_of
+from components.embedders.articles import check_documents
 from components.embedders.base_vectors import BaseVectors
 from components.embedders.loading import load_encoder
 from components.embedders.whole_laws import by_law, in_order, incomplete_laws
@@ -154,7 +155,8 @@ class LegislativeGraphEmbedder:
             graph_vectors, unresolved = self._through_graph(whole, network, base, encoder.text_rule)
             vectors.update(_by_id(whole, graph_vectors))
         if rest := [each for law in incomplete for each in laws[law]]:
-            texts = [indexed_text(a.headings, a.text, encoder.text_rule) for a in as_articles(rest)]
+            articles = map(article_of, rest)
+            texts = [indexed_text(a.headings, a.text, encoder.text_rule) for a in articles]
             vectors.update(_by_id(rest, base.of(texts)))
         return {
             "documents": [
@@ -181,9 +183,8 @@ class LegislativeGraphEmbedder:
         rule: TextRule,
     ) -> tuple[Tensor, int]:
         """Vectors of the articles of whole laws, and how many citations are unresolved."""
-        corpus = StatuteCorpus(
-            as_articles(in_order([*documents, *self._other_laws(documents, network)]))
-        )
+        others = self._other_laws(documents, network)
+        corpus = StatuteCorpus(map(article_of, in_order([*documents, *others])))
         graph = graph_for(network, corpus)
         texts = list(node_texts(graph, corpus, rule))
         positions = [corpus.position(each.id) for each in documents]

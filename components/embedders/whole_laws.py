@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from haystack import Document
 
 from components.converters.statutes import LAW_ARTICLES
-from components.stores.rows import NO_POSITION
+from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -84,12 +84,7 @@ def incomplete_laws(
 
 def in_order(documents: Sequence[Document]) -> list[Document]:
     """Documents by `meta.position`; those without one come last, as they are given."""
-    return sorted(documents, key=_position)
-
-
-def _position(document: Document) -> int:
-    position = document.meta.get("position")
-    return position if type(position) is int else NO_POSITION
+    return sorted(documents, key=position_of)
 
 
 def _said(document: Document) -> int | None:

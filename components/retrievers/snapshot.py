@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import indexed_text
-from components.stores.rows import NO_POSITION, embedding_blob
+from components.stores.rows import embedding_blob, position_of
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class StoreSnapshot:
             return list(enumerate(self._documents, start=self._first_key))
 
     def _read(self, count: int) -> None:
-        documents = sorted(self._store.filter_documents(), key=_place)
+        documents = sorted(self._store.filter_documents(), key=position_of)
         # Keys go on from the last snapshot's: a key is never reused.
         self._first_key += len(self._documents)
         self._documents = [replace(each, embedding=None, score=None) for each in documents]
@@ -152,11 +152,6 @@ def _matrix(documents: list[Document]) -> NDArray[np.float32]:
         rows.append(np.frombuffer(embedding_blob(document, dim) or b"", np.float32))
         dim = len(rows[0])
     return np.stack(rows) if rows else np.empty((0, 0), dtype=np.float32)
-
-
-def _place(document: Document) -> int:
-    position = document.meta.get("position")
-    return position if type(position) is int else NO_POSITION
 
 
 _snapshots: WeakValueDictionary[int, StoreSnapshot] = WeakValueDictionary()

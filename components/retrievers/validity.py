@@ -8,7 +8,8 @@ from typing import Any
 
 from haystack import Document
 
-from components.statutes.article import Article, ArticleState
+from components.converters.articles import article_of
+from components.statutes.article import ArticleState
 
 
 def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -58,13 +59,4 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
 
 def state_on(day: date, document: Document) -> ArticleState:
     """Whether a document's article is in force on a day; "unknown" where it has no dates."""
-    first, last = (_day(document.meta.get(key)) for key in ("valid_from", "valid_to"))
-    article = Article(document.id, "", "", (), "", valid_from=first, valid_to=last)
-    return article.state(day)
-
-
-def _day(written: object) -> date | None:
-    try:
-        return date.fromisoformat(written) if isinstance(written, str) else None
-    except ValueError:
-        return None  # another store may write its dates in words
+    return article_of(document).state(day)

@@ -38,6 +38,12 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
     return vector.tobytes()
 
 
+def position_of(document: Document) -> int:
+    """Its place in the order of the law; `NO_POSITION` where it says none."""
+    position = document.meta.get("position")
+    return position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION
+
+
 def as_row(document: Document) -> tuple[Any, ...]:
     """The document's values of `COLUMNS`.
 
@@ -52,14 +58,14 @@ def as_row(document: Document) -> tuple[Any, ...]:
         else None,
     }
     kept = {key: value for key, value in other.items() if value is not None}
-    law, position = document.meta.get("law"), document.meta.get("position")
+    law = document.meta.get("law")
     return (
         document.id,
         document.content,
         _json(document, document.meta),
         _json(document, kept) if kept else None,
         law if isinstance(law, str) else None,
-        position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION,
+        position_of(document),
     )
 
 

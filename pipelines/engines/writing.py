@@ -9,7 +9,7 @@ import numpy as np
 from haystack import Document
 from tqdm import tqdm
 
-from components.converters.statutes import as_document
+from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.errors import ModelError
 from components.statutes.article import indexed_text

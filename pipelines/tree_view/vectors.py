@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from components.converters.articles import article_of
 from components.statutes.article import Article, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.sqlite import StatuteDocumentStore
@@ -54,13 +55,10 @@ def stored_vectors(path: Path) -> ArticleVectors:
                 f"{path} holds text alone, no vectors. Index the corpus with a model: python -m "
                 f"pipelines.index --corpus ... --store {path} --model DIR."
             )
-        articles = []
+        articles: list[Article] = []
         for start in range(0, len(keys), _BLOCK):
-            for document in store.fetch(keys[start : start + _BLOCK]):
-                meta = document.meta
-                law, number = str(meta.get("law", "")), str(meta.get("number", ""))
-                headings = tuple(meta.get("headings") or ())
-                articles.append(Article(document.id, law, number, headings, text=""))
+            block = map(article_of, store.fetch(keys[start : start + _BLOCK]))
+            articles.extend(replace(article, text="") for article in block)
         without = store.count_documents() - len(keys)
         model = store.model
     finally:

@@ -27,7 +27,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from milvus_haystack import MilvusDocumentStore
 from milvus_lite.server_manager import server_manager_instance
 
-from components.converters.statutes import as_document
+from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.biencoder import BiEncoder
 from components.statutes.article import indexed_text

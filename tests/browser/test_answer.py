@@ -32,7 +32,7 @@ def page_of(
 ) -> Callable[[str | None], str]:
     """The address of a page whose every question has this reply."""
     corpus = StatuteCorpus.read(aldermere_articles)
-    from components.converters.statutes import as_document
+    from components.converters.articles import as_document
 
     documents = [
         as_document(article, position)

@@ -6,11 +6,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
-from typing import Any
 
 from haystack import Document
 
+from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
 from components.statutes.citation_resolver import cross_references
@@ -196,27 +195,6 @@ class Law:
                 time.sleep(0)
 
 
-def article_of(document: Document) -> Article:
-    """The article that a document of any store stands for; what is of no use in it is left out."""
-    meta = document.meta
-    headings = meta.get("headings")
-    return Article(
-        id=document.id,
-        law=_text(meta.get("law")),
-        number=_text(meta.get("number")) or document.id,
-        headings=tuple(
-            str(heading)
-            for heading in (headings if isinstance(headings, list | tuple) else ())
-            if str(heading).strip()
-        ),
-        text=document.content or "",
-        language=_text(meta.get("language")) or None,
-        valid_from=_day(meta.get("valid_from")),
-        valid_to=_day(meta.get("valid_to")),
-        source_url=_text(meta.get("source_url")) or None,
-    )
-
-
 class _StoppedError(Exception):
     """The reading was ended early."""
 
@@ -233,14 +211,3 @@ def _every(store: ReadableStore) -> Iterator[tuple[int, Document]]:
             # Some were deleted since: one by one it is known which.
             for key in block:
                 yield from ((key, document) for document in store.fetch([key]))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _day(value: object) -> date | None:
-    try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None  # another store may write its dates in words

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from components.converters.articles import article_of
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.database import StoreError
@@ -30,7 +31,7 @@ from ui.law.links import ARTICLE, LAW, PICTURE, article_link, division_link
 from ui.law.near import near_names
 from ui.law.neighbours import citations_missing
 from ui.law.places import Places
-from ui.law.reading import Law, article_of
+from ui.law.reading import Law
 from ui.law.refusals import Near, refusal_main
 from ui.naming import article_title, citation
 from ui.notice import notice

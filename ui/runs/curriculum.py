@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
 from components.stores.database import StoreError
 from ui.article_text import words
 from ui.language import Language, decimal, number
 from ui.law.links import article_link
-from ui.law.reading import article_of
 from ui.naming import article_title
 from ui.runs.curves import bucket_name
 from ui.runs.records import Epoch, Example, Negative

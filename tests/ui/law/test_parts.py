@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from small_law import document
 
+from components.converters.articles import article_of
 from ui.law.parts import first_words, shown_items
-from ui.law.reading import article_of
 
 
 def beginning_of(text: str) -> str:

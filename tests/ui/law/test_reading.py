@@ -7,6 +7,7 @@ import pytest
 from haystack import Document
 from small_law import HOUSING, RENT, REPAIRS, WORK, document, small_law
 
+from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
 from components.statutes.citation_resolver import cross_references
@@ -14,7 +15,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.tree import ROOT
 from pipelines.tree_view.neighbourhood import neighbourhood
 from ui.law import reading
-from ui.law.reading import Law, article_of
+from ui.law.reading import Law
 
 MakeStore = Callable[..., ReadableStore]
 
