@@ -111,5 +111,5 @@ class RetrievalEvaluator:
     async def run_async(
         self, ground_truth_ids: list[list[str]], retrieved_documents: list[list[Document]]
     ) -> dict[str, Any]:
-        """`run` for an event loop."""
+        """`run`, in the calling thread: it is short enough."""
         return self.run(ground_truth_ids, retrieved_documents)

@@ -124,7 +124,7 @@ class TolerantChatGenerator:
         def work() -> None:
             try:
                 outcome.append(_checked(ask()))
-            except BaseException as error:  # noqa: BLE001 - nor may it end this thread in words
+            except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
                 outcome.append(self._failed(error))
             finally:
                 self._at_once.release()

@@ -20,7 +20,7 @@ class ReadableStore(Protocol):
         ...
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Keys `[n]` and vectors `[n, dim]` of the documents that have one; the caller's own."""
+        """Keys `[n]` and vectors `[n, dim]` of the documents that have one; copies."""
         ...
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:

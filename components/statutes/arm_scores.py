@@ -15,6 +15,8 @@ from components.statutes.significance import (
 )
 
 Line = Mapping[str, Any]
+# What beside its settings makes a run another one.
+_CHOSEN = ("system", "dataset", "corpus_sha256", "questions_sha256", "folds", "start")
 # Seed and question to a value.
 _Values = dict[tuple[int, int], float]
 
@@ -52,7 +54,13 @@ def compare_arms(
         lines: Arm to the lines of its runs on one dataset; arms without any are left out.
         metric: A key of the lines' values.
         baseline: The arm that the others are compared with, or for some arms each one's own.
+
+    Raises:
+        ValueError: Two lines of an arm have values of the same seed and question; says in what
+            the lines differ.
     """
+    for arm, of_arm in lines.items():
+        _check_each_run_once(arm, of_arm)
     values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
     scores = []
     for arm, of_arm in values.items():
@@ -91,6 +99,30 @@ def _values(lines: Sequence[Line], metric: str) -> _Values:
         for line in lines
         for question, value in zip(line["questions"], line["values"][metric], strict=True)
     }
+
+
+def _check_each_run_once(arm: str, lines: Sequence[Line]) -> None:
+    """Refuse lines of several grids as one arm: a later one's values would stand for both."""
+    runs: dict[tuple[int, int], Line] = {}
+    for line in lines:
+        for question in line["questions"]:
+            other = runs.setdefault((line["seed"], question), line)
+            if other is not line:
+                raise ValueError(
+                    f"two lines of the arm '{arm}' have values of question {question} with seed "
+                    f"{line['seed']}; they differ in {_differences(other, line) or 'nothing'}. "
+                    "Choose the lines of one grid."
+                )
+
+
+def _differences(one: Line, other: Line) -> str:
+    """Names of what was set otherwise in two runs."""
+    names = [name for name in _CHOSEN if one.get(name) != other.get(name)]
+    before, after = (each.get("settings", {}) for each in (one, other))
+    # A setting that only one of them has was invented in between, and says nothing.
+    both = [name for name in before if name in after]
+    names += [f"settings.{name}" for name in both if before[name] != after[name]]
+    return ", ".join(names)
 
 
 def _by_question(values: _Values) -> list[float]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 _LEVEL = 0.05  # two-sided, everywhere
 _POWER = 0.8
+_FLOAT_ERROR = 1e-12
 _BLOCK = 2_000_000  # random numbers drawn at a time
 
 
@@ -25,7 +26,8 @@ class Comparison:
         detectable: The smallest true difference that this many questions would have shown at the
             5% level with a probability of 80%, from the spread of the differences:
             (z_.975 + z_.8) * sd / sqrt(n). An insignificant result says nothing of smaller ones.
-            None for a single question, which has no spread.
+            None where the differences are all alike, as of a single question: nothing is known of
+            their spread.
     """
 
     difference: float
@@ -86,14 +88,14 @@ def paired_randomisation(
     observed = float(differences.mean())
     generator = np.random.default_rng(seed)
     # The smallest float error must not decide whether a sample is as extreme as the observation.
-    bound = abs(observed) - 1e-12
+    bound = abs(observed) - _FLOAT_ERROR
     extreme = 0
     for rows in _blocks(samples, n):
         signs = generator.integers(0, 2, (rows, n), dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ differences / n) >= bound).sum())
     normal = NormalDist()
     quantiles = normal.inv_cdf(1 - _LEVEL / 2) + normal.inv_cdf(_POWER)
-    spread = float(differences.std(ddof=1)) if n > 1 else None
+    spread = float(differences.std(ddof=1)) if np.ptp(differences) > _FLOAT_ERROR else None
     return Comparison(
         difference=observed,
         interval=bootstrap_interval(differences, seed=seed, samples=samples),

@@ -23,7 +23,7 @@ def comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) 
     ]
     header = [
         *("arm", metric, f"difference to {baseline}", "p (Holm)"),
-        "smallest detectable difference",
+        "smallest detectable difference (uncorrected)",
     ]
     return markdown(header, rows)
 

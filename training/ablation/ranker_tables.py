@@ -109,7 +109,7 @@ def _comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str)
         ]
         for score in compare_arms(lines, metric, baseline)
     ]
-    judged = ("p (Holm)", "smallest detectable difference")
+    judged = ("p (Holm)", "smallest detectable difference (uncorrected)")
     header = [
         *("arm", metric, f"difference to {baseline}", *judged),
         *("difference to semi_hard, as many negatives", *judged),

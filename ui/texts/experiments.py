@@ -91,8 +91,8 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " numbers do not rank the arms."
         ),
         detectable=(
-            "So many questions would have shown, in four of five cases, a difference of"
-            " about {smallest}; of smaller ones they say nothing."
+            "In a single comparison so many questions would have shown, in four of five cases,"
+            " a difference of about {smallest}; of smaller ones they say nothing."
         ),
         no_baseline="What arms are compared with is not among them, so no difference is told.",
         chosen_on=(
@@ -193,8 +193,8 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " l’explique : ces nombres ne classent pas les bras."
         ),
         detectable=(
-            "Avec ce nombre de questions, une différence d’environ {smallest} aurait été"
-            " décelée quatre fois sur cinq ; de différences plus petites, elles ne disent"
+            "Avec ce nombre de questions, et pour une seule comparaison, une différence"
+            " d’environ {smallest} aurait été décelée quatre fois sur cinq ; de différences plus petites, elles ne disent"
             " rien."
         ),
         no_baseline=(

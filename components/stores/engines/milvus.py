@@ -173,7 +173,7 @@ class MilvusEngine:
     def settle(self) -> None:
         """See `ArticleEngine.settle`.
 
-        Milvus Lite counts a term among the articles that a filter lets through until then.
+        Until then Milvus Lite counts a term's articles among those that a filter lets through.
         """
         self._ask(lambda: self._client.flush(self._name, timeout=self._seconds))
 

@@ -57,6 +57,14 @@ def test_a_question_counts_once_with_its_mean_over_seeds() -> None:
     assert cusines.against.difference == pytest.approx(0.15)
 
 
+def test_runs_of_two_grids_are_not_one_arm() -> None:
+    short, long = (values(ROWS, BASE, settings={"epochs": n, "clip": 1.0}, folds=n) for n in (1, 5))
+    with pytest.raises(ValueError, match=r"'cusines'.*seed 0.*differ in folds, settings\.epochs\."):
+        compare_arms({"cusines": [short, long]}, "MAP", BASELINE)
+    with pytest.raises(ValueError, match="differ in nothing"):
+        compare_arms({"cusines": [short, dict(short)]}, "MAP", BASELINE)
+
+
 def test_folds_make_up_the_whole_in_any_order() -> None:
     whole = compare_arms({"bm25_fixed": [values(ROWS, BASE)]}, "R@5", BASELINE)
     parts = [values(ROWS[4:], BASE[4:]), values(ROWS[:4], BASE[:4])]

@@ -85,6 +85,12 @@ def test_the_detectable_difference_is_found_four_times_in_five() -> None:
     assert one.detectable == pytest.approx(2.8016 * noise[0].std(ddof=1) / 10, rel=1e-4)
 
 
+@pytest.mark.parametrize("by", [0.0, 0.3])
+def test_differences_all_alike_say_nothing_of_others(by: float) -> None:
+    values = np.array([0.5, 0.2, 1.0])
+    assert paired_randomisation(values + by, values).detectable is None
+
+
 def test_one_question_shows_nothing() -> None:
     result = paired_randomisation([1.0], [0.0])
     assert result.detectable is None

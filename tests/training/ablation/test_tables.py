@@ -48,7 +48,7 @@ def test_means_costs_and_a_table_a_metric(runs: Runs, line: Line) -> None:
         assert header[1] == metric
         assert rows[1][2:] == ["–"] * 3
         assert rows[2][1:3] == ["0.750 [0.750, 0.750]", "+0.250 [+0.250, +0.250]"]
-        assert rows[2][4] == "0.000"
+        assert rows[2][4] == "–"
 
 
 def test_where_negatives_came_from(runs: Runs, line: Line) -> None:

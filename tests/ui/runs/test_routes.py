@@ -220,7 +220,7 @@ def test_the_tables_tell_what_differs_and_what_does_not(
     document = page(client)
     text = said(document)
     assert "In R@10 these differ from “The best by words (BM25)" in text
-    assert re.search(r"explains: cusines \. So many questions", text)
+    assert re.search(r"explains: cusines \. In a single comparison so many questions", text)
     assert "1 line is no result of a run" in text
     assert "<strong>+0.300</strong>" in document
     assert document.count('<th scope="row">') == 3
