@@ -70,6 +70,17 @@ class Record:
             return None
         return self.text(field, "Fill it in, or leave the field out.")
 
+    def optional_choice(self, field: str, choices: tuple[str, ...]) -> str | None:
+        """One of some texts, or `None` when the field is absent or null."""
+        value = self.optional_text(field)
+        if value and value not in choices:
+            *most, last = (f'"{choice}"' for choice in choices)
+            known = f"{', '.join(most)} or {last}"
+            repair = "Write one of these, or leave the field out."
+            self.fault(field, f"{value[:40]!r} is not {known}", repair)
+            return None
+        return value
+
     def texts(self, field: str, repair: str) -> tuple[str, ...]:
         """A required list of texts, none of them empty; the list itself may be."""
         value = self.fields.get(field)

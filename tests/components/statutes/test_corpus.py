@@ -375,6 +375,11 @@ BAD_QUESTIONS = {
         "answerable",
         "is false, but 'relevant' names articles",
     ),
+    "split unknown": (
+        line(question("q2", split="validation")),
+        "split",
+        '\'validation\' is not "train", "dev" or "test"',
+    ),
     "split a number": (line(question("q2", split=1)), "split", "is a number, not text"),
 }
 
