@@ -59,8 +59,8 @@ def compare_arms(
         ValueError: Two lines of an arm have values of the same seed and question; says in what
             the lines differ.
     """
-    for arm, of_arm in lines.items():
-        _check_each_run_once(arm, of_arm)
+    for arm, given in lines.items():
+        _check_each_run_once(arm, given)
     values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
     scores = []
     for arm, of_arm in values.items():
