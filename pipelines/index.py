@@ -100,10 +100,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _day(text: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2026-03-31") from None
+    day = command_line.day(text)
     if day > date.today():
         raise argparse.ArgumentTypeError(f"{text} is still to come")
     return day

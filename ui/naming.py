@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-# What is printed as a bare number; "Section 5", "第一条" already say what they are.
-_NUMBER = re.compile(r"[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
+from components.statutes.article import spoken_number
 
 
 def article_title(number: object) -> str:
     """An article's number as a heading; the word is the same in English and French."""
-    printed = str(number)
-    return f"Article {printed}" if _NUMBER.fullmatch(printed) else printed
+    return spoken_number(str(number))
 
 
 def citation(article: Mapping[str, Any]) -> str:

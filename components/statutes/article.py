@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,6 +10,9 @@ from typing import Any, Literal
 
 ArticleState = Literal["in force", "repealed", "not yet in force", "unknown"]
 TextRule = Literal["headings_text", "text"]
+
+
+_BARE_NUMBER = re.compile(r"[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,11 @@ class Article:
         if self.source_url is not None:
             record["source_url"] = self.source_url
         return record
+
+
+def spoken_number(number: str) -> str:
+    """An article's number as a heading: "Article 12"; "Section 5" and "第一条" stay as they are."""
+    return f"Article {number}" if _BARE_NUMBER.fullmatch(number) else number
 
 
 def indexed_text(headings: Sequence[str], text: str, rule: TextRule = "headings_text") -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from components.statutes.article import Article
+from components.statutes.article import Article, spoken_number
 from pipelines.tree_view.colours import INK, SHEET
 from pipelines.tree_view.lettering import fitted, text_width
 from pipelines.tree_view.svg import element, words
@@ -16,7 +14,6 @@ SANS = "Arial, Helvetica, 'Liberation Sans', 'Noto Sans CJK SC', 'PingFang SC', 
 'Microsoft YaHei', sans-serif"
 
 PILL_ROOM = 50.0
-_NUMBER = re.compile(r"[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
 _LONGEST_TEXT = 1500  # characters looked at
 _LONGEST_TITLE = 400
 _THINNEST, _THICKEST = 1.6, 14.0
@@ -24,8 +21,7 @@ _THINNEST, _THICKEST = 1.6, 14.0
 
 def name_of(article: Article) -> str:
     """The article's number as it is spoken: "Article 12", or as printed: "第一条"."""
-    number = article.number
-    return f"Article {number}" if _NUMBER.fullmatch(number) else number
+    return spoken_number(article.number)
 
 
 def beginning(article: Article) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from components.converters.articles import article_of
@@ -13,6 +12,7 @@ from ui.article_text import words
 from ui.language import Language, decimal, number
 from ui.law.links import article_link
 from ui.naming import article_title
+from ui.results import language_attribute
 from ui.runs.curves import bucket_name
 from ui.runs.records import Epoch, Example, Negative
 from ui.runs.run import Run
@@ -20,7 +20,6 @@ from ui.runs.run_view import run_link
 from ui.texts import curves as texts_of_curves
 from ui.texts.curriculum import TEXTS
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 _SIBLING = 2
 _MAX_STEPS = 30
 _DRAWN_FROM = ("biencoder", "graph")
@@ -117,7 +116,7 @@ def _asked(example: Example, articles: Mapping[str, Article], language: Language
         f"<li>{_title(each, articles, language)}</li>" for each in example.positives
     )
     return (
-        f'<div class="followed"><h4{_lang(known[0].language if known else None)}>'
+        f'<div class="followed"><h4{language_attribute(known[0].language if known else None)}>'
         f"<q>{words(example.text or example.question)}</q></h4>"
         f"<p>{words(texts.answered_by)}</p><ul>{positives}</ul></div>"
     )
@@ -207,17 +206,13 @@ def _title(id: str, articles: Mapping[str, Article], language: Language) -> str:
             f'<span class="title"><code>{words(id)}</code></span>'
             f'<span class="law">{words(TEXTS[language].unknown_article)}</span>'
         )
-    spoken = _lang(article.language)
+    spoken = language_attribute(article.language)
     place = ", ".join((article.law, *article.headings[-1:]))
     return (
         f'<a class="title" href="{words(article_link(id, language))}"{spoken}>'
         f"{words(article_title(article.number))}</a>"
         f'<span class="law"{spoken}>{words(place)}</span>'
     )
-
-
-def _lang(language: str | None) -> str:
-    return f' lang="{language}"' if language and _LANGUAGE.fullmatch(language) else ""
 
 
 def _articles(store: ReadableStore, ids: Sequence[str]) -> dict[str, Article]:

@@ -159,7 +159,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
             " 0,05. Les autres bras ne sont pas comparés entre eux."
         ),
         working="Les tableaux sont en cours de calcul. Rechargez la page dans un instant.",
-        failed="Les tableaux n’ont pas pu être calculés ; le journal de cette page dit pourquoi.",
+        failed="Les tableaux n’ont pas pu être calculés ; le journal de cette page dit pourquoi.",
         none="Aucun résultat d’expérience n’est disponible. python -m training.ablate en produit.",
         damaged=(
             "ligne n’est pas le résultat d’un apprentissage et a été ignorée.",
@@ -194,8 +194,8 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
         ),
         detectable=(
             "Avec ce nombre de questions, et pour une seule comparaison, une différence"
-            " d’environ {smallest} aurait été décelée quatre fois sur cinq ; de différences plus petites, elles ne disent"
-            " rien."
+            " d’environ {smallest} aurait été décelée quatre fois sur cinq ; de différences plus"
+            " petites, elles ne disent rien."
         ),
         no_baseline=(
             "La référence de la comparaison n’est pas parmi les bras : aucune différence"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from components.statutes.lexical import analyzer
-from components.statutes.replies.sentences import sentence_spans
+from components.statutes.replies.sentences import sentence_spans, trimmed
 
 SHORT_ARTICLE = 500  # characters; such an article is shown whole
 _ENOUGH = 350  # characters of a longer one
@@ -28,7 +28,7 @@ def bearing_passages(
         language: BCP 47 tag of the article, where known.
     """
     if len(article) <= SHORT_ARTICLE:
-        span = _trimmed(article, 0, len(article))
+        span = trimmed(article, 0, len(article))
         return [span] if span[0] < span[1] else []
     terms = analyzer(language)
     wanted = set(terms(question))
@@ -65,12 +65,7 @@ def _pieces(article: str) -> list[tuple[int, int]]:
             while end - start > _LONGEST:
                 cut = article.rfind(" ", start + 1, start + _LONGEST)
                 cut = cut if cut > 0 else start + _LONGEST
-                pieces.append(_trimmed(article, start, cut))
-                start = _trimmed(article, cut, end)[0]
+                pieces.append(trimmed(article, start, cut))
+                start = trimmed(article, cut, end)[0]
             pieces.append((start, end))
     return pieces
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))

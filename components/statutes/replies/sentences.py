@@ -63,7 +63,7 @@ def sentence_spans(
     spans.append((start, len(reply)))
     merged: list[tuple[int, int]] = []
     cited = sorted(citations)
-    for first, last in (_trimmed(reply, *span) for span in spans):
+    for first, last in (trimmed(reply, *span) for span in spans):
         if merged and first < last and _only_cites(reply, first, last, cited):
             merged[-1] = (merged[-1][0], last)
         elif first < last:
@@ -85,6 +85,7 @@ def _only_cites(reply: str, start: int, end: int, cited: list[tuple[int, int]]) 
     return bracketed or not any(character.isalnum() for character in rest)
 
 
-def _trimmed(reply: str, start: int, end: int) -> tuple[int, int]:
-    part = reply[start:end]
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the white space at its ends."""
+    part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
