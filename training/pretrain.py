@@ -9,7 +9,6 @@ The same command goes on where it was interrupted.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,27 +57,30 @@ def pretrain(settings: PretrainSettings) -> None:
     from training.pretraining.checkpoints import claim
     from training.pretraining.masked_training import train_masked
     from training.pretraining.starting import open_start, segmentation_of, start_folder
-    from training.work_folder import only_process, work_folder_of
+    from training.work_folder import made, move_in, only_process, work_folder_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
     # A bar for each file that it reads or writes would hide our own lines.
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     output = Path(settings.output)
-    check_target(output)
-    corpus = StatuteCorpus.read(settings.corpus)
     work = work_folder_of(output)
-    dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
-    fixed = {
-        **settings.to_dict(),
-        "dtype": str(dtype).removeprefix("torch."),
-        "corpus_sha256": corpus.sha256,
-    }
-    if not settings.from_scratch:
-        fixed["model_sha256"] = model_digest(find_model(settings.model))
-    texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
-    segmentation = segmentation_of(settings)
     with only_process(output):
+        if made(output, settings.to_dict()):
+            move_in(output)
+            return
+        check_target(output)
+        corpus = StatuteCorpus.read(settings.corpus)
+        dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
+        fixed = {
+            **settings.to_dict(),
+            "dtype": str(dtype).removeprefix("torch."),
+            "corpus_sha256": corpus.sha256,
+        }
+        if not settings.from_scratch:
+            fixed["model_sha256"] = model_digest(find_model(settings.model))
+        texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
+        segmentation = segmentation_of(settings)
         claim(work, fixed)
         if segmentation is not None:
             texts = [words_joined(text) for text in texts]
@@ -124,9 +126,16 @@ def _finish(
     from training.pretraining.records import plot_losses
     from training.records import METRICS_FILE, environment, write_metrics
     from training.starting import kept_parts
+    from training.work_folder import move_in
 
     output = Path(settings.output)
+    write_metrics(work / METRICS_FILE, records)
+    plot_losses(records, work)
     before, after = records[0], records[-1]
+    say(
+        f"Perplexity on held-out blocks: {before['perplexity']:.2f} before, "
+        f"{after['perplexity']:.2f} after"
+    )
     model = BiEncoder(start.trained(), text_rule=settings.text_rule, segmentation=segmentation)
     model.save(
         output,
@@ -142,13 +151,7 @@ def _finish(
             "held_out_loss": {"before": before["held_out_loss"], "after": after["held_out_loss"]},
         },
     )
-    write_metrics(output / METRICS_FILE, records)
-    plot_losses(records, output)
-    shutil.rmtree(work)
-    say(
-        f"Perplexity on held-out blocks: {before['perplexity']:.2f} before, "
-        f"{after['perplexity']:.2f} after. The model is in {output}"
-    )
+    move_in(output)
 
 
 if __name__ == "__main__":

@@ -45,16 +45,19 @@ def train(settings: RankerTrainingSettings) -> None:
     from training.ranking.publishing import publish
     from training.ranking.quiet import quiet_libraries
     from training.ranking.training_run import train_ranker
-    from training.work_folder import only_process, work_folder_of
+    from training.work_folder import made, move_in, only_process, work_folder_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a ranker is trained in one process. Start it with python.")
     quiet_libraries()
     output = Path(settings.output)
-    check_target(output)
-    data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     work = work_folder_of(output)
     with only_process(output):
+        if made(output, settings.to_dict()):
+            move_in(output)
+            return
+        check_target(output)
+        data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         claim(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

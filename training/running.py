@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound="Learner")
-
-TRACKERS = "trackers"
 
 
 def train(
@@ -47,7 +44,7 @@ def train(
 
     from components.models.devices import resolve_device
     from training.processes import sees_what_main_writes
-    from training.work_folder import only_process, work_folder_of
+    from training.work_folder import TRACKERS, only_process, work_folder_of
 
     output = Path(settings.output)
     _check_trackers(settings.trackers)
@@ -80,12 +77,12 @@ def _train(
     from components.models.artifacts import check_target
     from training.data import TrainingData
     from training.processes import from_main
+    from training.work_folder import made, move_in
 
     output = Path(settings.output)
-    if from_main(accelerator, _made(settings, work)):
-        # Stopped when nothing was left but to tidy up.
+    if from_main(accelerator, made(output, settings.to_dict())):
         if accelerator.is_main_process:
-            _move_in(work, output)
+            move_in(output)
         accelerator.wait_for_everyone()
         return
     check_target(output)
@@ -226,6 +223,7 @@ def _finish(
     """Make the model folder, and let the work folder go."""
     from training.plots import plot_run
     from training.records import METRICS_FILE, environment, write_metrics
+    from training.work_folder import move_in
 
     output = Path(settings.output)
     write_metrics(work / METRICS_FILE, records)
@@ -235,28 +233,7 @@ def _finish(
         best = next(record for record in records if record["epoch"] == state.best["epoch"])
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
     learner.save(output, data, metrics)
-    _move_in(work, output)
-
-
-def _made(settings: RunSettings, work: Path) -> bool:
-    """Whether this very run has made its model, and its work folder is still there."""
-    from components.models.manifest import MANIFEST_FILE, read_manifest
-
-    output = Path(settings.output)
-    if not (work.is_dir() and (output / MANIFEST_FILE).exists()):
-        return False
-    return read_manifest(output).config == settings.to_dict()
-
-
-def _move_in(work: Path, output: Path) -> None:
-    """Take what a run wrote down into the model's folder, and let the work folder go."""
-    from training.records import METRICS_FILE
-
-    for name in (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS):
-        if (work / name).exists():
-            (work / name).replace(output / name)
-    shutil.rmtree(work)
-    say(f"The model is in {output}")
+    move_in(output)
 
 
 def _check_trackers(names: Sequence[str]) -> None:

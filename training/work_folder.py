@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from components.models.artifacts import check_target
 from components.models.locks import folder_lock
-from training.command_line import SettingsError
+from components.models.manifest import MANIFEST_FILE, read_manifest
+from training.command_line import SettingsError, say
+from training.records import METRICS_FILE
+
+TRACKERS = "trackers"
+
+_TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS)
 
 
 def work_folder_of(output: Path) -> Path:
@@ -36,3 +44,27 @@ def only_process(output: Path) -> Iterator[None]:
                 "it has ended, or give another output."
             )
         yield
+
+
+def made(output: Path, config: Mapping[str, Any]) -> bool:
+    """Whether the run of this very configuration has made its model, its work folder still there.
+
+    It was stopped when nothing was left but to tidy up: `move_in` ends it.
+    """
+    if not (work_folder_of(output).is_dir() and (output / MANIFEST_FILE).exists()):
+        return False
+    return read_manifest(output).config == config
+
+
+def move_in(output: Path) -> None:
+    """Take what a run wrote down into its model folder, and let the work folder go.
+
+    Metrics and plots lie in the work folder before the model is saved, so that a run stopped at any
+    moment between is recognised and ended by the same command.
+    """
+    work = work_folder_of(output)
+    for name in _TAKEN_ALONG:
+        if (work / name).exists():
+            (work / name).replace(output / name)
+    shutil.rmtree(work)
+    say(f"The model is in {output}")

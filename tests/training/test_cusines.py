@@ -10,6 +10,7 @@ from typing import Any
 import accelerate.tracking
 import pytest
 import torch
+from dying import die_once_saved
 from runs import work_of
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
@@ -123,6 +124,17 @@ def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monk
     assert work_of(output).is_dir() and not output.exists()
     assert main(flags()) == DONE
     assert "Going on from step 3" in capsys.readouterr().err
+    assert not work_of(output).exists()
+
+
+def test_stopped_once_it_is_saved_the_same_command_tidies_up(flags, output, monkeypatch):
+    with monkeypatch.context() as patched:
+        die_once_saved(patched)
+        assert main(flags()) == INTERRUPTED
+    made = (output / "manifest.json").stat().st_mtime_ns
+    assert main(flags()) == DONE
+    assert (output / "manifest.json").stat().st_mtime_ns == made
+    assert len(records(output)) == 3
     assert not work_of(output).exists()
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 import torch
+from dying import die_once_saved
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from components.models.biencoder import BiEncoder
 from components.models.locks import folder_lock
 from components.models.manifest import file_digest, read_manifest
-from training.command_line import DONE, WRONG_USE
+from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.pretrain import main
 from training.pretraining.tokenizer import train_tokenizer
 from training.settings import CusinesSettings
@@ -168,6 +169,36 @@ def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(
     assert main(alone) == DONE
     part = Path("biencoder/query/model.safetensors")
     assert file_digest(tmp_path / "killed" / part) == file_digest(tmp_path / "alone" / part)
+
+
+def test_stopped_once_it_is_saved_the_same_command_tidies_up(
+    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "model"
+    arguments = flags(corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY)
+    with monkeypatch.context() as patch:
+        die_once_saved(patch)
+        assert main(arguments) == INTERRUPTED
+    made = (output / "manifest.json").stat().st_mtime_ns
+    assert main(arguments) == DONE
+    assert (output / "manifest.json").stat().st_mtime_ns == made
+    assert (output / "metrics.jsonl").read_text().count("held_out_loss") > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_model_is_there_with_its_plots_or_not_at_all(
+    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    output = tmp_path / "model"
+    arguments = flags(corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY)
+    with monkeypatch.context() as patch:
+        patch.setattr("training.pretraining.records.plot_losses", full)
+        assert main(arguments) == FAILED
+    assert not output.exists()
+    assert main(arguments) == DONE
 
 
 def test_a_changed_setting_is_refused_by_name(

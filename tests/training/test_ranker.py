@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from dying import die_once_saved
 from sentence_transformers import CrossEncoder
 
 from components.models.biencoder import BiEncoder
@@ -20,7 +21,7 @@ from components.models.locks import folder_lock
 from components.models.manifest import read_manifest
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
-from training.command_line import DONE, WRONG_USE
+from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.ranker import main
 from training.ranking.first_stage import Candidates, FirstStage
 
@@ -253,6 +254,34 @@ def test_fewer_candidates_than_negatives_are_reported(
     fewer = read_manifest(output).metrics["questions_with_fewer"]
     assert fewer > 0
     assert f"{fewer} questions have fewer" in capsys.readouterr().err
+
+
+def test_stopped_once_it_is_saved_the_same_command_tidies_up(
+    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        die_once_saved(patch)
+        assert main(flags(output=output)) == INTERRUPTED
+    made = (output / "manifest.json").stat().st_mtime_ns
+    assert main(flags(output=output)) == DONE
+    assert (output / "manifest.json").stat().st_mtime_ns == made
+    assert (output / "metrics.jsonl").read_text().count('"dev"') > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_model_is_there_with_its_plots_or_not_at_all(
+    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    output = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        patch.setattr("training.ranking.publishing.plot_records", full)
+        assert main(flags(output=output)) == FAILED
+    assert not output.exists()
+    assert main(flags(output=output)) == DONE
 
 
 def test_another_seed_is_another_run(

@@ -22,6 +22,7 @@ from training.ranking.records import best_record, plot_records
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.watch import MODEL_FOLDER, best_folder
 from training.records import METRICS_FILE, environment, write_metrics
+from training.work_folder import move_in
 
 
 def publish(
@@ -45,6 +46,8 @@ def publish(
         work: Holds the best weights.
     """
     output = Path(settings.output)
+    write_metrics(work / METRICS_FILE, records)
+    plot_records(records, work, settings.select_by)
     metrics: dict[str, Any] = {"environment": environment(), **prepared.mined}
     best = best_folder(work, records, settings.select_by)
     use = prepared.ranker.settings
@@ -73,10 +76,7 @@ def publish(
         metrics=metrics,
         kept={**kept, RANKER_PART: part},
     )
-    write_metrics(output / METRICS_FILE, records)
-    plot_records(records, output, settings.select_by)
-    shutil.rmtree(work)
-    say(f"The model is in {output}")
+    move_in(output)
 
 
 def _fitted(
