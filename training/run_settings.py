@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from components.statutes.article import TextRule
-from components.statutes.metrics import metric_depth
 from components.statutes.tree import CrossLaw
 from training.command_line import Place, SettingsError, Target
+from training.kept_settings import KeptSettings
 from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.options import Ties
+from training.setting_checks import above_zero, at_least, depth_of_metric, share
 
 Reduction = Literal["mean", "question_sum"]
 
@@ -21,7 +20,7 @@ DEV_DEPTH = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(KeptSettings):
     """What every training run on questions with known articles is asked for.
 
     Args:
@@ -111,23 +110,17 @@ class RunSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._at_least(
-            1, "k", "refresh_every", "measure_every", "epochs", "batch_size", "checkpoint_every"
-        )
-        self._at_least(1, "max_steps", "patience")
-        self._at_least(0, "negatives_per_question", "weight_decay", "seed")
-        self._above_zero("temperature", "learning_rate", "clip")
-        if not 0 <= self.dev_share < 1:
-            raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
+        at_least(self, 1, "k", "refresh_every", "measure_every", "epochs", "batch_size")
+        at_least(self, 1, "checkpoint_every", "max_steps", "patience")
+        at_least(self, 0, "negatives_per_question", "weight_decay", "seed")
+        above_zero(self, "temperature", "learning_rate", "clip")
+        share(self, "dev_share")
         if self.negatives_per_question == 0 and not self.in_batch:
             raise SettingsError(
                 "negatives_per_question is 0 and in_batch is false: no pair has a negative, and "
                 "nothing can be learnt. Allow one of them."
             )
-        try:
-            depth = metric_depth(self.select_by)
-        except ValueError as error:
-            raise SettingsError(f"select_by: {error}.") from error
+        depth = depth_of_metric("select_by", self.select_by)
         if depth > DEV_DEPTH:
             raise SettingsError(
                 f"select_by is {self.select_by}; dev is searched {DEV_DEPTH:,} articles deep."
@@ -136,20 +129,3 @@ class RunSettings:
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run, given those of an epoch."""
         return self.max_steps or self.epochs * epoch_steps
-
-    def _at_least(self, least: int, *names: str) -> None:
-        """Refuse a field that is below its least value; one that is not given passes."""
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise SettingsError(f"{name} is {value}; it must be at least {least}.")
-
-    def _above_zero(self, *names: str) -> None:
-        for name in names:
-            if not 0 < getattr(self, name) < math.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as they are kept in a model's manifest."""
-        values = dataclasses.asdict(self)
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}

@@ -11,6 +11,7 @@ from components.models.locate import BUNDLED_MODEL
 from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError
 from training.run_settings import RunSettings
+from training.setting_checks import above_zero, at_least, share
 
 StartPooling = Literal["model", "cls", "mean", "max"]
 StartHead = Literal["none", "identity", "paper"]
@@ -74,13 +75,10 @@ class CusinesSettings(RunSettings):
         if self.model is not None and self.query_model is not None:
             raise SettingsError("model is for one tower, query_model and passage_model for two.")
         super().__post_init__()
-        self._at_least(1, "passage_tokens", "max_passages", "max_tokens", "token_budget")
-        self._at_least(0, "frozen_layers")
-        self._above_zero("head_lr")
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout is {self.dropout}; it is a probability below 1.")
-        if not 0 <= self.warmup < 1:
-            raise SettingsError(f"warmup is {self.warmup}; it is a share of the steps, 0 to 1.")
+        at_least(self, 1, "passage_tokens", "max_passages", "max_tokens", "token_budget")
+        at_least(self, 0, "frozen_layers")
+        above_zero(self, "head_lr")
+        share(self, "dropout", "warmup")
 
     @property
     def start(self) -> str:

@@ -40,6 +40,7 @@ def made(**fields) -> CusinesSettings:
         ("seed", -1),
         ("weight_decay", -0.1),
         ("weight_decay", float("nan")),
+        ("weight_decay", float("inf")),
         ("temperature", 0.0),
         ("temperature", -0.01),
         ("temperature", float("nan")),

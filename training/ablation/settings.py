@@ -12,6 +12,7 @@ from training.ablation.systems import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target
 from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
+from training.setting_checks import at_least
 
 if TYPE_CHECKING:
     from training.ablation.dataset import Dataset
@@ -115,8 +116,7 @@ class FoldedGridSettings(GridSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.folds is not None and self.folds < 1:
-            raise SettingsError(f"folds is {self.folds}; it must be at least 1.")
+        at_least(self, 1, "folds")
 
     def folds_of(self, dataset: Dataset) -> int:
         """As the settings say, or as the number of questions does."""

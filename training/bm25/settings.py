@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.statutes.article import TextRule
-from training.command_line import Place, SettingsError, Target
+from training.command_line import Place, Target
+from training.setting_checks import share
 
 Terms = Literal["lower_cased", "analysed"]
 
@@ -42,5 +43,4 @@ class Bm25TableSettings:
     output: Target | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dev_share < 1:
-            raise SettingsError(f"dev_share is {self.dev_share}; it is a share, below 1.")
+        share(self, "dev_share")

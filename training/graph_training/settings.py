@@ -9,6 +9,7 @@ from components.models.head import Init
 from components.models.locate import BUNDLED_MODEL
 from training.command_line import Place, Target
 from training.run_settings import RunSettings
+from training.setting_checks import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +56,8 @@ class GraphSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._at_least(1, "layers", "heads")
-        self._at_least(0, "min_steps")
+        at_least(self, 1, "layers", "heads")
+        at_least(self, 0, "min_steps")
 
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run."""

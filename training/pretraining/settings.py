@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
 from components.statutes.article import TextRule
 from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
+from training.kept_settings import KeptSettings
+from training.setting_checks import above_zero, at_least, first_card, share, share_above_zero
 
 TokenizerKind = Literal["wordpiece", "bpe"]
 
@@ -24,7 +26,7 @@ _BUNDLED = Place(BUNDLED_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PretrainSettings:
+class PretrainSettings(KeptSettings):
     """An encoder that has read a law, by masked-language modelling.
 
     "Paper" is LegalCamemBERT, which is CamemBERT that has read BSARD (Louis, van Dijck, Spanakis,
@@ -94,41 +96,21 @@ class PretrainSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ["layers", "width", "heads", "epochs", "batch_size", "checkpoint_every"]:
-            self._at_least(name, 1)
-        for name, least in (("max_steps", 1), ("block_tokens", 8)):
-            if getattr(self, name) is not None:
-                self._at_least(name, least)
-        self._at_least("vocabulary", 300)
-        self._at_least("weight_decay", 0)
-        self._at_least("seed", 0)
-        for name in ("rate", "clip"):
-            if not getattr(self, name) > 0:
-                shown = "learning_rate" if name == "rate" else name
-                raise SettingsError(f"{shown} is {getattr(self, name)}; it must be above 0.")
-        for name in ("masked", "held_out"):
-            if not 0 < getattr(self, name) < 1:
-                raise SettingsError(
-                    f"{name} is {getattr(self, name)}; it is a share between 0 and 1."
-                )
-        if not 0 <= self.warmup < 1:
-            raise SettingsError(f"warmup is {self.warmup}; it is a share of the steps, 0 to 1.")
+        at_least(self, 1, "layers", "width", "heads", "epochs", "batch_size", "checkpoint_every")
+        at_least(self, 1, "max_steps")
+        at_least(self, 8, "block_tokens")
+        at_least(self, 300, "vocabulary")
+        at_least(self, 0, "weight_decay", "seed")
+        above_zero(self, "learning_rate", "clip")
+        share_above_zero(self, "masked", "held_out")
+        share(self, "warmup")
         if self.width % self.heads:
             raise SettingsError(
                 f"width {self.width} cannot be shared by {self.heads} heads. Take a multiple."
             )
-        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
-            # The Trainer would take the first card without a word.
-            raise SettingsError(
-                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
-                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
-            )
+        first_card(self.device)
         if not self.from_scratch:
             self._leave_alone(_OF_SCRATCH)
-
-    def _at_least(self, name: str, least: int) -> None:
-        if getattr(self, name) < least:
-            raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
 
     def _leave_alone(self, names: tuple[str, ...]) -> None:
         """Refuse a setting that would say nothing."""
@@ -165,7 +147,3 @@ class PretrainSettings:
                 "Take fewer."
             )
         return self.block_tokens
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as they are kept in a model's manifest."""
-        return dataclasses.asdict(self)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
-from typing import Any
 
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
-from components.statutes.metrics import metric_depth
 from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
+from training.kept_settings import KeptSettings
 from training.negatives.semihard import Strategy
+from training.setting_checks import above_zero, at_least, depth_of_metric, first_card, share
 
 _BUNDLED = Place(BUNDLED_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankerTrainingSettings:
+class RankerTrainingSettings(KeptSettings):
     """A cross-encoder that re-ranks what a bi-encoder finds.
 
     "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024).
@@ -95,41 +93,19 @@ class RankerTrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            *((name, 1) for name in ("candidates", "dev_candidates", "negatives", "passages")),
-            *((name, 1) for name in ("epochs", "max_steps", "batch_size", "checkpoint_every")),
-            ("passage_tokens", 8),
-            ("weight_decay", 0),
-            ("seed", 0),
-        ):
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise SettingsError(f"{name} is {value}; it must be at least {least}.")
-        for name in ("learning_rate", "head_lr", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0.")
-        for name in ("dev_share", "warmup", "dropout"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < 1:
-                raise SettingsError(f"{name} is {value}; it is a share, below 1.")
+        at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
+        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
+        at_least(self, 8, "passage_tokens")
+        at_least(self, 0, "weight_decay", "seed")
+        above_zero(self, "learning_rate", "head_lr", "clip")
+        share(self, "dev_share", "warmup", "dropout")
         if self.re_ranked > self.candidates:
             raise SettingsError(
                 f"dev_candidates is {self.dev_candidates}, and the first stage finds "
                 f"{self.candidates} candidates. Ask for fewer."
             )
-        self._check_metric()
-        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
-            # The Trainer would take the first card without a word.
-            raise SettingsError(
-                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
-                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
-            )
-
-    def _check_metric(self) -> None:
-        try:
-            depth = metric_depth(self.select_by)
-        except ValueError as error:
-            raise SettingsError(f"select_by: {error}.") from error
+        first_card(self.device)
+        depth = depth_of_metric("select_by", self.select_by)
         if depth > self.re_ranked:
             raise SettingsError(
                 f"select_by is {self.select_by}, and {self.re_ranked} candidates are re-ranked on "
@@ -140,7 +116,3 @@ class RankerTrainingSettings:
     def re_ranked(self) -> int:
         """Candidates of a dev question that are re-ranked."""
         return self.candidates if self.dev_candidates is None else self.dev_candidates
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as they are kept in a model's manifest."""
-        return dataclasses.asdict(self)

@@ -34,6 +34,7 @@ def test_the_papers_values_are_the_defaults() -> None:
         ("max_steps", 0, "max_steps is 0"),
         ("learning_rate", float("nan"), "learning_rate is nan; it must be above 0"),
         ("clip", 0.0, "clip is 0.0"),
+        ("weight_decay", float("inf"), "weight_decay is inf; it must be at least 0 and finite"),
         ("warmup", 1.0, "warmup is 1.0; it is a share, below 1"),
         ("dev_share", -0.1, "dev_share is -0.1"),
         ("dev_candidates", 91, "the first stage finds 90"),
