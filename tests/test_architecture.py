@@ -118,6 +118,23 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
     assert len(broken_arrows(source, module, module.rpartition(".")[0])) == 1
 
 
+@pytest.mark.parametrize(
+    ("package", "foreign"),
+    [
+        ("pretraining", ("ranking",)),
+        ("ranking", ("pretraining",)),
+        ("hf_trainer", ("pretraining", "ranking")),
+    ],
+)
+def test_trainings_with_a_trainer_share_what_lies_apart_from_both(
+    package: str, foreign: tuple[str, ...]
+) -> None:
+    for path in sorted((ROOT / "training" / package).glob("*.py")):
+        found = imports(ast.parse(path.read_text(encoding="utf-8")), f"training.{package}")
+        taken = {name.split(".")[1] for _, name in found if name.startswith("training.")}
+        assert not taken & set(foreign), path
+
+
 def loaded_by(statement: str) -> tuple[float, set[str]]:
     """Seconds that an import takes in a fresh process, and the top-level modules it loads."""
     code = (

@@ -54,7 +54,7 @@ def pretrain(settings: PretrainSettings) -> None:
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.word_segmentation import words_joined
-    from training.pretraining.checkpoints import claim
+    from training.hf_trainer.checkpoints import claim
     from training.pretraining.masked_training import train_masked
     from training.pretraining.starting import open_start, segmentation_of, start_folder
     from training.work_folder import made, move_in, only_process, work_folder_of

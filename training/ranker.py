@@ -40,7 +40,7 @@ def train(settings: RankerTrainingSettings) -> None:
     # Imported here, so that --help answers without waiting for torch.
     from components.models.artifacts import check_target
     from training.data import TrainingData
-    from training.pretraining.checkpoints import claim
+    from training.hf_trainer.checkpoints import claim
     from training.ranking.preparing import fixed_by, prepare
     from training.ranking.publishing import publish
     from training.ranking.quiet import quiet_libraries

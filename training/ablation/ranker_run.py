@@ -22,7 +22,7 @@ from training.ablation.metrics import RANKER_METRICS, RE_RANKED_METRICS, WITH_FI
 from training.ablation.run import PLACES, Run, found, rounded, surroundings
 from training.command_line import Place
 from training.data import TrainingData
-from training.pretraining.checkpoints import claim
+from training.hf_trainer.checkpoints import claim
 from training.ranking.examples import Passages
 from training.ranking.first_stage import Candidates, FirstStage, open_network
 from training.ranking.fusion_weight import FusionWeight

@@ -8,16 +8,16 @@ from typing import Any
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from training.command_line import say
+from training.hf_trainer.arguments import trainer_arguments
+from training.hf_trainer.checkpoints import newest_complete
 from training.pretraining.blocks import Blocks
-from training.pretraining.checkpoints import newest_complete
 from training.pretraining.masking import Masking
 from training.pretraining.reading_order import ReadingOrder, held_out_items
 from training.pretraining.records import make_records
 from training.pretraining.settings import PretrainSettings
 from training.pretraining.starting import Start
-from training.pretraining.watch import RunWatch
+from training.pretraining.watch import ReadingWatch
 from training.records import METRICS_FILE, write_metrics
-from training.trainer_arguments import trainer_arguments
 
 
 def train_masked(
@@ -50,10 +50,11 @@ def train_masked(
     def records_of(history: list[dict[str, float]]) -> list[dict[str, Any]]:
         return make_records(history, settings.batch_size, n_blocks)
 
-    watch = RunWatch(
+    watch = ReadingWatch(
         work,
-        blocks_a_step=settings.batch_size,
-        n_blocks=n_blocks,
+        label="Reading",
+        examples_a_step=settings.batch_size,
+        n_examples=n_blocks,
         steps=steps,
         measured=lambda history: write_metrics(work / METRICS_FILE, records_of(history)),
     )

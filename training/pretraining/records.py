@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# The Trainer's names for what it logs.
-LOSS, HELD_OUT_LOSS = "loss", "eval_loss"
+from training.hf_trainer.records import EVAL_LOSS, measurings
 
 
 def make_records(
@@ -28,25 +27,14 @@ def make_records(
         and `learning_rate` of the last of them.
     """
     records = []
-    summed, last_logged, last_measured = 0.0, 0, 0
-    rate = 0.0
-    for entry in history:
-        step = entry["step"]
-        if LOSS in entry:
-            summed += entry[LOSS] * (step - last_logged)
-            last_logged, rate = step, entry["learning_rate"]
-        if HELD_OUT_LOSS not in entry:
-            continue
+    for entry, trained in measurings(history, lambda entry: EVAL_LOSS in entry):
         record = {
-            "step": step,
-            "epoch": round(step * blocks_a_step / n_blocks, 3),
-            "held_out_loss": entry[HELD_OUT_LOSS],
-            "perplexity": math.exp(entry[HELD_OUT_LOSS]),
+            "step": entry["step"],
+            "epoch": round(entry["step"] * blocks_a_step / n_blocks, 3),
+            "held_out_loss": entry[EVAL_LOSS],
+            "perplexity": math.exp(entry[EVAL_LOSS]),
         }
-        if step > last_measured:
-            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
-            summed, last_measured = 0.0, step
-        records.append(record)
+        records.append(record | trained)
     return records
 
 

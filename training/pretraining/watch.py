@@ -1,92 +1,20 @@
-"""What happens beside the Trainer's own steps: progress, checks, checkpoints that count."""
-
-# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
+"""What happens beside the Trainer's own steps when it lets a model read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from tqdm import tqdm
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from training.command_line import TrainingError, say
-from training.pretraining.checkpoints import seal
-from training.pretraining.records import HELD_OUT_LOSS, LOSS
-from training.records import Progress
+from training.command_line import say
+from training.hf_trainer.records import EVAL_LOSS
+from training.hf_trainer.watch import RunWatch
 
 
-class RunWatch(TrainerCallback):
-    """Watches over a run.
-
-    Losses are looked at before each checkpoint, so that no broken weights replace good ones.
-
-    Args:
-        work: Folder of the checkpoints.
-        blocks_a_step: Blocks that a step reads.
-        n_blocks: Blocks of an epoch.
-        steps: Of the whole run.
-        measured: Called after each measuring, with all that was logged.
-    """
-
-    def __init__(
-        self,
-        work: Path,
-        *,
-        blocks_a_step: int,
-        n_blocks: int,
-        steps: int,
-        measured: Callable[[list[dict[str, float]]], object],
-    ) -> None:
-        self._work = work
-        self._blocks_a_step = blocks_a_step
-        self._n_blocks = n_blocks
-        self._measured = measured
-        epochs = max(1, round(steps * blocks_a_step / n_blocks))
-        self._progress = Progress(work, steps=steps, epochs=epochs)
-        self._bar: tqdm[Any] | None = None
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Show the bar; only on a terminal."""
-        self._bar = tqdm(
-            desc="Reading", initial=state.global_step, total=state.max_steps, disable=None
-        )
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Report the step; have the loss logged where it is needed."""
-        if self._bar is not None:
-            self._bar.update()
-        self._say("saving" if control.should_save else "training", state)
-        # The Trainer logs before it measures and saves.
-        control.should_log |= control.should_save or control.should_evaluate
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, float] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Stop where something is not a number.
-
-        Raises:
-            TrainingError: A loss or the gradient's norm is not finite.
-        """
-        for name in (LOSS, "grad_norm", HELD_OUT_LOSS):
-            value = (logs or {}).get(name, 0.0)
-            if not math.isfinite(value):
-                raise TrainingError(
-                    f"up to step {state.global_step}: {name} is {value}. The last good checkpoint "
-                    f"is kept in {self._work}. Take a lower learning_rate, or dtype float32."
-                )
+class ReadingWatch(RunWatch):
+    """Watches over a run, and says what the held-out blocks cost. Its examples are blocks."""
 
     def on_evaluate(
         self,
@@ -97,28 +25,9 @@ class RunWatch(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """Say what the held-out blocks cost."""
-        loss = (metrics or {})[HELD_OUT_LOSS]
+        loss = (metrics or {})[EVAL_LOSS]
         say(
             f"Step {state.global_step:,}: perplexity {math.exp(loss):.2f} on held-out blocks "
             f"(loss {loss:.3f})"
         )
-        self._measured(state.log_history)
-
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Make the checkpoint count."""
-        seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
-        self._say("training", state)
-
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Close the bar."""
-        if self._bar is not None:
-            self._bar.close()
-
-    def _say(self, stage: Any, state: TrainerState) -> None:
-        step = state.global_step
-        epoch = max(0, step * self._blocks_a_step - 1) // self._n_blocks
-        self._progress(stage, step=step, epoch=epoch)
+        super().on_evaluate(args, state, control, **kwargs)

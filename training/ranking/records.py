@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from training.pretraining.records import LOSS
+from training.hf_trainer.records import measurings
 
 MEASURED = "eval_"
 """What the Trainer puts before the name of everything that is measured."""
@@ -28,28 +28,24 @@ def make_records(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         to mean) and `negatives` (see `training.ranking.measuring`); after step 0 also `loss`, the
         mean of the training steps since the last record, and `learning_rate` of the last of them.
     """
-    records = []
-    summed, last_logged, last_measured = 0.0, 0, 0
-    rate = 0.0
-    for entry in history:
-        step = entry["step"]
-        if LOSS in entry:
-            summed += entry[LOSS] * (step - last_logged)
-            last_logged, rate = step, entry["learning_rate"]
-        measured = {
-            name.removeprefix(MEASURED): value
-            for name, value in entry.items()
-            if name.startswith(MEASURED) and name not in _NOT_MEASURED
+    return [
+        {
+            "step": entry["step"],
+            "epoch": round(entry.get("epoch") or 0.0, 3),
+            **nested(_measured(entry)),
+            **trained,
         }
-        if not measured:
-            continue
-        record: dict[str, Any] = {"step": step, "epoch": round(entry.get("epoch") or 0.0, 3)}
-        record |= nested(measured)
-        if step > last_measured:
-            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
-            summed, last_measured = 0.0, step
-        records.append(record)
-    return records
+        for entry, trained in measurings(history, lambda entry: bool(_measured(entry)))
+    ]
+
+
+def _measured(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a logged entry was measured, by name."""
+    return {
+        name.removeprefix(MEASURED): value
+        for name, value in entry.items()
+        if name.startswith(MEASURED) and name not in _NOT_MEASURED
+    }
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

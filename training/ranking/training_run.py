@@ -11,7 +11,8 @@ from transformers import PrinterCallback
 
 from training.command_line import say
 from training.dropout import set_dropout
-from training.pretraining.checkpoints import newest_complete
+from training.hf_trainer.arguments import trainer_arguments
+from training.hf_trainer.checkpoints import newest_complete
 from training.ranking.best_passage_loss import BestPassageLoss
 from training.ranking.epoch_batches import EpochBatches
 from training.ranking.preparing import Prepared
@@ -20,7 +21,6 @@ from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import head_parameters, start_folder
 from training.ranking.watch import RankerWatch
 from training.records import METRICS_FILE, write_metrics
-from training.trainer_arguments import trainer_arguments
 
 
 def train_ranker(
@@ -53,7 +53,7 @@ def train_ranker(
         say(f"Going on from {checkpoint.name} of {steps:,} steps")
     watch = RankerWatch(
         work,
-        batch_size=settings.batch_size,
+        examples_a_step=settings.batch_size,
         n_examples=len(examples),
         steps=steps,
         select_by=settings.select_by,

@@ -15,7 +15,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from components.models.artifacts import sync_tree
 from training.command_line import say
-from training.pretraining.watch import RunWatch
+from training.hf_trainer.watch import RunWatch
 from training.ranking.measuring import RankerMeasuring
 from training.ranking.records import best_record, make_records
 
@@ -33,7 +33,7 @@ class RankerWatch(RunWatch):
 
     Args:
         work: Folder of the checkpoints.
-        batch_size: Examples a step.
+        examples_a_step: Examples that a step takes.
         n_examples: Of an epoch.
         steps: Of the whole run.
         select_by: Metric on dev that is the higher the better.
@@ -45,7 +45,7 @@ class RankerWatch(RunWatch):
         self,
         work: Path,
         *,
-        batch_size: int,
+        examples_a_step: int,
         n_examples: int,
         steps: int,
         select_by: str,
@@ -53,13 +53,16 @@ class RankerWatch(RunWatch):
         measured: Callable[[list[dict[str, float]]], object],
     ) -> None:
         super().__init__(
-            work, blocks_a_step=batch_size, n_blocks=n_examples, steps=steps, measured=measured
+            work,
+            label="Training",
+            examples_a_step=examples_a_step,
+            n_examples=n_examples,
+            steps=steps,
+            measured=measured,
         )
-        self._folder = work
-        self._epoch_steps = -(-n_examples // batch_size)
+        self._epoch_steps = -(-n_examples // examples_a_step)
         self._select_by = select_by
         self._measuring = measuring
-        self._report = measured
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -93,23 +96,23 @@ class RankerWatch(RunWatch):
             say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
             if best_record(records, self._select_by) is records[-1] and model is not None:
                 self._keep(model, state.global_step)
-        self._report(state.log_history)
+        super().on_evaluate(args, state, control, **kwargs)
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Make the checkpoint count; then what was best before it can go."""
         super().on_save(args, state, control, **kwargs)
-        kept = best_folder(self._folder, make_records(state.log_history), self._select_by)
-        for folder in self._folder.glob(f"{_BEST}*"):
+        kept = best_folder(self._work, make_records(state.log_history), self._select_by)
+        for folder in self._work.glob(f"{_BEST}*"):
             if kept is not None and folder != kept:
                 shutil.rmtree(folder)
 
     def _keep(self, model: CrossEncoder, step: int) -> None:
         logits = self._measuring.dev_logits
         assert logits is not None
-        folder = self._folder / f"{_BEST}{step}"
-        partial = self._folder / f".{folder.name}.partial"
+        folder = self._work / f"{_BEST}{step}"
+        partial = self._work / f".{folder.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
         np.save(partial / LOGITS_FILE, logits)

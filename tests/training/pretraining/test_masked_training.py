@@ -13,9 +13,9 @@ from transformers import Trainer
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training.command_line import Place, TrainingError
-from training.pretraining import watch
+from training.hf_trainer import watch
+from training.hf_trainer.checkpoints import COMPLETE_FILE, seal
 from training.pretraining.blocks import make_blocks
-from training.pretraining.checkpoints import COMPLETE_FILE, seal
 from training.pretraining.masked_training import train_masked
 from training.pretraining.settings import PretrainSettings
 from training.pretraining.starting import open_start

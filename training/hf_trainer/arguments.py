@@ -1,4 +1,4 @@
-"""What every training with a Hugging Face Trainer has in common."""
+"""The arguments that a Hugging Face Trainer is given."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import torch
 from transformers import TrainingArguments
 
 from components.models.devices import resolve_device, resolve_dtype
-from training.pretraining.settings import PretrainSettings
-from training.ranking.settings import RankerTrainingSettings
+from training.hf_trainer.settings import TrainerSettings
 
 _STEPS_BETWEEN_LOGS = 10
 _CHECKPOINTS_KEPT = 2
@@ -20,7 +19,7 @@ A = TypeVar("A", bound=TrainingArguments)
 
 def trainer_arguments(
     kind: type[A],
-    settings: PretrainSettings | RankerTrainingSettings,
+    settings: TrainerSettings,
     work: Path,
     *,
     steps: int,

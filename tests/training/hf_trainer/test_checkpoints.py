@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from training.command_line import SettingsError
-from training.pretraining.checkpoints import COMPLETE_FILE, claim, newest_complete, seal
+from training.hf_trainer.checkpoints import COMPLETE_FILE, claim, newest_complete, seal
 
 FIXED = {"model": "scratch", "seed": 0, "output": "a", "max_steps": None}
 
