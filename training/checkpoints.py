@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from components.models.artifacts import sync, sync_tree
+from components.models.artifacts import whole_folder
 from components.models.manifest import file_digest
 from training.command_line import TrainingError
 
@@ -48,8 +48,7 @@ def write_checkpoint(
 ) -> None:
     """Write a checkpoint: tensors as safetensors, the rest as JSON, nothing as pickle.
 
-    It is written beside its place, synced, `state.json` with the digests of all files last, and
-    renamed: a folder of this name is complete.
+    A folder of this name is complete, see `whole_folder`; `state.json` has its files' digests.
 
     Args:
         folder: Where to; an older checkpoint of this name gives way.
@@ -59,30 +58,22 @@ def write_checkpoint(
     Raises:
         TrainingError: A tensor is not finite.
     """
-    partial = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    for part, tensors in parts.items():
-        for name, tensor in tensors.items():
-            if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-                shutil.rmtree(partial)
-                raise TrainingError(
-                    f"{part} {name!r} holds NaN or infinity, so nothing is written over the last "
-                    f"good checkpoint in {folder.parent}. Take a lower learning rate, or float32."
-                )
-        kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(kept, partial / f"{part}.safetensors")
-    digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
-    whole = {**state, "files": digests}
-    sync_tree(partial)
-    (partial / STATE_FILE).write_text(
-        json.dumps({**whole, _SEAL: _seal(whole)}, indent=1) + "\n", encoding="utf-8"
-    )
-    sync(partial / STATE_FILE)
-    sync(partial)
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
-    sync(folder.parent)
+    with whole_folder(folder, replace=True) as partial:
+        for part, tensors in parts.items():
+            for name, tensor in tensors.items():
+                if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+                    raise TrainingError(
+                        f"{part} {name!r} holds NaN or infinity, so nothing is written over the "
+                        f"last good checkpoint in {folder.parent}. Take a lower learning rate, or "
+                        "float32."
+                    )
+            kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+            save_file(kept, partial / f"{part}.safetensors")
+        digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
+        whole = {**state, "files": digests}
+        (partial / STATE_FILE).write_text(
+            json.dumps({**whole, _SEAL: _seal(whole)}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:

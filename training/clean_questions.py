@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.models.artifacts import whole_file
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
 from components.statutes.twins import normalised
@@ -72,9 +73,8 @@ def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
     kept, left_out = each_in_one_split(asked)
     text = "".join(_line(question) for question in kept).encode("utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_name(f".{output.name}.partial")
-    partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
-    partial.replace(output)
+    with whole_file(output) as partial:
+        partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
     for split in _SPLITS:
         ids = [repr(question.id) for question in left_out if question.split == split]
         if ids:

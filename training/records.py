@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import torch
 
+from components.models.artifacts import whole_file
 from training.batches import steps_in_epoch
 from training.run_settings import RunSettings
 
@@ -27,7 +28,7 @@ _SECONDS_BETWEEN = 0.5
 
 def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write the records of all epochs so far, one JSON object a line; the old file gives way."""
-    _replace(path, "".join(json.dumps(record) + "\n" for record in records))
+    _replace(path, "".join(json.dumps(record) + "\n" for record in records), synced=True)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Progress:
             "epoch": min(self._before.epochs + epoch + 1, self._epochs),
             "epochs": self._epochs,
         }
-        _replace(self._path, json.dumps(where))
+        # A disk that is slow to sync must not hold up training twice a second.
+        _replace(self._path, json.dumps(where), synced=False)
 
 
 def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> dict[str, float]:
@@ -127,7 +129,6 @@ def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
     return numbers
 
 
-def _replace(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+def _replace(path: Path, text: str, *, synced: bool) -> None:
+    with whole_file(path, synced=synced) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writing a model folder: complete or not at all."""
+"""Writing files and folders, a model's above all: complete or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from components.models.errors import ModelError
@@ -29,8 +30,7 @@ def write_model_folder(
 ) -> Manifest:
     """Write a complete model folder, or leave nothing behind.
 
-    Everything goes into a sibling folder of a temporary name, is synced to the disk, the manifest
-    last, and the folder is renamed to `target`: whoever sees `target` sees all of it.
+    Whoever sees `target` sees all of it, see `whole_folder`.
 
     Args:
         target: Folder to make; it may exist if it is empty.
@@ -48,9 +48,7 @@ def write_model_folder(
         raise ModelError(f"{unknown[0]!r} is no part of a model folder: {', '.join(PARTS)}.")
     target = target.absolute()
     check_target(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    try:
+    with whole_folder(target) as partial:
         for part, source in parts.items():
             if isinstance(source, Path):
                 link_tree(source, partial / part)
@@ -58,14 +56,7 @@ def write_model_folder(
                 (partial / part).mkdir(parents=True)
                 source(partial / part)
         written = dataclasses.replace(manifest, files=digests_of_parts(partial))
-        sync_tree(partial)
         (partial / MANIFEST_FILE).write_text(written.to_json(), encoding="utf-8")
-        sync(partial / MANIFEST_FILE)
-        sync(partial)
-        partial.rename(target)
-        sync(target.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return written
 
 
@@ -98,6 +89,64 @@ def link_tree(source: Path, target: Path) -> None:
             if error.errno not in _NO_LINK:
                 raise
             shutil.copyfile(path, copy)
+
+
+@contextmanager
+def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Make a folder that is there, all of it on the disk, once the block has ended.
+
+    It is written beside its place, synced and renamed. Where the block raises, nothing is left.
+
+    Args:
+        path: Folder to make; its parents are made too.
+        replace: An older folder gives way, and so does what a writer that was killed has left.
+            Nobody else may be writing it then. Otherwise several may, and the first one wins.
+
+    Yields:
+        The folder to write into, empty.
+
+    Raises:
+        OSError: Without `replace`, `path` holds something.
+    """
+    name = path.name if replace else f"{path.name}.{secrets.token_hex(4)}"
+    partial = path.with_name(f".{name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        sync_tree(partial)
+        if replace:
+            shutil.rmtree(path, ignore_errors=True)
+        partial.rename(path)
+        sync(path.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
+    """Write a file that is there, all of it on the disk, once the block has ended.
+
+    It is written beside its place, synced and renamed; an older one gives way. Where the block
+    raises, that one stays and nothing else is left. Nobody else may be writing it.
+
+    Args:
+        path: File to write, in a folder that exists.
+        synced: False for what is worth nothing after a crash of the machine.
+
+    Yields:
+        The file to write.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        yield partial
+        if synced:
+            sync(partial)
+        partial.replace(path)
+        if synced:
+            sync(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def sync_tree(folder: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from components.models.artifacts import sync
+from components.models.artifacts import whole_file
 from components.models.biencoder import BiEncoder
 from components.models.digest import model_digest
 from components.models.graph_vectors import node_texts
@@ -110,10 +110,8 @@ def _encode(
 
 
 def _keep(path: Path, vectors: Tensor) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    save_file({_VECTORS: vectors}, partial)
-    sync(partial)
-    partial.replace(path)
+    with whole_file(path) as partial:
+        save_file({_VECTORS: vectors}, partial)
 
 
 def _kept(path: Path, device: torch.device) -> Tensor:

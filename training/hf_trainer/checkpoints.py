@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.models.artifacts import sync, sync_tree
+from components.models.artifacts import sync_tree, whole_file
 from components.models.manifest import digests_of_tree
 from training.command_line import SettingsError
 from training.same_run import check_same_run
@@ -90,8 +90,5 @@ def _fault(checkpoint: Path) -> str | None:
 
 
 def _write(path: Path, value: Any) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    sync(partial)
-    partial.replace(path)
-    sync(path.parent)
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

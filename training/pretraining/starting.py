@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from components.models.artifacts import sync_tree
+from components.models.artifacts import whole_folder
 from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
@@ -165,12 +164,9 @@ def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> Non
         max_position_embeddings=block,
         pad_token_id=tokenizer.pad_token_id,
     )
-    partial = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    BertForMaskedLM(config).save_pretrained(partial)
-    tokenizer.save_pretrained(str(partial))
-    sync_tree(partial)
-    partial.rename(folder)
+    with whole_folder(folder, replace=True) as partial:
+        BertForMaskedLM(config).save_pretrained(partial)
+        tokenizer.save_pretrained(str(partial))
 
 
 def _reader(folder: Path) -> Path:

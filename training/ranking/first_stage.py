@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.artifacts import sync
+from components.models.artifacts import whole_file
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
@@ -124,11 +124,8 @@ class FirstStage:
         """
         path = work / _FOUND_FILE
         if not path.exists():
-            partial = work / f".{_FOUND_FILE}.partial"
-            with partial.open("wb") as file:
+            with whole_file(path) as partial, partial.open("wb") as file:
                 np.savez(file, train=self.train.found, dev=self.dev.found)
-            sync(partial)
-            partial.replace(path)
         with np.load(path, allow_pickle=False) as kept:
             return replace(
                 self,

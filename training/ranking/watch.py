@@ -13,7 +13,7 @@ import numpy as np
 from sentence_transformers import CrossEncoder
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from components.models.artifacts import sync_tree
+from components.models.artifacts import whole_folder
 from training.command_line import say
 from training.hf_trainer.watch import RunWatch
 from training.ranking.measuring import RankerMeasuring
@@ -111,14 +111,9 @@ class RankerWatch(RunWatch):
     def _keep(self, model: CrossEncoder, step: int) -> None:
         logits = self._measuring.dev_logits
         assert logits is not None
-        folder = self._work / f"{_BEST}{step}"
-        partial = self._work / f".{folder.name}.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
-        np.save(partial / LOGITS_FILE, logits)
-        sync_tree(partial)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        with whole_folder(self._work / f"{_BEST}{step}", replace=True) as partial:
+            model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
+            np.save(partial / LOGITS_FILE, logits)
 
 
 def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:

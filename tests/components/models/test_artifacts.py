@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.models import artifacts
-from components.models.artifacts import write_model_folder
+from components.models.artifacts import whole_file, whole_folder, write_model_folder
 from components.models.errors import ModelError
 from components.models.manifest import MANIFEST_FILE, Manifest, read_manifest
 
@@ -99,26 +99,82 @@ artifacts.write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"bienco
     assert not (tmp_path / "model").exists()
 
 
-def test_the_manifest_is_written_last_and_after_the_rest_is_on_the_disk(tmp_path, monkeypatch):
-    events: list[str] = []
-    sync_tree = artifacts.sync_tree
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of what is synced and renamed, in that order of time."""
+    seen: list[str] = []
+    sync = artifacts.sync
 
-    def watched(folder):
-        assert not (folder / MANIFEST_FILE).exists()
-        sync_tree(folder)
-        events.append("synced")
+    def watched(path: Path) -> None:
+        sync(path)
+        seen.append(f"sync {path.name}")
 
-    rename = Path.rename
+    def renaming(method):
+        def watched_rename(self, target):
+            seen.append(f"rename {target.name}")
+            return method(self, target)
 
-    def watched_rename(self, target):
-        assert (self / MANIFEST_FILE).exists()
-        events.append("renamed")
-        return rename(self, target)
+        return watched_rename
 
-    monkeypatch.setattr(artifacts, "sync_tree", watched)
-    monkeypatch.setattr(Path, "rename", watched_rename)
+    monkeypatch.setattr(artifacts, "sync", watched)
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(Path, name, renaming(getattr(Path, name)))
+    return seen
+
+
+def test_a_model_is_on_the_disk_before_it_is_seen(tmp_path, events):
     write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": weights(b"q")})
-    assert events == ["synced", "renamed"]
+    *before, renamed, after = events
+    assert {f"sync {MANIFEST_FILE}", "sync model.safetensors", "sync query"} <= set(before)
+    assert (renamed, after) == ("rename model", f"sync {tmp_path.name}")
+
+
+def test_a_folder_and_its_name_are_brought_to_the_disk(tmp_path, events):
+    with whole_folder(tmp_path / "new") as folder:
+        (folder / "a").write_text("a")
+        assert not (tmp_path / "new").exists()
+    assert events == ["sync a", f"sync {folder.name}", "rename new", f"sync {tmp_path.name}"]
+    assert (tmp_path / "new" / "a").read_text() == "a"
+
+
+def test_a_file_and_its_name_are_brought_to_the_disk(tmp_path, events):
+    with whole_file(tmp_path / "new") as file:
+        file.write_text("a")
+        assert not (tmp_path / "new").exists()
+    assert events == [f"sync {file.name}", "rename new", f"sync {tmp_path.name}"]
+    events.clear()
+    with whole_file(tmp_path / "new", synced=False) as file:
+        file.write_text("b")
+    assert events == ["rename new"]
+    assert (tmp_path / "new").read_text() == "b"
+
+
+@pytest.mark.parametrize("write", [whole_file, whole_folder])
+def test_what_fails_leaves_nothing_and_what_was_there_stays(tmp_path, write):
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OSError, match="full"), write(tmp_path / "kept" / "new") as place:
+        (place if write is whole_file else place / "a").write_text("half")
+        raise OSError("full")
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_an_older_folder_gives_way_only_where_that_is_asked_for(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "a").write_text("old")
+    with pytest.raises(OSError), whole_folder(tmp_path / "old") as folder:
+        (folder / "b").write_text("new")
+    assert [path.name for path in tmp_path.rglob("*")] == ["old", "a"]
+    with whole_folder(tmp_path / "old", replace=True) as folder:
+        (folder / "b").write_text("new")
+    assert [path.name for path in tmp_path.rglob("*")] == ["old", "b"]
+
+
+def test_what_a_killed_writer_left_is_not_taken_for_new(tmp_path):
+    (tmp_path / ".new.partial").mkdir()
+    (tmp_path / ".new.partial" / "half").write_text("half")
+    with whole_folder(tmp_path / "new", replace=True) as folder:
+        (folder / "a").write_text("a")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "new"]
 
 
 def test_an_unknown_part_is_refused(tmp_path):
