@@ -39,18 +39,7 @@ class TrainingData:
                 "no answerable question of the split 'train' is there: nothing can be learnt. "
                 'Give questions with "split": "train".'
             )
-        learnt = {normalised(question.text): question.id for question in self.train}
-        leaked = [
-            f"{question.id!r} (as {learnt[normalised(question.text)]!r} in train)"
-            for question in self.dev
-            if normalised(question.text) in learnt
-        ]
-        if leaked:
-            raise SettingsError(
-                f"{len(leaked)} questions of dev stand in train too: {_some(leaked)}. What is "
-                "learnt by heart measures nothing: put each question into one split, as "
-                "`python -m training.clean_questions --questions PATH --output FILE` does."
-            )
+        check_apart(self.train, self.dev, "dev")
 
     @classmethod
     def read(cls, corpus: str, questions: str, *, dev_share: float = 0.0) -> TrainingData:
@@ -101,6 +90,31 @@ class TrainingData:
             "corpus_sha256": self.corpus.sha256,
             "questions_sha256": self.questions_sha256,
         }
+
+
+def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str) -> None:
+    """Refuse to measure on questions that are learnt from.
+
+    Args:
+        train: What is learnt from.
+        asked: What is measured on.
+        split: What to call `asked`.
+
+    Raises:
+        SettingsError: A question stands in both, by its words.
+    """
+    learnt = {normalised(question.text): question.id for question in train}
+    leaked = [
+        f"{question.id!r} (as {learnt[normalised(question.text)]!r} in train)"
+        for question in asked
+        if normalised(question.text) in learnt
+    ]
+    if leaked:
+        raise SettingsError(
+            f"{len(leaked)} questions of {split} stand in train too: {_some(leaked)}. What is "
+            "learnt by heart measures nothing: put each question into one split, as "
+            "`python -m training.clean_questions --questions PATH --output FILE` does."
+        )
 
 
 def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:

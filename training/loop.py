@@ -183,18 +183,13 @@ class TrainingLoop:
     def _draw(self, vectors: Vectors | None) -> None:
         """Draw for this epoch and those until the next refresh, and describe what was drawn."""
         state = self._state
-        seen = {}
-        if vectors is not None and self._negatives.needs_vectors:
-            seen = {"questions": vectors.train, "articles": vectors.articles}
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
-        audited = (
-            {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
-        )
+        seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
         previous = state.previous
         for epoch in range(state.epoch, until):
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
             drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
-            described = statistics(drawn, previous, self._negatives, **audited)
+            described = statistics(drawn, previous, self._negatives, **seen)
             state.described[str(epoch)], previous = described, drawn
 
     def _progress_of(self, epoch: int) -> np.ndarray[Any, np.dtype[np.float64]]:

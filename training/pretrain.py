@@ -45,12 +45,11 @@ def pretrain(settings: PretrainSettings) -> None:
             empty.
         TrainingError: A loss is not finite.
     """
-    from transformers.utils import logging as transformers_logging
-
     from components.models.artifacts import check_target
     from components.models.devices import resolve_device, resolve_dtype
     from components.models.digest import model_digest
     from components.models.locate import find_model
+    from components.models.tower import no_progress_bars
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.word_segmentation import words_joined
@@ -61,11 +60,10 @@ def pretrain(settings: PretrainSettings) -> None:
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
-    # A bar for each file that it reads or writes would hide our own lines.
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     output = Path(settings.output)
     work = work_folder_of(output)
-    with only_process(output):
+    # A bar for each file that is read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
         if made(output, settings.to_dict()):
             move_in(output)
             return

@@ -39,20 +39,22 @@ def train(settings: RankerTrainingSettings) -> None:
     """
     # Imported here, so that --help answers without waiting for torch.
     from components.models.artifacts import check_target
+    from components.models.tower import no_progress_bars
     from training.data import TrainingData
     from training.hf_trainer.checkpoints import claim
     from training.ranking.preparing import fixed_by, prepare
     from training.ranking.publishing import publish
-    from training.ranking.quiet import quiet_libraries
+    from training.ranking.quiet import quiet_warnings
     from training.ranking.training_run import train_ranker
     from training.work_folder import made, move_in, only_process, work_folder_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a ranker is trained in one process. Start it with python.")
-    quiet_libraries()
+    quiet_warnings()
     output = Path(settings.output)
     work = work_folder_of(output)
-    with only_process(output):
+    # A bar for each file that is read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
         if made(output, settings.to_dict()):
             move_in(output)
             return

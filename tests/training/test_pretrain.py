@@ -14,6 +14,7 @@ import pytest
 import torch
 from dying import die_once_saved
 from transformers import RobertaConfig, RobertaForMaskedLM
+from transformers.utils import logging as transformers_logging
 
 from components.models.biencoder import BiEncoder
 from components.models.locks import folder_lock
@@ -184,6 +185,23 @@ def test_stopped_once_it_is_saved_the_same_command_tidies_up(
     assert (output / "manifest.json").stat().st_mtime_ns == made
     assert (output / "metrics.jsonl").read_text().count("held_out_loss") > 1
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_bars_of_transformers_are_left_out_while_it_runs_and_no_longer(
+    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[bool] = []
+
+    def look(*_: Any) -> None:
+        shown.append(transformers_logging.is_progress_bar_enabled())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("training.pretraining.masked_training.train_masked", look)
+    transformers_logging.enable_progress_bar()
+    of = {"corpus": small_law / "articles.jsonl", "output": tmp_path / "m", "model": "scratch"}
+    assert main(flags(**of, **TINY)) == INTERRUPTED
+    assert shown == [False]
+    assert transformers_logging.is_progress_bar_enabled()
 
 
 def test_a_model_is_there_with_its_plots_or_not_at_all(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from training.command_line import SettingsError
+from training.negatives.curriculum import MAX_BUCKETS
 from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
 
@@ -17,7 +18,6 @@ S = TypeVar("S", bound=TrainingSettings)
 
 UNTRAINED = "untrained"
 IN_BATCH = "in_batch"
-MAX_BUCKETS = 6
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from components.statutes.article import TextRule
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 from training.ablation.folds import folds_of
 from training.command_line import SettingsError
-from training.data import TrainingData
+from training.data import TrainingData, check_apart
 from training.negatives.views.bm25 import BM25View
 from training.rank_fusion import FUSED_FROM
 
@@ -141,13 +140,7 @@ class Dataset:
                 f"{self.place}: has no question of the split test to measure on. Set measure_on "
                 "to dev."
             )
-        learnt = {normalised(question.text) for question in given.train}
-        if leaked := [each.id for each in test if normalised(each.text) in learnt]:
-            raise SettingsError(
-                f"{self.place}: {len(leaked)} questions of test stand in train too, {leaked[0]!r} "
-                "first. What is learnt by heart measures nothing: put each into one split, as "
-                "`python -m training.clean_questions --questions PATH --output FILE` does."
-            )
+        check_apart(given.train, test, f"{self.place}, split test,")
         before = len(self.questions)
         return Split(given, range(before, before + len(test)), test)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import resolve_device, resolve_dtype
+from components.models.tower import no_progress_bars
 from training.ablation.arms import FIRST_STAGE
 from training.ablation.dataset import Split
 from training.ablation.measuring import Measured, unseen, values_of
@@ -35,7 +36,7 @@ from training.ranking.preparing import (
     passages_read,
     prepare_on,
 )
-from training.ranking.quiet import quiet_libraries
+from training.ranking.quiet import quiet_warnings
 from training.ranking.records import best_record
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.training_run import train_ranker
@@ -164,9 +165,10 @@ class RankerRuns:
     """
 
     def __init__(self) -> None:
-        quiet_libraries()
+        quiet_warnings()
         self._laid: tuple[str, Laid] | None = None
 
+    @no_progress_bars()
     def perform(self, run: Run, work: Path) -> dict[str, Any]:
         """Train, or go on in the work folder; measure; the run's line.
 

@@ -96,6 +96,19 @@ class Gold:
         """How many articles may be drawn for each question, int64 `[n_questions]`."""
         return self.n_articles - np.array([len(each) for each in self.excluded], dtype=np.int64)
 
+    def negatives_at(self, question: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions of the articles at some places of the corpus without what is excluded.
+
+        Args:
+            question: Whose negatives they are.
+            places: int64 `[n]`, from 0 to below its `n_negatives`, in any order.
+        """
+        excluded = self.excluded[question]
+        # Before the i-th excluded article stand this many others.
+        others = excluded - np.arange(len(excluded))
+        positions: NDArray[np.int64] = places + np.searchsorted(others, places, side="right")
+        return positions
+
 
 def flattened(
     positions: Sequence[NDArray[np.int64]], rows: NDArray[np.int64]

@@ -228,11 +228,7 @@ class CurriculumNegatives:
 
     def _from_corpus(self, chosen: Sequence[_IntArray]) -> _IntArray:
         """The articles at places of the corpus without what is excluded."""
-        drawn = []
-        for places, excluded in zip(chosen, self.gold.excluded, strict=True):
-            # Before the i-th excluded article stand this many others.
-            others = excluded - np.arange(len(excluded))
-            drawn.append(places + np.searchsorted(others, places, side="right"))
+        drawn = [self.gold.negatives_at(row, places) for row, places in enumerate(chosen)]
         return np.concatenate(drawn)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from training.negatives.gold import Gold
+from training.negatives.question_negatives import QuestionNegatives
 from training.negatives.seeding import generator
 
 Strategy = Literal["semi_hard", "hard", "easy"]
@@ -20,28 +21,14 @@ _PARTS = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9")
 
 
 @dataclass(frozen=True)
-class MinedNegatives:
-    """The negatives of all questions, question after question.
+class MinedNegatives(QuestionNegatives):
+    """The negatives of all questions, and who got too few.
 
     Attributes:
-        articles: Positions in the corpus, int64 `[n_mined]`; of one question each once.
-        starts: Where each question's negatives begin, and where the last one's end, int64
-            `[n_questions + 1]`.
         short: Ids of the questions that got fewer than were asked for, because no more were left.
     """
 
-    articles: NDArray[np.int64]
-    starts: NDArray[np.int64]
     short: tuple[str, ...]
-
-    def of(self, question: int) -> NDArray[np.int64]:
-        """Positions of one question's negatives, int64."""
-        return self.articles[self.starts[question] : self.starts[question + 1]]
-
-    @property
-    def questions(self) -> NDArray[np.int64]:
-        """The question that each negative was drawn for, int64 `[n_mined]`."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 def mine_negatives(
@@ -82,12 +69,12 @@ def mine_negatives(
             f"{gold.n_articles:,} articles: search the corpus that the questions belong to"
         )
     drawn = []
-    for question, excluded, candidates in zip(gold.question_ids, gold.excluded, found, strict=True):
+    for row, (question, candidates) in enumerate(zip(gold.question_ids, found, strict=True)):
         random = generator(seed, "negatives", strategy, question)
         if strategy == "easy":
-            drawn.append(_anywhere(random, excluded, gold.n_articles, n))
+            drawn.append(_anywhere(random, gold, row, n))
             continue
-        allowed = candidates[~np.isin(candidates, excluded)]
+        allowed = candidates[~np.isin(candidates, gold.excluded[row])]
         drawn.append((allowed if strategy == "hard" else random.permutation(allowed))[:n])
     counts = [len(each) for each in drawn]
     return MinedNegatives(
@@ -97,17 +84,11 @@ def mine_negatives(
     )
 
 
-def _anywhere(
-    random: np.random.Generator, excluded: NDArray[np.int64], n_articles: int, n: int
-) -> NDArray[np.int64]:
+def _anywhere(random: np.random.Generator, gold: Gold, question: int, n: int) -> NDArray[np.int64]:
     """Positions from the whole corpus; only the n that are drawn cost anything."""
-    n_allowed = n_articles - len(excluded)
+    n_allowed = gold.n_articles - len(gold.excluded[question])
     places = random.choice(n_allowed, size=min(n, n_allowed), replace=False)
-    # The k-th allowed position has as many excluded ones before it as lie at or below it once
-    # those before each are taken off.
-    skipped = np.searchsorted(excluded - np.arange(len(excluded)), places, side="right")
-    positions: NDArray[np.int64] = places + skipped
-    return positions
+    return gold.negatives_at(question, places)
 
 
 def score_statistics(scores: ArrayLike) -> dict[str, Any]:

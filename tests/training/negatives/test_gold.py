@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,6 +75,16 @@ def test_excluded_are_what_plain_loops_find(case):
             )
         ]
         assert gold.excluded[row].tolist() == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(repeating())
+def test_negatives_stand_where_the_corpus_without_the_excluded_has_them(case):
+    gold = Gold.of(*case)
+    for row, excluded in enumerate(gold.excluded):
+        left = [n for n in range(gold.n_articles) if n not in excluded]
+        places = np.arange(len(left))[::-1]
+        assert gold.negatives_at(row, places).tolist() == left[::-1]
 
 
 def test_flattened_lays_some_questions_positions_end_to_end():

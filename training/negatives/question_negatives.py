@@ -1,0 +1,31 @@
+"""Negatives by question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class QuestionNegatives:
+    """The negatives of all questions, question after question.
+
+    Attributes:
+        articles: Positions in the corpus, int64 `[n_negatives]`; of one question each once.
+        starts: Where each question's negatives begin, and where the last one's end, int64
+            `[n_questions + 1]`.
+    """
+
+    articles: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def of(self, question: int) -> NDArray[np.int64]:
+        """Positions of one question's negatives, int64."""
+        return self.articles[self.starts[question] : self.starts[question + 1]]
+
+    @property
+    def questions(self) -> NDArray[np.int64]:
+        """The question that each negative was drawn for, int64 `[n_negatives]`."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
