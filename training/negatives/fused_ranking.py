@@ -15,7 +15,7 @@ from training.negatives.gold import Gold, flattened
 from training.negatives.options import Ties
 from training.negatives.ranking import mid_ranks, permutation_ranks
 from training.negatives.tie_keys import TieKeys
-from training.negatives.views import View
+from training.negatives.view import View
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,6 @@ from training.negatives.gold import Gold
 
 Ties = Literal["mid_rank", "permutation"]
 
-# Modules of the views' folder that are no view.
-_NO_VIEWS = {"choosing", "given", "view"}
-
 
 @dataclass(frozen=True)
 class NegativesOptions:
@@ -126,8 +123,7 @@ def _view_names() -> tuple[str, ...]:
     # Imported here: a view knows of the options.
     from training.negatives import views
 
-    names = {module.name for module in iter_modules(views.__path__)}
-    return tuple(sorted(names - _NO_VIEWS))
+    return tuple(sorted(module.name for module in iter_modules(views.__path__)))
 
 
 def _among(names: tuple[str, ...]) -> str:

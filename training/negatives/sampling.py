@@ -15,13 +15,13 @@ from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
 from training.negatives.bucket_draws import BucketDraws
+from training.negatives.choosing import views_of
 from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.drawn import DrawnNegatives
 from training.negatives.fused_ranking import FusedRanking
 from training.negatives.gold import Gold
 from training.negatives.options import NegativesOptions, Ties
 from training.negatives.views import SemanticView
-from training.negatives.views.choosing import views_of
 
 # Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
 BLOCK_CELLS = 1 << 20

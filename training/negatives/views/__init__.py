@@ -1,7 +1,7 @@
 """Views: each says how difficult every article is as a negative of a question.
 
-A module is a view: its name is what the view is called in settings, and its function `of` makes it
-from a law and its questions (`training.negatives.views.given.Given`).
+Every module here is a view: its name is what the view is called in settings, and its function
+`of` makes it from a law and its questions (`training.negatives.given.Given`).
 """
 
 from training.negatives.views.bm25 import BM25View
@@ -9,6 +9,5 @@ from training.negatives.views.run import RunView
 from training.negatives.views.semantic import SemanticView
 from training.negatives.views.sequence import SequenceView
 from training.negatives.views.tree import TreeView
-from training.negatives.views.view import View
 
-__all__ = ["BM25View", "RunView", "SemanticView", "SequenceView", "TreeView", "View"]
+__all__ = ["BM25View", "RunView", "SemanticView", "SequenceView", "TreeView"]

@@ -15,7 +15,7 @@ from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
 from training.bm25.weights import rows_of, word_weights
-from training.negatives.views.given import Given
+from training.negatives.given import Given
 
 
 class BM25View:

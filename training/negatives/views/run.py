@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.negatives.given import Given
 from training.negatives.gold import Gold, flattened
-from training.negatives.views.given import Given
 
 _COLUMNS = 6
 _SHOWN = 5

@@ -21,8 +21,8 @@ class View(Protocol):
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """Difficulty of every article for some questions.
 
-        A question's row must not depend on what other rows are asked for with it: whoever draws
-        cuts the questions into blocks as it suits him.
+        A question's row must not depend on what other rows are asked for with it: the caller may
+        split the questions into blocks of any size.
 
         Args:
             rows: int64 `[n_rows]`, which questions.

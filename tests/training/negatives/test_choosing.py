@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -48,3 +50,8 @@ def test_a_file_in_the_folder_of_views_is_a_view(
         longest = [p for p in np.argsort(-lengths, kind="stable").tolist() if p not in answers][:3]
         assert sorted(lengths[drawn.of(row)]) == sorted(lengths[longest])
     sys.modules.pop(f"{views.__name__}.length")
+
+
+def test_the_folder_of_views_holds_nothing_else() -> None:
+    for module in iter_modules(views.__path__):
+        assert callable(import_module(f"{views.__name__}.{module.name}").of), module.name

@@ -11,11 +11,11 @@ from components.statutes.article import Article
 from components.statutes.question import Question
 from components.statutes.tree import LegislativeTree
 from training.negatives import views
+from training.negatives.given import Given
 from training.negatives.gold import Gold
 from training.negatives.options import NegativesOptions
 from training.negatives.seeding import generator
-from training.negatives.views.given import Given
-from training.negatives.views.view import View
+from training.negatives.view import View
 
 
 def views_of(
