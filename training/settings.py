@@ -40,7 +40,7 @@ class CusinesSettings(RunSettings):
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
             all. Paper: 0.
-        head_lr: The same for a fresh head. Paper: 2e-5.
+        head_lr: Highest learning rate of a fresh head. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.

@@ -29,7 +29,7 @@ from training.ranking.first_stage import Candidates, FirstStage, open_network
 from training.ranking.fusion_weight import FusionWeight
 from training.ranking.measuring import DevLists
 from training.ranking.preparing import (
-    Ground,
+    FirstStageSetup,
     candidate_lists,
     fixed_by,
     open_ranker,
@@ -53,21 +53,21 @@ Ids = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Laid:
+class SharedOnDataset:
     """What all runs on a dataset share.
 
     Attributes:
-        ground: First stage, what it finds, what is read.
+        setup: First stage, what it finds, what is read.
         dev: The lists that choose, of `dev_candidates`.
         measured: The lists that are measured, of all candidates; dev's own where they are the same.
     """
 
-    ground: Ground
+    setup: FirstStageSetup
     dev: DevLists
     measured: DevLists
 
     @classmethod
-    def of(cls, settings: RankerTrainingSettings, split: Split) -> Laid:
+    def of(cls, settings: RankerTrainingSettings, split: Split) -> SharedOnDataset:
         """Search the law.
 
         Raises:
@@ -83,13 +83,15 @@ class Laid:
         passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
         return cls._on(settings, split, biencoder, stage, passages)
 
-    def kept_in(self, work: Path, settings: RankerTrainingSettings, split: Split) -> Laid:
+    def kept_in(
+        self, work: Path, settings: RankerTrainingSettings, split: Split
+    ) -> SharedOnDataset:
         """The same with what was found when the run began, see `FirstStage.kept_in`."""
-        ground = self.ground
-        stage = ground.stage.kept_in(work)
-        if np.array_equal(stage.dev.found, ground.stage.dev.found):
-            return replace(self, ground=replace(ground, stage=stage))
-        return self._on(settings, split, ground.biencoder, stage, ground.passages)
+        setup = self.setup
+        stage = setup.stage.kept_in(work)
+        if np.array_equal(stage.dev.found, setup.stage.dev.found):
+            return replace(self, setup=replace(setup, stage=stage))
+        return self._on(settings, split, setup.biencoder, stage, setup.passages)
 
     @classmethod
     def _on(
@@ -99,7 +101,7 @@ class Laid:
         biencoder: BiEncoder,
         stage: FirstStage,
         passages: Passages,
-    ) -> Laid:
+    ) -> SharedOnDataset:
         data = split.data
         asked = stage.dev.questions
 
@@ -112,7 +114,7 @@ class Laid:
         dev = measured = lists(of_dev, settings.re_ranked)
         if split.test or settings.re_ranked < settings.candidates:
             measured = lists(of_measured, settings.candidates)
-        return cls(Ground(biencoder, stage, passages, dev), dev, measured)
+        return cls(FirstStageSetup(biencoder, stage, passages, dev), dev, measured)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class Order:
     def of(
         cls,
         settings: RankerTrainingSettings,
-        laid: Laid,
+        shared: SharedOnDataset,
         dev: Logits,
         measured: Logits,
         **about: Any,
@@ -148,13 +150,13 @@ class Order:
 
         Args:
             settings: Of the run.
-            laid: The lists.
+            shared: The lists.
             dev: Of dev's lists, float32 `[n_dev, depth]`.
             measured: Of those that are measured, float32 `[n_measured, depth]`.
             about: The other attributes.
         """
-        weight = FusionWeight.choose(laid.dev, dev, settings.select_by).chosen
-        lists = laid.measured
+        weight = FusionWeight.choose(shared.dev, dev, settings.select_by).chosen
+        lists = shared.measured
         return cls(lists.re_ranked(measured), lists.re_ranked(measured, weight), weight, **about)
 
 
@@ -166,7 +168,7 @@ class RankerRuns:
 
     def __init__(self) -> None:
         quiet_warnings()
-        self._laid: tuple[str, Laid] | None = None
+        self._shared: tuple[str, SharedOnDataset] | None = None
 
     @no_progress_bars()
     def perform(self, run: Run, work: Path) -> dict[str, Any]:
@@ -183,17 +185,17 @@ class RankerRuns:
         started = time.perf_counter()
         settings, split = run.settings, run.split
         assert isinstance(settings, RankerTrainingSettings)
-        laid = self._laid_for(run, settings)
+        shared = self._shared_for(run, settings)
         if run.arm == FIRST_STAGE:
-            order = Order(laid.measured.found, laid.measured.found)
+            order = Order(shared.measured.found, shared.measured.found)
         else:
             started = time.perf_counter()
             if run.trained:
-                order = _trained(settings, split, laid, work)
+                order = _trained(settings, split, shared, work)
             else:
-                ranker = open_ranker(settings, laid.ground.biencoder)
+                ranker = open_ranker(settings, shared.setup.biencoder)
                 order = Order.of(
-                    settings, laid, _logits(ranker, laid.dev), _logits(ranker, laid.measured)
+                    settings, shared, _logits(ranker, shared.dev), _logits(ranker, shared.measured)
                 )
         depth = settings.candidates
         values = values_of(split.measured, order.re_ranked, RE_RANKED_METRICS, depth)
@@ -214,36 +216,38 @@ class RankerRuns:
             "epoch": order.epoch,
             "epochs": rounded(epochs, PLACES),
             "fusion_weight": order.weight,
-            "ceiling": _ceiling(laid.measured, settings),
+            "ceiling": _ceiling(shared.measured, settings),
             **found(run, Measured(values, unseen(split.data, split.measured))),
         }
 
-    def _laid_for(self, run: Run, settings: RankerTrainingSettings) -> Laid:
+    def _shared_for(self, run: Run, settings: RankerTrainingSettings) -> SharedOnDataset:
         place = run.dataset.place
-        if self._laid is None or self._laid[0] != place:
-            self._laid = None  # two laws at once may not fit
-            self._laid = (place, Laid.of(settings, run.split))
-        return self._laid[1]
+        if self._shared is None or self._shared[0] != place:
+            self._shared = None  # two laws at once may not fit
+            self._shared = (place, SharedOnDataset.of(settings, run.split))
+        return self._shared[1]
 
 
-def _trained(settings: RankerTrainingSettings, split: Split, laid: Laid, work: Path) -> Order:
+def _trained(
+    settings: RankerTrainingSettings, split: Split, shared: SharedOnDataset, work: Path
+) -> Order:
     """Train, or go on in the work folder; what the weights that are best on dev make of it."""
     data = split.data
     claim(work, fixed_by(settings, data))
-    laid = laid.kept_in(work, settings, split)
-    ground = laid.ground
-    prepared = prepare_on(ground, settings, data, open_ranker(settings, ground.biencoder))
+    shared = shared.kept_in(work, settings, split)
+    setup = shared.setup
+    prepared = prepare_on(setup, settings, data, open_ranker(settings, setup.biencoder))
     records = train_ranker(settings, prepared, work)
     best = best_folder(work, records, settings.select_by)
     record = best_record(records, settings.select_by)
     assert best is not None and record is not None
     dev: Logits = np.load(best / LOGITS_FILE, allow_pickle=False)
     measured = dev
-    if laid.measured is not laid.dev:
+    if shared.measured is not shared.dev:
         kept = replace(settings, start=Place(str(best / MODEL_FOLDER)))
-        measured = _logits(open_ranker(kept, ground.biencoder), laid.measured)
+        measured = _logits(open_ranker(kept, setup.biencoder), shared.measured)
     return Order.of(
-        *(settings, laid, dev, measured),
+        *(settings, shared, dev, measured),
         records=records,
         mined=prepared.mined,
         epoch=record["epoch"],

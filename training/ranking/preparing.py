@@ -37,7 +37,7 @@ _SCORED = 2_000
 
 
 @dataclass(frozen=True)
-class Ground:
+class FirstStageSetup:
     """What runs that differ in nothing but their negatives and seed have in common.
 
     Attributes:
@@ -58,14 +58,14 @@ class Prepared:
     """What a run works with.
 
     Attributes:
-        ground: First stage, what it finds, what is read.
+        setup: First stage, what it finds, what is read.
         ranker: What is trained.
         examples: Columns `question`, `passages`, `label`.
         measuring: What is measured.
         mined: How many examples and negatives there are, and how many questions got too few.
     """
 
-    ground: Ground
+    setup: FirstStageSetup
     ranker: CrossEncoderRanker
     examples: Dataset
     measuring: RankerMeasuring
@@ -106,7 +106,7 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
     dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
-    return prepare_on(Ground(biencoder, stage, passages, dev), settings, data, ranker)
+    return prepare_on(FirstStageSetup(biencoder, stage, passages, dev), settings, data, ranker)
 
 
 def open_ranker(settings: RankerTrainingSettings, biencoder: BiEncoder) -> CrossEncoderRanker:
@@ -129,7 +129,7 @@ def open_ranker(settings: RankerTrainingSettings, biencoder: BiEncoder) -> Cross
 
 
 def prepare_on(
-    ground: Ground,
+    setup: FirstStageSetup,
     settings: RankerTrainingSettings,
     data: TrainingData,
     ranker: CrossEncoderRanker,
@@ -137,7 +137,7 @@ def prepare_on(
     """Mine negatives from what was found, and lay out what is learnt and measured.
 
     Args:
-        ground: Of these settings, but for `strategy`, `negatives` and `seed`.
+        setup: Of these settings, but for `strategy`, `negatives` and `seed`.
         settings: Of the run.
         data: Law and questions.
         ranker: What training starts from.
@@ -145,7 +145,7 @@ def prepare_on(
     Raises:
         SettingsError: There is nothing to tell answers from.
     """
-    stage = ground.stage
+    stage = setup.stage
     try:
         gold = Gold.of(list(data.corpus), data.train)
     except ValueError as error:
@@ -173,19 +173,19 @@ def prepare_on(
         f"{mined['negatives']:,} {settings.strategy} negatives"
         + (f"; {len(negatives.short):,} questions have fewer" if negatives.short else "")
     )
-    dataset = examples.dataset(data.train, ground.passages)
+    dataset = examples.dataset(data.train, setup.passages)
     seen = examples.n_positives + np.unique(
         np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
     )
     measuring = RankerMeasuring(
         lambda pairs: ranker.logits(pairs).numpy(),
-        dev=ground.dev,
+        dev=setup.dev,
         negatives=_pairs(dataset.select(seen)),
         cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
         select_by=settings.select_by,
         start_ranks=not head_parameters(ranker.encoder, start_folder(settings.start)),
     )
-    return Prepared(ground, ranker, dataset, measuring, mined)
+    return Prepared(setup, ranker, dataset, measuring, mined)
 
 
 def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:

@@ -68,7 +68,7 @@ def publish(
     kept: dict[str, Path] = {}
     if (folder / MANIFEST_FILE).exists():
         kept = {p: folder / p for p in read_manifest(folder).parts if p != RANKER_PART}
-    prepared.ground.biencoder.save(
+    prepared.setup.biencoder.save(
         output,
         base_model=settings.model,
         config=settings.to_dict(),
@@ -87,14 +87,14 @@ def _fitted(
     It is fitted on what it is given in use, the fused candidates of `hybrid_rerank.yaml`: their
     order is another than the first stage's own, and so is the share of answers among them.
     """
-    ground = prepared.ground
+    setup = prepared.setup
     rule = prepared.ranker.text_rule
-    found = pipeline_candidates(ground.stage, data.corpus, rule)
+    found = pipeline_candidates(setup.stage, data.corpus, rule)
     # As long as a measuring on dev of all candidates: nobody should think that it hangs.
     say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
-    lists = candidate_lists(data, found, RERANKED, ground.passages)
+    lists = candidate_lists(data, found, RERANKED, setup.passages)
     kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
-    ranker = open_ranker(kept, ground.biencoder)
+    ranker = open_ranker(kept, setup.biencoder)
     logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
     weight = FusionWeight.choose(lists, logits, settings.select_by)
     use = dataclasses.replace(
