@@ -18,6 +18,7 @@ from torch import Tensor
 from components.models.artifacts import whole_folder
 from components.models.manifest import file_digest
 from training.command_line import TrainingError
+from training.same_run import after_no_number
 
 STATE_FILE = "state.json"
 _SEAL = "sha256"
@@ -63,9 +64,8 @@ def write_checkpoint(
             for name, tensor in tensors.items():
                 if tensor.is_floating_point() and not torch.isfinite(tensor).all():
                     raise TrainingError(
-                        f"{part} {name!r} holds NaN or infinity, so nothing is written over the "
-                        f"last good checkpoint in {folder.parent}. Take a lower learning rate, or "
-                        "float32."
+                        f"{part} {name!r} holds NaN or infinity, so nothing is written. "
+                        f"{after_no_number(folder.parent)}"
                     )
             kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             save_file(kept, partial / f"{part}.safetensors")

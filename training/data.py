@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from components.models.manifest import file_digest
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
 from components.statutes.twins import normalised
@@ -26,12 +28,14 @@ class TrainingData:
         train: Questions to learn from; each has positives.
         dev: Questions to choose by; may be empty.
         questions_sha256: Digest of the questions' file.
+        run_sha256: Digest of the run that negatives are taken from; None where there is none.
     """
 
     corpus: StatuteCorpus
     train: Sequence[Question]
     dev: Sequence[Question]
     questions_sha256: str
+    run_sha256: str | None = None
 
     def __post_init__(self) -> None:
         if not self.train:
@@ -42,7 +46,9 @@ class TrainingData:
         check_apart(self.train, self.dev, "dev")
 
     @classmethod
-    def read(cls, corpus: str, questions: str, *, dev_share: float = 0.0) -> TrainingData:
+    def read(
+        cls, corpus: str, questions: str, *, dev_share: float = 0.0, run_file: str | None = None
+    ) -> TrainingData:
         """Read a corpus and its questions by their splits.
 
         Args:
@@ -50,10 +56,11 @@ class TrainingData:
             questions: As for `read_questions`.
             dev_share: Share of the training questions to choose by, where none is of the split
                 "dev", see `held_out`.
+            run_file: TREC run that negatives are taken from; here only its digest.
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
-            SettingsError: No training question, or a dev question that stands in train.
+            SettingsError: No training question, one that stands in dev or test too, or no run.
         """
         law = StatuteCorpus.read(corpus)
         asked = read_questions(questions, corpus_ids=law.ids)
@@ -62,13 +69,15 @@ class TrainingData:
             say(f"{unanswerable} questions that no article answers are left out")
         by_split = {
             split: [q for q in asked if q.split == split and q.relevant]
-            for split in ("train", "dev")
+            for split in ("train", "dev", "test")
         }
         train, dev = by_split["train"], by_split["dev"]
+        # Nobody looks at test here, but the model will be measured on it.
+        check_apart(train, by_split["test"], "test")
         if train and not dev and dev_share:
             train, dev = held_out(train, dev_share)
             say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
-        return cls(law, train, dev, asked.sha256)
+        return cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
@@ -82,13 +91,14 @@ class TrainingData:
 
     def joined(self) -> TrainingData:
         """Train and dev together to learn from, nothing to choose by (`final`)."""
-        return TrainingData(self.corpus, [*self.train, *self.dev], [], self.questions_sha256)
+        return replace(self, train=[*self.train, *self.dev], dev=[])
 
     def digests(self) -> dict[str, str]:
         """What a model's manifest says of its data."""
         return {
             "corpus_sha256": self.corpus.sha256,
             "questions_sha256": self.questions_sha256,
+            **({"run_sha256": self.run_sha256} if self.run_sha256 else {}),
         }
 
 
@@ -115,6 +125,13 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
             "learnt by heart measures nothing: put each question into one split, as "
             "`python -m training.clean_questions --questions PATH --output FILE` does."
         )
+
+
+def _digest_of_run(path: str) -> str:
+    try:
+        return file_digest(Path(path))
+    except OSError as error:
+        raise SettingsError(f"run_file: {path} cannot be read ({error.strerror}).") from error
 
 
 def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:

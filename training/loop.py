@@ -30,6 +30,7 @@ from training.records import (
 )
 from training.resuming import Resuming, RunState
 from training.run_settings import RunSettings
+from training.same_run import after_no_number
 from training.validation import validate
 
 
@@ -254,8 +255,8 @@ class TrainingLoop:
             raise TrainingError(
                 f"step {step}: the loss is {loss}, the gradient's norm {norm} and the weights' "
                 f"{weight}, with the questions "
-                f"{', '.join(question_ids(batch, self._negatives.gold))}. The last good "
-                f"checkpoint is kept in {self._work}. Take a lower learning rate, or dtype float32."
+                f"{', '.join(question_ids(batch, self._negatives.gold))}. "
+                f"{after_no_number(self._work)}"
             )
         state.step = step + 1
         state.losses.append(loss)

@@ -86,7 +86,12 @@ def _train(
         accelerator.wait_for_everyone()
         return
     check_target(output)
-    data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
+    data = TrainingData.read(
+        settings.corpus,
+        settings.questions,
+        dev_share=settings.dev_share,
+        run_file=settings.run_file,
+    )
     if settings.final and not data.dev:
         raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
     accelerator.init_trackers(command, init_kwargs={})

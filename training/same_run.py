@@ -9,6 +9,18 @@ from typing import Any
 from training.command_line import SettingsError
 
 
+def after_no_number(work: Path) -> str:
+    """What to do where a loss or a weight is NaN or infinite: the run cannot go on as it is.
+
+    Args:
+        work: The folder that it lies in.
+    """
+    return (
+        f"The last good checkpoint is kept in {work}. Train anew, with a lower learning_rate or "
+        "dtype float32: give another output, or remove that folder."
+    )
+
+
 def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on with a run whose settings, data or machine were others.
 

@@ -56,6 +56,25 @@ def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
         read(folder)
 
 
+def test_a_test_question_that_stands_in_train_is_refused(tmp_path, write_law, article, question):
+    test = {**question(2, [2], "test"), "text": question(1, [1])["text"]}
+    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1]), test])
+    with pytest.raises(SettingsError, match=r"1 questions of test.*'q2' \(as 'q1' in train\)"):
+        read(folder)
+
+
+def test_a_run_that_negatives_are_taken_from_is_part_of_the_data(small_law, tmp_path):
+    run = tmp_path / "run.trec"
+    run.write_text("q1 Q0 a1 1 2.0 x\n")
+    given = read(small_law, run_file=str(run))
+    assert given.digests() == {**read(small_law).digests(), "run_sha256": given.run_sha256}
+    assert given.joined().digests() == given.digests()
+    run.write_text("q1 Q0 a1 1 -2.0 x\n")
+    assert read(small_law, run_file=str(run)).digests() != given.digests()
+    with pytest.raises(SettingsError, match="run_file: /none.trec cannot be read"):
+        read(small_law, run_file="/none.trec")
+
+
 def test_positives_that_are_not_in_the_corpus_are_refused_with_their_line(
     tmp_path, write_law, article, question
 ):

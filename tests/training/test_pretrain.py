@@ -229,6 +229,7 @@ def test_a_changed_setting_is_refused_by_name(
     with monkeypatch.context() as patch:
         patch.setattr("training.pretraining.masked_training.train_masked", interrupt)
         assert main(flags(**of, **TINY)) == 130
+    (tmp_path / "m.work" / "checkpoint-1").mkdir()
     assert main(flags(**of, **TINY, masked=0.3)) == WRONG_USE
     assert "with masked 0.15; now it is 0.3" in capsys.readouterr().err
 

@@ -296,6 +296,7 @@ def test_another_seed_is_another_run(
     with monkeypatch.context() as patch:
         patch.setattr("training.ranking.training_run.train_ranker", died)
         assert main(flags(output=tmp_path / "model")) != DONE
+    (tmp_path / "model.work" / "checkpoint-1").mkdir()
     assert main(flags(output=tmp_path / "model", seed=1)) == WRONG_USE
     assert "with seed 0; now it is 1" in capsys.readouterr().err
 

@@ -50,7 +50,7 @@ WRONG: dict[str, Wrong] = {
     "no views but buckets": ({"views": "[]"}, WRONG_USE, "views is empty"),
     "a run without its file": ({"views": '["run"]'}, WRONG_USE, "run: give a run file"),
     "a run file that is not there": (
-        {"views": '["run"]', "run_file": "/none.trec"}, FAILED, "/none.trec",
+        {"views": '["run"]', "run_file": "/none.trec"}, WRONG_USE, "run_file: /none.trec",
     ),
     "a corpus that is not there": ({"corpus": "/none.jsonl"}, FAILED, "/none.jsonl"),
     "questions that are not there": ({"questions": "/none.jsonl"}, FAILED, "/none.jsonl"),

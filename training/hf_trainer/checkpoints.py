@@ -33,7 +33,8 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
         fixed: What must be the same when a run is taken up again, by name.
 
     Raises:
-        SettingsError: The folder is of another run; the message names what differs.
+        SettingsError: The folder is of another run that has a checkpoint; the message names what
+            differs. One without is forgotten.
     """
     # As JSON has them: a tuple comes back as a list.
     now = json.loads(json.dumps({name: value for name, value in fixed.items() if name != _FREE}))
@@ -47,6 +48,15 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
         _write(work / RUN_FILE, now)
         return
     before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
+    if before != now and not any(work.glob("checkpoint-*")):
+        # It failed before it had learnt anything: what it was told does not bind anybody.
+        for path in work.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif not path.name.startswith("."):
+                path.unlink()
+        _write(work / RUN_FILE, now)
+        return
     check_same_run(work, before, now)
 
 

@@ -17,6 +17,7 @@ from training.command_line import TrainingError
 from training.hf_trainer.checkpoints import seal
 from training.hf_trainer.records import EVAL_LOSS, LOSS
 from training.records import Progress
+from training.same_run import after_no_number
 
 
 class RunWatch(TrainerCallback):
@@ -87,8 +88,8 @@ class RunWatch(TrainerCallback):
             value = (logs or {}).get(name, 0.0)
             if not math.isfinite(value):
                 raise TrainingError(
-                    f"up to step {state.global_step}: {name} is {value}. The last good checkpoint "
-                    f"is kept in {self._work}. Take a lower learning_rate, or dtype float32."
+                    f"up to step {state.global_step}: {name} is {value}. "
+                    f"{after_no_number(self._work)}"
                 )
 
     def on_evaluate(

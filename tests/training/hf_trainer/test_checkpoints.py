@@ -98,8 +98,21 @@ def test_the_same_run_is_taken_up_again_under_another_output(tmp_path: Path) -> 
 )
 def test_a_changed_setting_is_refused_by_name(name: str, value: object, tmp_path: Path) -> None:
     claim(tmp_path, FIXED)
+    (tmp_path / "checkpoint-1").mkdir()
     with pytest.raises(SettingsError, match=rf"with {name} .*now it is {value!r}"):
         claim(tmp_path, FIXED | {name: value})
+
+
+def test_a_run_that_failed_before_it_learnt_anything_binds_nobody(tmp_path: Path) -> None:
+    claim(tmp_path, FIXED)
+    (tmp_path / "found.safetensors").touch()
+    (tmp_path / "start").mkdir()
+    (tmp_path / ".lock").touch()
+    claim(tmp_path, FIXED)
+    assert (tmp_path / "found.safetensors").exists()
+    claim(tmp_path, FIXED | {"seed": 1})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "run.json"]
+    claim(tmp_path, FIXED | {"seed": 1})
 
 
 def test_a_folder_of_something_else_is_not_taken(tmp_path: Path) -> None:
