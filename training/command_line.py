@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NewType, TypeVar, get_args, get_type_hints
+from typing import Any, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -83,7 +83,7 @@ def settings_from(
             flags = [*_as_flags(_settings_in(file, kind)), *flags]
         except SettingsError as error:
             parser.error(str(error))
-    values = parser.parse_args(flags)
+    values = parser.parse_args(_lists_written_out(flags, kind))
     names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     try:
         return kind(**{name: value for name, value in vars(values).items() if name in names})
@@ -172,6 +172,22 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
             elif isinstance(value, list):
                 values[name] = [_beside(file, v) if isinstance(v, str) else v for v in value]
     return values
+
+
+def _lists_written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
+    """Flags whose lists stand in brackets: `--views tree,bm25` as `--views [tree,bm25]`."""
+    lists = {
+        f"--{name}" for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple
+    }
+    written: list[str] = []
+    for flag in flags:
+        name, equals, value = flag.partition("=")
+        if name in lists and equals and not value.startswith("["):
+            flag = f"{name}=[{value}]"
+        elif written and written[-1] in lists and not flag.startswith(("[", "--")):
+            flag = f"[{flag}]"
+        written.append(flag)
+    return written
 
 
 def _as_flags(values: dict[str, Any]) -> list[str]:

@@ -31,10 +31,11 @@ class RunSettings(KeptSettings):
             the split "dev".
         output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
         text_rule: What of an article is read.
-        views: Where a negative's difficulty comes from. Paper: tree, sequence, semantic (static:
-            bm25 in place of semantic; baseline: bm25 alone).
+        views: Where a negative's difficulty comes from: tree, sequence, semantic, bm25, or run (a
+            ranking of your own, run_file). Paper: tree, sequence, semantic (static: bm25 in place
+            of semantic; baseline: bm25 alone).
         negatives_per_question: Negatives drawn for each question and epoch. Paper: not given.
-        buckets: Parts of the ranking of negatives, from easy to difficult. Paper: 3.
+        buckets: Parts of the ranking of negatives, from easy to difficult, 1 to 6. Paper: 3.
         schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
             (the hardest ones from the start). Paper: curriculum.
         share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
@@ -42,7 +43,8 @@ class RunSettings(KeptSettings):
             be read as either.
         ties: How equally difficult articles rank in a view. Paper: permutation.
         k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
-        cross_law: Distance in the tree between articles of two laws.
+        cross_law: Distance in the tree between articles of two laws: farther than any two of one
+            law, or that of their path over the root.
         permute_tree: A control: every article stands at another one's place in the tree and the
             sequence.
         bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
@@ -60,7 +62,8 @@ class RunSettings(KeptSettings):
         learning_rate: Highest learning rate. Paper: 2e-5.
         weight_decay: AdamW's. Paper: 0.01.
         clip: Highest norm of the gradient. G-DSR: 1.0.
-        select_by: Metric on dev that chooses the best epoch. Paper: R@200.
+        select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
+            R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
         patience: Epochs without a better one after which training stops; default: never.
         final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.

@@ -23,7 +23,8 @@ class CusinesSettings(RunSettings):
 
     Args:
         model: What training starts from, for questions and articles alike (siamese): name or folder
-            of a Hugging Face, sentence-transformers or Lexarbor model. Paper: LegalCamemBERT.
+            of a Hugging Face, sentence-transformers or Lexarbor model; default: MiniLM, where no
+            towers are given. Paper: LegalCamemBERT.
         query_model: The questions' tower, where it is another one than the articles'.
             Paper: camembert-base.
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base

@@ -93,6 +93,15 @@ def test_flags_name_fields_with_underscores_and_defaults_fill_the_rest():
     assert found == expected
 
 
+@pytest.mark.parametrize("written", ["tree,bm25", "[tree, bm25]", '["tree", "bm25"]'])
+def test_a_list_may_be_written_without_brackets(tmp_path, written):
+    assert settings(*NEEDED, "--views", written).views == ("tree", "bm25")
+    assert settings(*NEEDED, f"--views={written}").views == ("tree", "bm25")
+    assert settings(*NEEDED, "--views", "tree", "--fast", "false").views == ("tree",)
+    file = config(tmp_path, "views: tree\n")
+    assert settings(*NEEDED, "--config", str(file)).views == ("tree",)
+
+
 def test_a_flag_wins_over_the_file_wherever_it_stands(tmp_path):
     file = config(tmp_path, "epochs: 7\nshare: 0.25\nviews: [bm25, tree]\n")
     for arguments in (
@@ -142,7 +151,8 @@ def test_an_output_that_does_not_exist_yet_is_relative_to_the_file_too(tmp_path,
         (["--epochs", "0"], "epochs is 0; it must be at least 1"),
         (["--kind", "three"], "kind.*three"),
         (["--fast", "perhaps"], "fast.*perhaps"),
-        (["--views", "bm25"], "views.*bm25"),
+        (["--views", "[bm25"], "views.*bm25"),
+        (["--views", "tree", "bm25"], "bm25"),
         (["--config"], "--config takes one file, once"),
         (["--config", "a.yaml", "--config", "b.yaml"], "--config takes one file, once"),
         (["--config", "missing.yaml"], "missing.yaml.*cannot be read"),
@@ -164,7 +174,6 @@ def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
         ("3: 4\n", "there is no setting 3"),
         ("epochs: three\n", "epochs"),
         ("epochs: 0\n", "epochs is 0"),
-        ("views: tree\n", "views"),
         ("epochs: !!python/object/apply:os.system ['true']\n", "is not YAML"),
     ],
 )
