@@ -71,7 +71,7 @@ def test_a_run_that_negatives_are_taken_from_is_part_of_the_data(small_law, tmp_
     assert given.joined().digests() == given.digests()
     run.write_text("q1 Q0 a1 1 -2.0 x\n")
     assert read(small_law, run_file=str(run)).digests() != given.digests()
-    with pytest.raises(SettingsError, match="run_file: /none.trec cannot be read"):
+    with pytest.raises(SettingsError, match=r"run_file: /none\.trec cannot be read"):
         read(small_law, run_file="/none.trec")
 
 
