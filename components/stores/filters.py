@@ -17,11 +17,9 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-_ORDERINGS = {">", ">=", "<", "<="}
-_OPERATORS = _ORDERINGS | {"==", "!=", "in", "not in"}
-_LOGICAL = {"AND", "OR", "NOT"}
+from components.stores.filter_syntax import ORDERINGS, check_filters
+
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
-_MAX_DEPTH = 50
 
 _failure = threading.local()
 
@@ -42,7 +40,8 @@ def filter_clause(filters: dict[str, Any] | None) -> Clause:
     """
     if not filters:
         return "1", []
-    return _clause(filters, 0)
+    check_filters(filters)
+    return _clause(filters)
 
 
 def raise_filter_failure() -> None:
@@ -68,27 +67,13 @@ def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
         raise
 
 
-def _clause(condition: Any, depth: int) -> Clause:
-    if not isinstance(condition, dict):
-        raise FilterError(f"A filter must be a dictionary, got {condition!r}.")
-    if depth > _MAX_DEPTH:
-        raise FilterError(f"Filters are nested deeper than {_MAX_DEPTH} levels.")
-    if "operator" not in condition:
-        raise FilterError(f"'operator' key missing in {condition}")
-    if "field" in condition:
-        return _comparison(condition)
-    return _logic(condition, depth)
+def _clause(condition: dict[str, Any]) -> Clause:
+    return _comparison(condition) if "field" in condition else _logic(condition)
 
 
-def _logic(condition: dict[str, Any], depth: int) -> Clause:
-    if "conditions" not in condition:
-        raise FilterError(f"'conditions' key missing in {condition}")
+def _logic(condition: dict[str, Any]) -> Clause:
     operator = condition["operator"]
-    if operator not in _LOGICAL:
-        raise FilterError(
-            f"Unknown logical operator '{operator}'. Valid operators are: {sorted(_LOGICAL)}"
-        )
-    clauses = [_clause(part, depth + 1) for part in condition["conditions"]]
+    clauses = [_clause(part) for part in condition["conditions"]]
     values = [value for _, part in clauses for value in part]
     parts = [sql for sql, _ in clauses]
     if operator == "OR":
@@ -106,22 +91,11 @@ def _joined(parts: list[str], operator: str) -> str:
 
 
 def _comparison(condition: dict[str, Any]) -> Clause:
-    if "value" not in condition:
-        raise FilterError(f"'value' key missing in {condition}")
     field, operator, value = condition["field"], condition["operator"], condition["value"]
-    if operator not in _OPERATORS:
-        raise FilterError(
-            f"Unknown comparison operator '{operator}'. Valid operators are: {sorted(_OPERATORS)}"
-        )
     if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
         raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
-    if operator in _ORDERINGS:
+    if operator in ORDERINGS:
         _check_ordering_value(operator, value)
-    elif operator in ("in", "not in") and not isinstance(value, list):
-        raise FilterError(
-            f"Filter value must be a `list` when using operator 'in' or 'not in', "
-            f"received type '{type(value)}'"
-        )
     column = _column(field)
     if column is not None:
         sql_of, json_type, path_values = column
@@ -133,7 +107,7 @@ def _comparison(condition: dict[str, Any]) -> Clause:
             negation = "NOT " if operator == "not in" else ""
             among, bound = _among(sql_of, json_type, path_values, value)
             return f"({negation}{among})", bound
-        if operator in _ORDERINGS:
+        if operator in ORDERINGS:
             return _ordering(condition, sql_of, json_type, path_values)
     return _fallback(condition)
 

@@ -13,16 +13,13 @@ from typing import Any
 
 from haystack.errors import FilterError
 
+from components.stores.filter_syntax import check_filters
+
 Condition = dict[str, Any]
 
 TEXT_FIELDS = ("id", "law", "number", "language", "source_url")
 DAY_FIELDS = ("valid_from", "valid_to")
 NO_DAY = 0
-
-_ORDERINGS = (">", ">=", "<", "<=")
-_OPERATORS = (*_ORDERINGS, "==", "!=", "in", "not in")
-_LOGICAL = ("AND", "OR", "NOT")
-_MAX_DEPTH = 50
 
 
 def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
@@ -38,7 +35,10 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
     Raises:
         FilterError: they are malformed, or over another field; the message shows the faulty part.
     """
-    return _rewritten(filters, 0) if filters else True
+    if not filters:
+        return True
+    check_filters(filters)
+    return _rewritten(filters)
 
 
 def day_number(iso: str) -> int:
@@ -57,23 +57,11 @@ def both(*conditions: Condition | bool) -> Condition | bool:
     return _joined("AND", list(conditions))
 
 
-def _rewritten(condition: Any, depth: int) -> Condition | bool:
-    if not isinstance(condition, dict):
-        raise FilterError(f"A filter must be a dictionary, got {condition!r}.")
-    if depth > _MAX_DEPTH:
-        raise FilterError(f"Filters are nested deeper than {_MAX_DEPTH} levels.")
-    if "operator" not in condition:
-        raise FilterError(f"'operator' key missing in {condition}")
+def _rewritten(condition: Condition) -> Condition | bool:
     if "field" in condition:
         return _comparison(condition)
-    if "conditions" not in condition:
-        raise FilterError(f"'conditions' key missing in {condition}")
     operator = condition["operator"]
-    if operator not in _LOGICAL:
-        raise FilterError(
-            f"Unknown logical operator '{operator}'. Valid operators are: {sorted(_LOGICAL)}"
-        )
-    parts = [_rewritten(part, depth + 1) for part in condition["conditions"]]
+    parts = [_rewritten(part) for part in condition["conditions"]]
     if operator == "OR":
         return _joined("OR", parts)
     joined = _joined("AND", parts)
@@ -98,20 +86,9 @@ def _negated(condition: Condition | bool) -> Condition | bool:
 
 
 def _comparison(condition: Condition) -> Condition | bool:
-    if "value" not in condition:
-        raise FilterError(f"'value' key missing in {condition}")
     operator, value = condition["operator"], condition["value"]
-    if operator not in _OPERATORS:
-        raise FilterError(
-            f"Unknown comparison operator '{operator}'. Valid operators are: {sorted(_OPERATORS)}"
-        )
     field = str(condition["field"]).removeprefix("meta.")
     if operator in ("in", "not in"):
-        if not isinstance(value, list):
-            raise FilterError(
-                "Filter value must be a `list` when using operator 'in' or 'not in', "
-                f"received type '{type(value)}'"
-            )
         found = _joined("OR", [_equal(field, each, condition) for each in value])
         return _negated(found) if operator == "not in" else found
     if operator in ("==", "!="):

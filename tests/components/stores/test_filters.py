@@ -103,17 +103,13 @@ def has_ordering(filters: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
-        ({"operator": "==", "value": 1}, "conditions"),
-        ({"field": "meta.n", "operator": "~", "value": 1}, "~"),
-        ({"field": "meta.n", "operator": "=="}, "value"),
         ({"field": "embedding", "operator": "==", "value": None}, "embedding"),
-        ({"field": "meta.n", "operator": "in", "value": "abc"}, "list"),
         ({"field": "meta.n", "operator": ">", "value": "later"}, "later"),
-        ({"operator": "XOR", "conditions": []}, "XOR"),
-        ({"operator": "AND", "conditions": ["x"]}, "x"),
+        ({"field": "meta.n", "operator": "<", "value": [1]}, "list"),
+        ({"operator": "AND", "conditions": 5}, "conditions"),
     ],
 )
-def test_a_malformed_filter_is_refused_and_shown(
+def test_what_cannot_be_filtered_is_refused_and_shown(
     store: StatuteDocumentStore, filters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(FilterError, match=message):

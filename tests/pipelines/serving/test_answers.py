@@ -71,6 +71,8 @@ def test_nothing_found_is_an_answer(law_service: Any):
         ({"filters": []}, "'filters' must be an object"),
         ({"filters": {"field": "meta.law"}}, "'operator' key missing"),
         ({"filters": {"field": "meta.law", "operator": "~", "value": 1}}, "'~'"),
+        ({"filters": {"operator": "AND", "conditions": 5}}, "must be a list of filters"),
+        ({"filters": {"operator": ["AND"], "conditions": []}}, "Unknown logical operator"),
         ({"filters": {"field": "id", "operator": "in", "value": [1] * 501}}, "at most 500 values"),
         ({"as_of": "yesterday"}, "'as_of' must be a date, written as 2024-12-31"),
         ({"as_of": 20241231}, "'as_of' must be a date"),

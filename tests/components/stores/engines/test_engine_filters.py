@@ -157,27 +157,12 @@ def test_a_date_and_a_moment_in_another_zone_are_understood() -> None:
     [
         ({"field": "meta.colour", "operator": "==", "value": "red"}, "cannot filter by 'meta.colo"),
         ({"field": "meta.headings", "operator": "==", "value": []}, "fields are id, law"),
-        ({"field": "meta.law", "operator": "~", "value": "a"}, "Unknown comparison operator"),
-        ({"field": "meta.law", "operator": "in", "value": "a"}, "must be a `list`"),
         ({"field": "meta.law", "operator": "<", "value": "a"}, "cannot compare law with 'a'"),
         ({"field": "meta.valid_to", "operator": "<", "value": "soon"}, "'soon' is no ISO date"),
-        ({"field": "meta.law", "operator": "=="}, "'value' key missing"),
-        ({"operator": "AND"}, "'conditions' key missing"),
-        ({"operator": "XOR", "conditions": []}, "Unknown logical operator"),
-        ({"field": "meta.law"}, "'operator' key missing"),
-        ({"operator": "NOT", "conditions": ["law"]}, "must be a dictionary"),
     ],
 )
 def test_what_cannot_be_filtered_is_refused(filters: dict[str, Any], message: str) -> None:
     with pytest.raises(FilterError, match=message):
-        engine_filters(filters)
-
-
-def test_filters_nested_without_end_are_refused() -> None:
-    filters: dict[str, Any] = compared("law", "==", "a")
-    for _ in range(60):
-        filters = {"operator": "NOT", "conditions": [filters]}
-    with pytest.raises(FilterError, match="deeper than 50"):
         engine_filters(filters)
 
 
