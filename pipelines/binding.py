@@ -44,7 +44,7 @@ def bind(
         StoreError: the store's file cannot be read.
     """
     components: dict[str, dict[str, Any]] = definition["components"]
-    bind_engines(components, where, store, model)
+    bind_engines(definition, where, store, model)
     writes = any(fields["type"] == _WRITER for fields in components.values())
     # Whoever brings a model asks the demo law under the untrained one.
     open_model = model is None and not any(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,25 @@ def store_named_in(name_or_path: str | Path) -> str | None:
     Raises:
         LoadingError: there is no such pipeline, or its file is refused.
     """
-    components = read_pipeline_file(pipeline_file(name_or_path)).get("components")
-    for fields in components.values() if isinstance(components, dict) else ():
-        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
-        store = parameters.get("document_store") if isinstance(parameters, dict) else None
+    for _, _, parameters in components_in(read_pipeline_file(pipeline_file(name_or_path))):
+        store = parameters.get("document_store")
         inside = store.get("init_parameters") if isinstance(store, dict) else None
         if isinstance(inside, dict) and isinstance(inside.get("path"), str):
             return str(inside["path"])
     return None
+
+
+def components_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name, class and parameters of every component of a definition that nobody has checked yet.
+
+    What is no component is passed over, and parameters that are no mapping are none: the loader
+    refuses both, and says where. The parameters are the definition's own and may be changed.
+    """
+    components = definition.get("components")
+    for name, fields in components.items() if isinstance(components, dict) else ():
+        if isinstance(fields, dict) and isinstance(fields.get("type"), str):
+            parameters = fields.get("init_parameters")
+            yield name, fields["type"], parameters if isinstance(parameters, dict) else {}
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

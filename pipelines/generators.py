@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
+from pipelines.files import LoadingError, components_in, pipeline_file, read_pipeline_file
 
 _GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
 
@@ -80,9 +80,8 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
         LoadingError: there is no such pipeline, or it writes no answers.
     """
     path = pipeline_file(pipeline)
-    components = read_pipeline_file(path).get("components") or {}
-    for name, fields in components.items():
-        if isinstance(fields, dict) and fields.get("type") == _GENERATOR:
+    for name, kind, _ in components_in(read_pipeline_file(path)):
+        if kind == _GENERATOR:
             return {f"{name}.chat_generator": chat_generator(url, model)}
     raise LoadingError(
         f"{path} has no {_GENERATOR.rsplit('.', 1)[1]} and writes no answers. "

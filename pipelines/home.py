@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from components.models.locks import file_lock
 from pipelines.engines.addresses import engine_address
-from pipelines.files import LoadingError, pipeline_file, read_pipeline_file, store_named_in
+from pipelines.files import (
+    LoadingError,
+    components_in,
+    pipeline_file,
+    read_pipeline_file,
+    store_named_in,
+)
 
 if TYPE_CHECKING:
     from pipelines.trained_demo import TrainedDemo, TrainedModel
@@ -209,9 +215,5 @@ def _leaves_model_open(pipeline: str | None, model: str | None) -> bool:
     """Whether neither the user nor the pipeline's file names a model."""
     if model is not None or pipeline is None:
         return model is None
-    components = read_pipeline_file(pipeline_file(pipeline)).get("components")
-    for fields in components.values() if isinstance(components, dict) else ():
-        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
-        if isinstance(parameters, dict) and parameters.get("model") is not None:
-            return False
-    return True
+    definition = read_pipeline_file(pipeline_file(pipeline))
+    return all(parameters.get("model") is None for _, _, parameters in components_in(definition))

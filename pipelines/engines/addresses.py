@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.files import LoadingError, pipeline_file, read_pipeline_file
+from pipelines.files import LoadingError, components_in, pipeline_file, read_pipeline_file
 
 QDRANT_STORE = "haystack_integrations.document_stores.qdrant.document_store.QdrantDocumentStore"
 MILVUS_STORE = "milvus_haystack.document_store.MilvusDocumentStore"
@@ -25,8 +25,7 @@ def engine_address(pipeline: str | None, store: str | None) -> str | None:
     """
     if pipeline is None:
         return None
-    components = read_pipeline_file(pipeline_file(pipeline)).get("components")
-    for _, kind, parameters in engine_stores(components if isinstance(components, dict) else {}):
+    for _, kind, parameters in engine_stores(read_pipeline_file(pipeline_file(pipeline))):
         address = store if store is not None else address_in(kind, parameters)
         if address is None:
             raise LoadingError(
@@ -38,11 +37,10 @@ def engine_address(pipeline: str | None, store: str | None) -> str | None:
     return None
 
 
-def engine_stores(components: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def engine_stores(definition: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Component, class and parameters of every engine's document store in a definition."""
-    for name, fields in components.items():
-        parameters = fields.get("init_parameters") if isinstance(fields, dict) else None
-        for value in parameters.values() if isinstance(parameters, dict) else ():
+    for name, _, parameters in components_in(definition):
+        for value in parameters.values():
             if isinstance(value, dict) and value.get("type") in (QDRANT_STORE, MILVUS_STORE):
                 inner = value.setdefault("init_parameters", {})
                 if isinstance(inner, dict):

@@ -30,7 +30,7 @@ _SPARSE_EMBEDDER = "components.embedders.sparse_text.StatuteSparseTextEmbedder"
 
 
 def bind_engines(
-    components: dict[str, dict[str, Any]],
+    definition: dict[str, Any],
     where: str,
     store: str | Path | None,
     model: str | Path | None,
@@ -40,7 +40,7 @@ def bind_engines(
     Nothing is done where no component's `document_store` is an engine's.
 
     Args:
-        components: of a checked definition.
+        definition: checked.
         where: the file, as messages name it.
         store: the engine's address, in place of the one that the file gives.
         model: folder or name of the model, in place of the one that the file gives.
@@ -50,7 +50,7 @@ def bind_engines(
             to its end; it was indexed with another model, or its model is gone.
         StoreError: the engine does not answer.
     """
-    stores = list(engine_stores(components))
+    stores = list(engine_stores(definition))
     if not stores:
         return
     for name, kind, parameters in stores:
@@ -74,7 +74,7 @@ def bind_engines(
                 "use_sparse_embeddings": True,
                 "sparse_idf": True,
             }
-    for name, fields in components.items():
+    for name, fields in definition["components"].items():
         given = fields.setdefault("init_parameters", {})
         if fields["type"] == _SPARSE_EMBEDDER and given.get("languages") is None:
             given["languages"] = list(record.languages)

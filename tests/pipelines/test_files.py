@@ -2,16 +2,22 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipelines.engines.addresses import engine_address
 from pipelines.files import (
     MAX_BYTES,
     LoadingError,
+    components_in,
     pipeline_file,
     pipeline_names,
     read_pipeline_file,
+    store_named_in,
 )
+from pipelines.generators import generator_overrides
+from pipelines.home import demo_to_train
 
 BOMB = "\n".join(
     [
@@ -103,3 +109,39 @@ def test_an_unknown_name_says_which_may_be_meant() -> None:
 def test_an_absent_path_is_no_name(tmp_path: Path) -> None:
     with pytest.raises(LoadingError, match=r"no pipeline file .*absent.yaml"):
         pipeline_file(tmp_path / "absent.yaml")
+
+
+COMPONENT: dict[str, Any] = {"type": "x.Y", "init_parameters": {"n": 1}}
+
+
+@pytest.mark.parametrize(
+    ("components", "found"),
+    [
+        ({"a": COMPONENT}, [("a", "x.Y", {"n": 1})]),
+        ({"a": {"type": "x.Y"}}, [("a", "x.Y", {})]),
+        ({"a": {**COMPONENT, "init_parameters": ["n"]}}, [("a", "x.Y", {})]),
+        ({"a": "x.Y", "b": {"init_parameters": {}}, "c": {"type": ["x.Y"]}, "d": None}, []),
+        (["a", COMPONENT], []),
+        ("a", []),
+        (None, []),
+    ],
+)
+def test_of_an_unchecked_file_only_its_components_are_read(components: Any, found: Any) -> None:
+    assert list(components_in({"components": components})) == found
+    assert list(components_in({})) == []
+
+
+@pytest.mark.parametrize(
+    "components", ["[a]", "a", "{a: [b]}", "{a: {type: [b], init_parameters: [c]}}", "null"]
+)
+def test_a_file_of_another_shape_is_left_to_the_loader(
+    tmp_path: Path, components: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
+    path = tmp_path / "made.yaml"
+    path.write_text(f"components: {components}\n", encoding="utf-8")
+    assert store_named_in(path) is None
+    assert engine_address(str(path), None) is None
+    demo_to_train(None, str(path), None)
+    with pytest.raises(LoadingError, match="writes no answers"):
+        generator_overrides(path, "http://localhost", "small")
