@@ -8,7 +8,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import SparseEmbedding
 
 from components.statutes.question import clean_question
-from components.statutes.term_weights import question_terms
+from components.statutes.term_weights import question_numbers
 
 
 @component
@@ -60,7 +60,7 @@ class StatuteSparseTextEmbedder:
             QuestionError: the question is empty or too long.
         """
         languages: Sequence[str | None] = self.languages or [None]
-        terms = question_terms(clean_question(text), languages)
+        terms = question_numbers(clean_question(text), languages)
         return {"sparse_embedding": SparseEmbedding(terms, [1.0] * len(terms))}
 
     @component.output_types(sparse_embedding=SparseEmbedding)

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.statutes.lexical import analyzer
-
-# What a question may cost: a person's question has some dozen terms, a pasted file thousands.
-MAX_QUERY_TERMS = 512
+from components.statutes.term_weights import question_terms
 
 _ARRAYS = ("data", "indices", "indptr")
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
@@ -46,8 +44,6 @@ class LexicalIndex:
         self._bm25 = bm25s.BM25()
         self._bm25.scores = {**postings, "num_docs": len(keys)}
         self._bm25.nonoccurrence_array = None
-        # Languages may share an analyser ("fr", "fr-BE"): each is asked once.
-        self._analyzers = list(dict.fromkeys(analyzer(language) for language in languages))
 
     @classmethod
     def build(
@@ -154,6 +150,5 @@ class LexicalIndex:
         raise ValueError("the parts of the stored BM25 index do not fit together")
 
     def _term_rows(self, question: str) -> list[int]:
-        terms = dict.fromkeys(term for analyze in self._analyzers for term in analyze(question))
-        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
-        return known[:MAX_QUERY_TERMS]
+        terms = question_terms(question, self.languages)
+        return [self._vocabulary[term] for term in terms if term in self._vocabulary]

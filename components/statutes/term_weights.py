@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import islice
 
 from components.statutes.lexical import analyzer
+from components.statutes.question import MAX_QUESTION_CHARS
 
 K1, B = 1.5, 0.75
-# What a question may cost: a person's question has some dozen terms, a pasted file thousands.
-MAX_QUESTION_TERMS = 512
+# Chinese has at most two a character, alone and in a pair: the longest question is read to its end.
+MAX_QUESTION_TERMS = 2 * MAX_QUESTION_CHARS
 
 _LETTERS = "abcdefghijklmnop"
 
@@ -31,11 +33,21 @@ def term_counts(text: str, language: str | None) -> dict[int, int]:
     return dict(sorted(counts.items()))
 
 
-def question_terms(question: str, languages: Iterable[str | None]) -> list[int]:
-    """The distinct terms of a question by the rules of each language, ascending."""
-    analyzers = dict.fromkeys(analyzer(language) for language in languages)
+def question_terms(question: str, languages: Iterable[str | None]) -> list[str]:
+    """The distinct terms of a question by the rules of each language, at most `MAX_QUESTION_TERMS`.
+
+    They are cut before anyone knows which the law has: an engine's asker does not.
+    """
+    ordered = sorted(set(languages), key=lambda language: language or "")
+    # Languages may share an analyser ("fr", "fr-BE"): each is asked once.
+    analyzers = dict.fromkeys(analyzer(language) for language in ordered)
     terms = dict.fromkeys(term for analyze in analyzers for term in analyze(question))
-    return sorted({term_number(term) for term in list(terms)[:MAX_QUESTION_TERMS]})
+    return list(islice(terms, MAX_QUESTION_TERMS))
+
+
+def question_numbers(question: str, languages: Iterable[str | None]) -> list[int]:
+    """The numbers of a question's terms, ascending."""
+    return sorted({term_number(term) for term in question_terms(question, languages)})
 
 
 def saturated(counts: dict[int, int], average_length: float) -> dict[int, float]:

@@ -55,7 +55,7 @@ from components.retrievers.engine_citation import EngineCitationRetriever
 from components.retrievers.engine_dense import EngineEmbeddingRetriever
 from components.retrievers.engine_lexical import EngineLexicalRetriever
 from components.retrievers.structure import StructureExpander
-from components.statutes.term_weights import question_terms
+from components.statutes.term_weights import question_numbers
 from components.stores.engines.engine import LAW, engine_of
 from components.stores.engines.rows import as_row
 from components.stores.sqlite import StatuteDocumentStore
@@ -84,7 +84,7 @@ STORE, MODEL, GRAPH_MODEL, RANKER = "<store>", "<model>", "<graph model>", "<ran
 ENGINE = "<engine>"
 OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY}
 OF_AN_ENGINE = {**OF_A_RETRIEVER, "document_store": ENGINE}
-TERMS = question_terms("Who shares the household, and who mends the roof?", ["en"])
+TERMS = question_numbers("Who shares the household, and who mends the roof?", ["en"])
 OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
 
 CASES = [

@@ -7,10 +7,12 @@ import math
 import pytest
 
 from components.models.lexical_index import LexicalIndex
+from components.statutes.question import MAX_QUESTION_CHARS
 from components.statutes.term_weights import (
     K1,
     MAX_QUESTION_TERMS,
     B,
+    question_numbers,
     question_terms,
     saturated,
     spelled,
@@ -40,11 +42,19 @@ def test_counts_are_of_analysed_terms() -> None:
 
 
 def test_a_question_counts_each_term_once_by_the_rules_of_each_language() -> None:
-    assert question_terms("Roof, roof: ROOF", ["en", "en-GB"]) == [term_number("roof")]
+    assert question_terms("Roof, roof: ROOF", ["en", "en-GB"]) == ["roof"]
     both = question_terms("the roofs", ["en", None])
-    assert both == sorted(map(term_number, ["roof", "the", "roofs"]))
-    long = " ".join(f"word{n}x" for n in range(2_000))
-    assert len(question_terms(long, [None])) == MAX_QUESTION_TERMS
+    assert both == question_terms("the roofs", [None, "en"]) == ["the", "roofs", "roof"]
+    assert question_numbers("the roofs", ["en", None]) == sorted(map(term_number, both))
+
+
+def test_the_longest_question_is_read_to_its_end() -> None:
+    chinese = "".join(chr(0x4E00 + n) for n in range(MAX_QUESTION_CHARS))
+    terms = question_terms(chinese, ["zh"])
+    assert {chinese[-2:], chinese[-1]} <= set(terms)
+    assert len(terms) > 1.9 * MAX_QUESTION_CHARS
+    pasted = " ".join(f"word{n}x" for n in range(2 * MAX_QUESTION_TERMS))
+    assert question_terms(pasted, [None]) == pasted.split()[:MAX_QUESTION_TERMS]
 
 
 @pytest.mark.parametrize("question", ["Who mends the roof?", "rent of the roof", "children"])
@@ -57,7 +67,7 @@ def test_weights_times_idf_are_the_scores_of_the_bm25_index(question: str) -> No
         n = sum(term in each for each in counts)
         return math.log(1 + (len(counts) - n + 0.5) / (n + 0.5))
 
-    terms = question_terms(question, ["en"])
+    terms = question_numbers(question, ["en"])
     ours = [sum(idf(t) * each.get(t, 0.0) for t in terms) for each in weights]
     index = LexicalIndex.build(((n, text, "en") for n, text in enumerate(TEXTS)), k1=K1, b=B)
     keys, scores = index.search(question, 10)

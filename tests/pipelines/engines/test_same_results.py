@@ -38,6 +38,7 @@ QUESTIONS = [
     "Section 900 of the Housing Code",
     "roof roof roof",
     "zzzz qqqq",
+    " ".join([*(f"zq{n}" for n in range(1_000)), "Who may keep a deposit?"]),
 ]
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code of Aldermere (invented)"}
 FROM_2015 = {"field": "meta.valid_from", "operator": ">=", "value": "2015-01-01"}
