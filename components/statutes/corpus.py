@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -231,6 +231,12 @@ def read_questions(
     return QuestionSet(questions, problems, repeated_relevant)
 
 
+def canonical_line(record: Mapping[str, Any]) -> bytes:
+    """A record as it goes into a corpus's digest: JSON in its one spelling, with a line's end."""
+    line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return line.encode("utf-8") + b"\n"
+
+
 def _read_articles(
     source: Source, problems: list[Problem], *, skip_bad: bool
 ) -> Iterator[tuple[Place, Article]]:
@@ -250,10 +256,8 @@ def _name_of(source: Source) -> str:
     return str(source if isinstance(source, str | Path) else getattr(source, "name", "<stream>"))
 
 
-def _digest(records: Iterable[Any]) -> str:
+def _digest(records: Iterable[Mapping[str, Any]]) -> str:
     digest = hashlib.sha256()
     for record in records:
-        line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        digest.update(line.encode("utf-8"))
-        digest.update(b"\n")
+        digest.update(canonical_line(record))
     return digest.hexdigest()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from components.statutes.article import Article, indexed_text
-from components.statutes.corpus import iter_articles
+from components.statutes.corpus import canonical_line, iter_articles
 from components.statutes.lexical import analyzer
 from components.statutes.problems import Problem
 
@@ -41,7 +41,7 @@ class Scan:
     """What a reading of the corpus found.
 
     Attributes:
-        sha256: digest of the articles' content and order.
+        sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
         articles: how many there are.
         laws: all laws of the corpus, by first appearance.
         languages: how many articles are in each.
@@ -83,9 +83,9 @@ class LawSpool:
         return len(self._offsets[law])
 
     def add(self, position: int, line: bytes, law: str) -> None:
-        """Keep one article, as a line of the native format."""
+        """Keep one article, as `canonical_line` writes it."""
         self._offsets.setdefault(law, array("Q")).append(self._file.tell())
-        self._file.write(b"%d " % position + line + b"\n")
+        self._file.write(b"%d " % position + line)
 
     def lines(self, law: str) -> Iterator[tuple[int, bytes]]:
         """Position and line of each article of a law, in its order."""
@@ -124,10 +124,8 @@ def scan(
     for position, (_, article) in enumerate(
         iter_articles(source, skip_bad=skip_bad, problems=problems)
     ):
-        line = json.dumps(
-            article.to_json(), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-        ).encode("utf-8")
-        digest.update(line + b"\n")
+        line = canonical_line(article.to_json())
+        digest.update(line)
         found.articles += 1
         found.laws[article.law] = None
         found.languages[article.language] += 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from components.statutes.corpus import StatuteCorpus
 from components.statutes.problems import CorpusError
 from pipelines import ask as ask_command
 from pipelines import evaluate, home, index
@@ -96,6 +97,7 @@ def test_an_address_takes_the_place_of_the_files_own() -> None:
 def test_a_shards_laws_come_back_in_their_order(corpus: Path) -> None:
     with LawSpool() as spool:
         found = scan(corpus, spool, Shard(), measure=True, skip_bad=False, say=print)
+        assert found.sha256 == StatuteCorpus.read(corpus).sha256
         law = spool.laws[0]
         assert len(spool.laws) == len(found.laws) == 3
         articles = [as_article(line) for _, line in spool.lines(law)]
