@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from tqdm import tqdm
 
-from components.models.errors import ModelError
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.model_choice import ChosenModel
+from pipelines.usable_vectors import ANOTHER_MODEL, check_usable
 
 # Texts encoded between two writes to the journal: a kill costs at most one block, some seconds.
 _BLOCK = {"cpu": 256}
@@ -100,13 +99,8 @@ def encode_unknown(
                 [texts[index] for index in block], progress=advance
             )
             matrix = vectors.numpy()
-            usable = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)
-            if not usable.all():
-                raise ModelError(
-                    f"{model.record.path} gives NaN or zeros for "
-                    f"{texts.name(block[int(usable.argmin())])}. Use another model, or take the "
-                    "article out."
-                )
+            names = [texts.name(index) for index in block]
+            check_usable(matrix, model.record.path, names.__getitem__, ANOTHER_MODEL)
             truncated += report.n_cut
             store.journal.keep(
                 model.record.digest,

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from components.models.errors import ModelError
 from components.models.graph_vectors import Nodes, enriched, graph_for, seen_by_articles
 from components.statutes.corpus import StatuteCorpus
 from components.stores.database import StoreError
@@ -19,6 +18,7 @@ from components.stores.publishing import LawVectors, Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts
 from pipelines.model_choice import ChosenGraph
+from pipelines.usable_vectors import check_usable
 
 # Articles whose vectors are computed at once: bounds the memory, and what a kill costs.
 _ARTICLES_AT_ONCE = 8_192
@@ -111,13 +111,12 @@ class LawEnricher:
         positions = [corpus.positions_of(law) for law in laws]
         together = np.concatenate(positions)
         matrix = enriched(self.chosen.network, self._graph, together, self._features).numpy()
-        usable = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)
-        if not usable.all():
-            faulty = corpus[int(together[usable.argmin()])]
-            raise ModelError(
-                f"The graph network of {self.chosen.record.path} gives NaN or zeros for article "
-                f"'{faulty.id}' of {faulty.law}. Train it again."
-            )
+        check_usable(
+            matrix,
+            f"The graph network of {self.chosen.record.path}",
+            lambda row: self.texts.name(len(self.texts.labels) + int(together[row])),
+            "Train it again.",
+        )
         self.computed += len(laws)
         ends = np.cumsum([len(each) for each in positions])[:-1]
         return {

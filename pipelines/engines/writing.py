@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from haystack import Document
 from tqdm import tqdm
 
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
-from components.models.errors import ModelError
 from components.statutes.article import indexed_text
 from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord
 from components.stores.engines.rows import as_row, digest_of
@@ -19,6 +17,7 @@ from components.stores.journal import text_digest
 from pipelines.encoding import block_size
 from pipelines.engines.scan import LawSpool, as_article
 from pipelines.model_choice import ChosenModel
+from pipelines.usable_vectors import ANOTHER_MODEL, check_usable
 
 _DOCUMENTS_AT_ONCE = 100
 _REMOVED_AT_ONCE = 1_000
@@ -154,14 +153,11 @@ class LawWriter:
             return {}
         vectors, report = self._model.encoder.encode_articles_report(distinct)
         matrix = vectors.numpy()
-        usable = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)
-        if not usable.all():
-            faulty = distinct[int(usable.argmin())]
-            named = next(id_ for id_, text in texts.items() if text == faulty)
-            raise ModelError(
-                f"{self._model.record.path} gives NaN or zeros for article '{named}'. Use another "
-                "model, or take the article out."
-            )
+
+        def name(row: int) -> str:
+            return next(f"article '{id_}'" for id_, text in texts.items() if text == distinct[row])
+
+        check_usable(matrix, self._model.record.path, name, ANOTHER_MODEL)
         self.encoded += len(distinct)
         self.truncated += report.n_cut
         rows = dict(zip(distinct, matrix.tolist(), strict=True))

@@ -259,3 +259,19 @@ def test_an_article_longer_than_a_field_of_the_engine_comes_back_whole(
     assert look().fetch([articles[0]["id"]])[0].content == articles[0]["text"]
     assert report.words_cut == (1 if engine == "milvus" else 0)
     assert ("more words than the engine searches" in str(report)) == (engine == "milvus")
+
+
+def test_a_vector_of_zeros_is_refused_by_the_articles_name(
+    index: Index, look: Look, articles: list[Article], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = BiEncoder.encode_articles_report
+
+    def broken(self: BiEncoder, batch: list[str], **options: Any) -> Any:
+        vectors, report = encode(self, batch, **options)
+        vectors[4] = 0.0
+        return vectors, report
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", broken)
+    with pytest.raises(ModelError, match=r"tiny\S* gives NaN or zeros for article 'a\d+'\. Use an"):
+        index(articles)
+    assert look().count() == 0
