@@ -89,14 +89,10 @@ def encode_unknown(
     size = block_size(model)
     truncated = 0
     with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
-
-        def advance(done: int) -> None:
-            bar.update(done)
-
         for start in range(0, len(todo), size):
             block = todo[start : start + size]
             vectors, report = model.encoder.encode_articles_report(
-                [texts[index] for index in block], progress=advance
+                [texts[index] for index in block], progress=bar.update
             )
             matrix = vectors.numpy()
             names = [texts.name(index) for index in block]

@@ -51,12 +51,8 @@ class BaseVectors:
         # None shows the bar on a terminal only.
         hidden = None if self._progress_bar else True
         with tqdm(total=len(unknown), desc="Encoding", unit="text", disable=hidden) as bar:
-
-            def advance(n_done: int) -> None:
-                bar.update(n_done)
-
             encoded, report = self._encoder.encode_articles_report(
-                list(unknown.values()), progress=advance
+                list(unknown.values()), progress=bar.update
             )
         self.report += report
         known.update(zip(unknown, encoded.numpy(), strict=True))

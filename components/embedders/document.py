@@ -103,11 +103,7 @@ class StatuteDocumentEmbedder:
         # None shows the bar on a terminal only.
         hidden = None if self.progress_bar else True
         with tqdm(total=len(texts), desc="Encoding", unit="article", disable=hidden) as bar:
-
-            def advance(n_done: int) -> None:
-                bar.update(n_done)
-
-            vectors, report = encoder.encode_articles_report(texts, progress=advance)
+            vectors, report = encoder.encode_articles_report(texts, progress=bar.update)
         return {
             "documents": [
                 replace(document, embedding=vector)

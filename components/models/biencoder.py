@@ -35,7 +35,7 @@ from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.word_segmentation import Segmentation
 
-Progress = Callable[[int], None]
+Progress = Callable[[int], object]
 
 
 class BiEncoder(nn.Module):

@@ -56,7 +56,7 @@ def encode(
     *,
     dtype: torch.dtype = torch.float32,
     token_budget: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[Tensor, EncodingReport]:
     """Encode texts without gradients; a text that stands there twice is encoded once.
 
@@ -104,7 +104,7 @@ def encode_tokenized(
     *,
     dtype: torch.dtype = torch.float32,
     token_budget: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Tensor:
     """As `encode`, of texts that are tokenised already: the same vectors, nothing cut twice.
 

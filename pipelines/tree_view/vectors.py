@@ -85,9 +85,5 @@ def encoded_vectors(
     say(f"Encoding {len(corpus):,} articles with {model}")
     texts = [indexed_text(article.headings, article.text, encoder.text_rule) for article in corpus]
     with tqdm(total=len(texts), desc="Encoding", unit="text", disable=None) as bar:
-
-        def advance(done: int) -> None:
-            bar.update(done)
-
-        vectors: NDArray[np.float32] = encoder.encode_articles(texts, progress=advance).numpy()
+        vectors: NDArray[np.float32] = encoder.encode_articles(texts, progress=bar.update).numpy()
     return ArticleVectors(corpus.articles, vectors, model, through_graph=False, without=0)
