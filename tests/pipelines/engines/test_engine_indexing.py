@@ -275,3 +275,11 @@ def test_a_vector_of_zeros_is_refused_by_the_articles_name(
     with pytest.raises(ModelError, match=r"tiny\S* gives NaN or zeros for article 'a\d+'\. Use an"):
         index(articles)
     assert look().count() == 0
+
+
+def test_without_a_model_for_its_language_a_corpus_is_refused(
+    index: Index, look: Look, articles: list[Article]
+) -> None:
+    with pytest.raises(ModelError, match=r"no model for this corpus is at hand\. Give --model"):
+        index([{**each, "language": "fr"} for each in articles], model=None)
+    assert not look().exists()
