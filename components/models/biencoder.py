@@ -158,18 +158,17 @@ class BiEncoder(nn.Module):
         tokens, prompt = self.passage_tokens, self.prompts["passage"]
         return TextEncoder(self.passage, tokens, prompt, self.head, self.segmentation)
 
-    def encode_queries(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
+    def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Vectors of questions.
 
         Args:
             texts: `n` questions.
-            progress: Called with the number of texts done since the last call.
 
         Returns:
             float32 `[n, dim]` on the CPU, of unit length.
         """
         with single_thread(self.device, when=len(texts) == 1):
-            return self._encode(self.query_encoder, texts, progress)[0]
+            return self._encode(self.query_encoder, texts)[0]
 
     def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
         """Vectors of articles, or of headings and titles.
@@ -190,7 +189,7 @@ class BiEncoder(nn.Module):
         return self._encode(self.article_encoder, texts, progress)
 
     def _encode(
-        self, encoder: TextEncoder, texts: Sequence[str], progress: Progress | None
+        self, encoder: TextEncoder, texts: Sequence[str], progress: Progress | None = None
     ) -> tuple[Tensor, EncodingReport]:
         dtype = resolve_dtype(self.dtype, self.device)
         vectors, report = encode(encoder, texts, dtype=dtype, progress=progress)

@@ -19,12 +19,11 @@ class PassageChooser:
 
     Args:
         biencoder: Encodes questions and passages.
-        room: Numbers that the kept vectors may have in all.
     """
 
-    def __init__(self, biencoder: BiEncoder, room: int = _ROOM) -> None:
+    def __init__(self, biencoder: BiEncoder) -> None:
         self.biencoder = biencoder
-        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(room)
+        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM)
 
     def choose(
         self, question: str, articles: Sequence[Sequence[str]], most: int

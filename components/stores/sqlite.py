@@ -81,8 +81,8 @@ class StatuteDocumentStore(AsyncTwins):
         Raises:
             FilterError: when the filters are malformed.
         """
-        clause = filter_clause(filters)
-        return [from_row(*row) for row in self._select(f"{BARE}, embedding", clause, _ORDER)]
+        rows = self._select(f"{BARE}, embedding", filter_clause(filters))
+        return [from_row(*row) for row in rows]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -225,7 +225,7 @@ class StatuteDocumentStore(AsyncTwins):
         Raises:
             FilterError: when the filters are malformed.
         """
-        rows = self._select("key", filter_clause(filters), _ORDER)
+        rows = self._select("key", filter_clause(filters))
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
@@ -277,8 +277,8 @@ class StatuteDocumentStore(AsyncTwins):
         sql = "SELECT length(embedding) FROM documents WHERE embedding IS NOT NULL LIMIT 1"
         return next((size // 4 for (size,) in self.database.rows(sql)), None)
 
-    def _select(self, columns: str, clause: tuple[str, list[Any]], order: str) -> list[Any]:
-        sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {order}"
+    def _select(self, columns: str, clause: tuple[str, list[Any]]) -> list[Any]:
+        sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {_ORDER}"
         try:
             return list(self.database.rows(sql, clause[1]))
         except StoreError:

@@ -9,7 +9,6 @@ from components.stores.engines.engine import ArticleEngine, engine_of, tried
 from pipelines.engines.addresses import QDRANT_STORE
 from pipelines.files import LoadingError
 
-ENGINES = ("qdrant", "milvus")
 COLLECTION = "lexarbor"
 
 
