@@ -132,32 +132,6 @@ class LegislativeTree:
         result[positions] = 0
         return result
 
-    def sequence_distances(self, sources: npt.ArrayLike) -> IntArray:
-        """Differences of position in the file's order, int32 `[n_sources, n_articles]`.
-
-        Raises:
-            IndexError: A source is no position of an article.
-            ValueError: There is no source.
-        """
-        positions = self._positions(sources)
-        order = np.arange(self.n_articles, dtype=np.int32)
-        difference: IntArray = order[None, :] - positions[:, None]
-        return np.abs(difference, out=difference)
-
-    def min_sequence_distances(self, sources: npt.ArrayLike) -> IntArray:
-        """Difference of position from the nearest source, int32 `[n_articles]`.
-
-        Raises:
-            IndexError: A source is no position of an article.
-            ValueError: There is no source.
-        """
-        positions = np.unique(self._positions(sources))
-        # Up to the middle between two sources the first is the nearer.
-        ends = np.concatenate([(positions[:-1] + positions[1:]) // 2 + 1, [self.n_articles]])
-        nearest = np.repeat(positions, np.diff(ends, prepend=0))
-        difference: IntArray = np.arange(self.n_articles, dtype=np.int32) - nearest
-        return np.abs(difference, out=difference)
-
     def node_distance(self, a: int, b: int) -> int:
         """Length of the path between two nodes, through the root where their laws differ.
 
@@ -197,19 +171,6 @@ class LegislativeTree:
         self._node_of(position)
         after = int(self._neighbours[1, position])
         return None if after < 0 else after
-
-    @cached_property
-    def repeated_numbers(self) -> list[tuple[str, str, list[int]]]:
-        """(law, number, positions) of every number that stands more than once in its law."""
-        places: dict[tuple[int, str], list[int]] = {}
-        numbers = self.label[self._n_inner :]
-        for position, (law, number) in enumerate(zip(self.law_of.tolist(), numbers, strict=True)):
-            places.setdefault((law, number), []).append(position)
-        return [
-            (self.laws[law], number, positions)
-            for (law, number), positions in places.items()
-            if len(positions) > 1
-        ]
 
     def to_networkx(self) -> networkx.Graph[int]:
         """The same tree as an undirected graph; nodes carry label, kind and depth."""

@@ -95,9 +95,6 @@ def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
         assert rows.shape == (len(sources), len(articles))
         nearest = tree.min_distances(sources, cross_law=cross_law)
         assert np.array_equal(nearest, rows.min(axis=0))
-    rows = tree.sequence_distances(sources)
-    assert rows.tolist() == [[abs(a - s) for a in range(len(articles))] for s in sources]
-    assert np.array_equal(tree.min_sequence_distances(sources), rows.min(axis=0))
 
 
 @settings(max_examples=100, deadline=None)
@@ -161,18 +158,6 @@ def test_siblings_and_neighbours_stay_in_their_law(two_codes):
     assert [two_codes.previous(p) for p in (0, 1, 2, 3, 5)] == [None, 0, None, 1, 2]
 
 
-def test_a_number_repeated_in_its_law_is_reported():
-    tree = LegislativeTree(
-        [
-            Article("a", "Law 1", "1", (), "x"),
-            Article("b", "Law 2", "1", (), "x"),
-            Article("c", "Law 1", "2", (), "x"),
-            Article("d", "Law 1", "1", ("Annex",), "x"),
-        ]
-    )
-    assert tree.repeated_numbers == [("Law 1", "1", [0, 3])]
-
-
 def test_a_tree_without_articles_is_its_root():
     tree = LegislativeTree([])
     assert (tree.n_nodes, tree.laws, tree.children(0)) == (1, [], [])
@@ -180,7 +165,7 @@ def test_a_tree_without_articles_is_its_root():
         tree.min_distances([0])
 
 
-@pytest.mark.parametrize("method", ["distances", "min_distances", "sequence_distances"])
+@pytest.mark.parametrize("method", ["distances", "min_distances"])
 def test_sources_that_are_no_positions_are_refused(two_codes, method):
     measure = getattr(two_codes, method)
     with pytest.raises(ValueError, match="at least one source"):
