@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-Stage = Literal["dense", "reranker"]
+from components.stores.answerability import ScoringStage
 
 
 @component
@@ -28,7 +28,7 @@ class AnswerabilityGate:
     threshold on questions. What the question cites without doubt passes.
     """
 
-    def __init__(self, threshold: float | None = None, stage: Stage = "dense") -> None:
+    def __init__(self, threshold: float | None = None, stage: ScoringStage = "dense") -> None:
         """Keep the parameters.
 
         Args:
