@@ -1,5 +1,6 @@
 """What a metadata filter of Haystack may look like; checked before anything is made of it."""
 
+import re
 from typing import Any
 
 from haystack.errors import FilterError
@@ -9,6 +10,7 @@ ORDERINGS = (">", ">=", "<", "<=")
 
 _OPERATORS = (*ORDERINGS, "==", "!=", "in", "not in")
 _LOGICAL = ("AND", "OR", "NOT")
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def check_filters(filters: Any) -> None:
@@ -54,6 +56,12 @@ def _check_comparison(condition: dict[str, Any]) -> None:
             "Filter value must be a `list` when using operator 'in' or 'not in', "
             f"received type '{type(value)}'"
         )
+    for text in value if isinstance(value, list) else [value]:
+        # A store's texts are UTF-8, which cannot even ask for it.
+        if isinstance(text, str) and _HALF_A_PAIR.search(text):
+            raise FilterError(
+                f"{text!r} holds half of a surrogate pair; write the character itself."
+            )
 
 
 def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:

@@ -21,6 +21,8 @@ TEXT_FIELDS = ("id", "law", "number", "language", "source_url")
 DAY_FIELDS = ("valid_from", "valid_to")
 NO_DAY = 0
 
+_FAR = 2**62
+
 
 def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
     """Filters with Haystack's meaning on articles as `engines.rows` writes them.
@@ -109,8 +111,8 @@ def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
         day, clock = _moment(value, condition)
         return compared(f"{field}_day", "==", day) if clock == time() else False
     if field == "position":
-        whole = isinstance(value, int | float) and float(value).is_integer()
-        return compared(field, "==", int(value)) if whole else False
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        return compared(field, "==", int(value)) if whole and abs(value) < _FAR else False
     raise _unknown(condition)
 
 
@@ -129,7 +131,8 @@ def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Co
         if value is None:
             return False
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return compared(field, operator, value)
+            # Farther than any article stands; an engine's numbers end there.
+            return compared(field, operator, max(-_FAR, min(_FAR, value)))
     elif field not in TEXT_FIELDS:
         raise _unknown(condition)
     raise FilterError(
@@ -147,7 +150,7 @@ def _moment(value: Any, condition: Condition) -> tuple[int, time]:
             return moment.toordinal(), moment.time()
         if isinstance(moment, date):
             return moment.toordinal(), time()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise FilterError(f"{value!r} is no ISO date, in {condition}.") from error
     raise FilterError(f"{value!r} is no ISO date, in {condition}.")
 

@@ -27,6 +27,8 @@ both = pytest.mark.parametrize("translate", [filter_clause, engine_filters])
         ({**LAW, "operator": ["=="]}, "Unknown comparison operator"),
         ({**LAW, "operator": "in"}, "must be a `list`"),
         ({**LAW, "operator": "not in", "value": None}, "must be a `list`"),
+        ({**LAW, "value": "a\ud800"}, "half of a surrogate pair"),
+        ({**LAW, "operator": "in", "value": ["a", "\udfff"]}, "half of a surrogate pair"),
         ({"operator": "XOR", "conditions": []}, "Unknown logical operator 'XOR'"),
         ({"operator": ["AND"], "conditions": []}, "Unknown logical operator"),
         ({"operator": {}, "conditions": []}, "Unknown logical operator"),

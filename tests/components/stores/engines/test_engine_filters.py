@@ -44,7 +44,7 @@ EQUAL = [
     ("number", ["0", "12", 12, None]),
     ("meta.language", ["en", "fr", None]),
     ("meta.valid_from", [*DAYS, None]),
-    ("meta.position", [0, 3, 3.0, 3.5, None]),
+    ("meta.position", [0, 3, 3.0, 3.5, 10**400, -(10**400), 1e300, None]),
     ("id", ["a0", "a5", None]),
     ("source_url", ["https://law", None]),
 ]
@@ -159,6 +159,10 @@ def test_a_date_and_a_moment_in_another_zone_are_understood() -> None:
         ({"field": "meta.headings", "operator": "==", "value": []}, "fields are id, law"),
         ({"field": "meta.law", "operator": "<", "value": "a"}, "cannot compare law with 'a'"),
         ({"field": "meta.valid_to", "operator": "<", "value": "soon"}, "'soon' is no ISO date"),
+        (
+            {"field": "meta.valid_to", "operator": "<", "value": "0001-01-01T00:00:00+14:00"},
+            "is no ISO date",
+        ),
     ],
 )
 def test_what_cannot_be_filtered_is_refused(filters: dict[str, Any], message: str) -> None:
