@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Real
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Literal, get_args
@@ -57,16 +58,11 @@ class NegativesOptions:
                 raise ValueError(
                     f"{name}: {getattr(self, name)!r} is none; {_among(get_args(kind))}"
                 )
-        for name, low, high in (
-            ("negatives_per_question", 0, math.inf),
-            ("buckets", 1, MAX_BUCKETS),
-            ("k", 1, math.inf),
-            ("bm25_k1", 0, math.inf),
-            ("bm25_b", 0, 1),
-        ):
-            if not low <= getattr(self, name) <= high:
-                to = "up" if high == math.inf else f"to {high}"
-                raise ValueError(f"{name} must be from {low} {to}, not {getattr(self, name)}")
+        in_range("negatives_per_question", self.negatives_per_question, 0, whole=True)
+        in_range("buckets", self.buckets, 1, MAX_BUCKETS, whole=True)
+        in_range("k", self.k, 1)
+        in_range("bm25_k1", self.bm25_k1, 0)
+        in_range("bm25_b", self.bm25_b, 0, 1)
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
             raise ValueError(
                 "views is empty, so no negative is harder than another: set buckets to 1 and "
@@ -116,6 +112,22 @@ class NegativesOptions:
                 f"the {self.buckets} buckets of question {question!r} holds {held}. Ask for fewer, "
                 "or use fewer buckets"
             )
+
+
+def in_range(
+    name: str, value: float, low: int, high: float = math.inf, *, whole: bool = False
+) -> None:
+    """Refuse a number below `low`, above `high` or infinite, or no whole one where `whole`.
+
+    Raises:
+        ValueError: The value is refused, or no number; names it.
+    """
+    if not isinstance(value, Integral if whole else Real):
+        raise ValueError(f"{name} must be {'a whole' if whole else 'a'} number, not {value!r}")
+    if not low <= value <= high or value == math.inf:
+        to = "up" if high == math.inf else f"to {high}"
+        finite = " and finite" if value == math.inf else ""
+        raise ValueError(f"{name} must be from {low} {to}{finite}, not {value}")
 
 
 def _view_names() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.drawn import DrawnNegatives
 from training.negatives.fused_ranking import FusedRanking
 from training.negatives.gold import Gold
-from training.negatives.options import NegativesOptions, Ties
+from training.negatives.options import NegativesOptions, Ties, in_range
 from training.negatives.views import SemanticView
 
 # Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
@@ -112,6 +112,7 @@ class CurriculumNegatives:
         seed: int = 0,
         device: str | torch.device | None = None,
     ) -> None:
+        _refuse_what_is_no_list(articles, questions, views)
         self.options = NegativesOptions(
             views=tuple(views),
             negatives_per_question=negatives_per_question,
@@ -176,7 +177,7 @@ class CurriculumNegatives:
         """Draw the negatives of every question for one epoch.
 
         Args:
-            epoch: Number of the epoch; another epoch, other draws.
+            epoch: Number of the epoch, from 0; another epoch, other draws.
             progress: Share of the whole training that is done when a question's turn comes, in
                 [0, 1): one for all questions, or float64 `[n_questions]`.
             questions: float32 `[n_questions, dim]` unit vectors, on any device; for the semantic
@@ -184,9 +185,10 @@ class CurriculumNegatives:
             articles: float32 `[n_articles, dim]` unit vectors, likewise.
 
         Raises:
-            ValueError: `progress` is out of range, or vectors are missing, or of a wrong number or
-                length.
+            ValueError: `epoch` or `progress` is out of range, or vectors are missing, no tensors,
+                or of a wrong number or length.
         """
+        in_range("epoch", epoch, 0, whole=True)
         chosen = self._draws.places(epoch, self._draws.phases(progress))
         starts = np.concatenate([[0], np.cumsum([len(each) for each in chosen])])
         places = np.concatenate(chosen)
@@ -197,6 +199,12 @@ class CurriculumNegatives:
                     "the semantic view ranks by the model as it is now: give draw() the vectors of "
                     "the questions and of the articles"
                 )
+            for name, vectors in (("questions", questions), ("articles", articles)):
+                if not isinstance(vectors, Tensor):
+                    raise ValueError(
+                        f"{name} must be vectors in a tensor, not {type(vectors).__name__}. Of a "
+                        "NumPy array, torch.from_numpy makes one"
+                    )
             self._semantic.refresh(questions, articles)
         if self._ranking is not None and self.options.draws_any:
             drawn, views = self._from_ranking(self._ranking, rows, places)
@@ -230,6 +238,20 @@ class CurriculumNegatives:
         """The articles at places of the corpus without what is excluded."""
         drawn = [self.gold.negatives_at(row, places) for row, places in enumerate(chosen)]
         return np.concatenate(drawn)
+
+
+def _refuse_what_is_no_list(
+    articles: Sequence[Article], questions: Sequence[Question], views: Sequence[str]
+) -> None:
+    """What is read once, or in no order, would be found out in the middle, or never."""
+    for name, given in (("articles", articles), ("questions", questions)):
+        if not hasattr(given, "__getitem__"):
+            raise ValueError(
+                f"{name} must be a list or another sequence, not {type(given).__name__}. Give "
+                f"list({name}), in their order"
+            )
+    if isinstance(views, str) or not isinstance(views, Iterable):
+        raise ValueError(f"views must be a sequence, not {views!r}. Write views=({views!r},)")
 
 
 def _ranking_device(device: str | torch.device | None) -> torch.device:

@@ -288,6 +288,9 @@ def test_the_semantic_view_asks_for_vectors(aldermere):
     assert negatives.needs_vectors
     with pytest.raises(ValueError, match=r"give draw\(\) the vectors"):
         negatives.draw(0, 0.0)
+    given = vectors(len(aldermere[1]), len(aldermere[0]))
+    with pytest.raises(ValueError, match="articles must be vectors in a tensor, not ndarray"):
+        negatives.draw(0, 0.0, questions=given["questions"], articles=given["articles"].numpy())
 
 
 def test_phases_are_told(aldermere):
@@ -303,10 +306,18 @@ def test_phases_are_told(aldermere):
             "views: no view is called 'moon'; choose among bm25, run, sem",
         ),
         ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
+        ({"views": "tree"}, r"views must be a sequence, not 'tree'. Write views=\('tree',\)"),
         ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
         ({"buckets": 0}, "buckets must be from 1 to 6, not 0"),
         ({"negatives_per_question": -1}, "negatives_per_question must be from 0 up, not -1"),
-        ({"k": 0}, "k must be from 1 up"),
+        ({"negatives_per_question": 2.5}, "negatives_per_question must be a whole number, not 2.5"),
+        ({"buckets": 2.5}, "buckets must be a whole number, not 2.5"),
+        ({"buckets": "3"}, "buckets must be a whole number, not '3'"),
+        ({"k": 0}, "k must be from 1 up, not 0"),
+        ({"k": "60"}, "k must be a number, not '60'"),
+        ({"k": float("inf")}, "k must be from 1 up and finite, not inf"),
+        ({"bm25_k1": float("inf")}, "bm25_k1 must be from 0 up and finite, not inf"),
+        ({"bm25_k1": float("nan")}, "bm25_k1 must be from 0 up, not nan"),
         ({"bm25_b": 1.5}, "bm25_b must be from 0 to 1"),
         ({"schedule": "random"}, "schedule: 'random' is none; choose among curriculum"),
         ({"ties": "first"}, "ties: 'first' is none; choose among mid_rank, permutation"),
@@ -332,6 +343,22 @@ def test_wrong_options_are_refused_when_it_is_made(options, message):
     questions = [Question("q0", "?", ("a0",)), Question("q1", "!", ("a1", "a2"))]
     with pytest.raises(ValueError, match=message):
         CurriculumNegatives(articles, questions, **options)
+
+
+def test_data_without_order_or_length_is_refused():
+    articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(10)]
+    questions = [Question("q0", "?", ("a0",))]
+    with pytest.raises(ValueError, match=r"not generator. Give list\(articles\)"):
+        CurriculumNegatives((each for each in articles), questions)
+    with pytest.raises(ValueError, match=r"not set. Give list\(questions\)"):
+        CurriculumNegatives(articles, set(questions))
+
+
+@pytest.mark.parametrize("epoch", [-1, 1.5])
+def test_an_epoch_that_cannot_be_is_refused(aldermere, epoch):
+    negatives = CurriculumNegatives(*aldermere, views=STATIC)
+    with pytest.raises(ValueError, match=f"epoch must be .*, not {epoch}"):
+        negatives.draw(epoch, 0.0)
 
 
 def test_no_questions_are_refused():
