@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,6 +69,9 @@ class FusedRanking:
 
         Args:
             rows: int64 `[n_rows]`, which questions.
+
+        Raises:
+            ValueError: A view gave no finite float32 `[n_rows, n_articles]`; names it.
         """
         excluded = torch.zeros(
             len(rows), self._gold.n_articles, dtype=torch.bool, device=self._device
@@ -82,8 +86,27 @@ class FusedRanking:
     def _ranks(
         self, view: View, rows: NDArray[np.int64], excluded: Tensor
     ) -> tuple[Tensor, Tensor]:
-        difficulty = view.difficulty(rows)
+        difficulty = _checked(view, view.difficulty(rows), excluded)
         if self._ties == "mid_rank":
             return mid_ranks(difficulty, excluded)
         keys = self._keys.of(rows, f"view {view.name}")
         return permutation_ranks(difficulty, excluded, keys)
+
+
+def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
+    """A view's difficulties; what is none would end in an order that means nothing."""
+    asked = f"It must give a float32 tensor {list(excluded.shape)}, a row a question"
+    if not isinstance(difficulty, Tensor):
+        raise ValueError(f"view {view.name!r} gave {type(difficulty).__name__}. {asked}")
+    if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
+        kind = str(difficulty.dtype).removeprefix("torch.")
+        raise ValueError(f"view {view.name!r} gave {kind} {list(difficulty.shape)}. {asked}")
+    # NaN comes through as both, in one pass.
+    for value in map(float, difficulty.aminmax()):
+        if not math.isfinite(value):
+            n = int((~difficulty.isfinite()).sum())
+            raise ValueError(
+                f"view {view.name!r} gave {n:,} difficulties that are not finite, such as {value}. "
+                "Give what has no difficulty a number below all others"
+            )
+    return difficulty

@@ -107,3 +107,28 @@ def test_tied_negatives_are_counted(ties):
     view = Given("one", [[2.0, 2.0, 2.0, -1.0, 2.0]])
     ranking = FusedRanking([view], gold, ties=ties, k=60, seed=0, device=CPU)
     assert [each.tolist() for each in ranking.of(np.array([0])).tied] == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.zeros((2, 3), np.float32), r"view 'mine' gave ndarray. .* float32 tensor \[2, 3\]"),
+        (None, "view 'mine' gave NoneType"),
+        (torch.zeros(2, 3, dtype=torch.float64), r"gave float64 \[2, 3\]. It must give a float32"),
+        (torch.zeros(2, 3, dtype=torch.int64), r"gave int64 \[2, 3\]"),
+        (torch.zeros(2, 2), r"gave float32 \[2, 2\]. It must give a float32 tensor \[2, 3\]"),
+        (torch.zeros(1, 3), r"gave float32 \[1, 3\]"),
+        (torch.tensor([[0, math.nan, 0]] * 2), "gave 2 difficulties that are not finite.* nan"),
+        (torch.tensor([[0, 1, 0], [0, 0, math.inf]]), "gave 1 difficulties .* such as inf"),
+        (torch.full((2, 3), -math.inf), "gave 6 difficulties .* such as -inf"),
+    ],
+)
+@pytest.mark.parametrize("ties", ["mid_rank", "permutation"])
+def test_what_is_no_difficulty_is_refused_with_the_views_name(ties, given, message):
+    own = (np.array([0]), np.array([1]))
+    gold = Gold(("q", "r"), ("a", "b", "c"), own, own)
+    views = [Given("good", [[0.0] * 3] * 2), Given("mine", [[0.0] * 3] * 2)]
+    views[1].difficulty = lambda _: given
+    ranking = FusedRanking(views, gold, ties=ties, k=60, seed=0, device=CPU)
+    with pytest.raises(ValueError, match=message):
+        ranking.of(np.arange(2))
