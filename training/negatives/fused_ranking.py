@@ -43,7 +43,7 @@ class FusedRanking:
         ties: "mid_rank" or "permutation".
         k: Of the reciprocal rank fusion.
         seed: Decides ties.
-        device: Where the views put their difficulties.
+        device: Where the negatives are ranked.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class FusedRanking:
     def _ranks(
         self, view: View, rows: NDArray[np.int64], excluded: Tensor
     ) -> tuple[Tensor, Tensor]:
-        difficulty = _checked(view, view.difficulty(rows), excluded)
+        difficulty = _checked(view, view.difficulty(rows), excluded).to(self._device)
         if self._ties == "mid_rank":
             return mid_ranks(difficulty, excluded)
         keys = self._keys.of(rows, f"view {view.name}")

@@ -14,6 +14,7 @@ from components.statutes.article import TextRule
 from components.statutes.tree import CrossLaw
 from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_shares
 from training.negatives.gold import Gold
+from training.negatives.view import View
 
 Ties = Literal["mid_rank", "permutation"]
 
@@ -26,7 +27,7 @@ class NegativesOptions:
         ValueError: A value is out of its range, or does not fit another; names it.
     """
 
-    views: tuple[str, ...]
+    views: tuple[str | View, ...]
     negatives_per_question: int
     buckets: int
     schedule: Schedule
@@ -43,10 +44,17 @@ class NegativesOptions:
 
     def __post_init__(self) -> None:
         for view in self.views:
-            if view not in (known := _view_names()):
-                raise ValueError(f"views: no view is called {view!r}; {_among(known)}")
-        if len(set(self.views)) < len(self.views):
-            raise ValueError(f"views: {', '.join(self.views)} names one twice. Name each once")
+            if isinstance(view, str):
+                if view not in (known := _view_names()):
+                    raise ValueError(f"views: no view is called {view!r}; {_among(known)}")
+            # A class has what its objects have.
+            elif isinstance(view, type) or not isinstance(view, View):
+                raise ValueError(
+                    f"views: {view!r} is no view. Give a name, or an object with a `name` and the "
+                    "method `difficulty`"
+                )
+        if len(set(self.view_names)) < len(self.views):
+            raise ValueError(f"views: {', '.join(self.view_names)} names one twice. Name each once")
         for name, kind in (
             ("schedule", Schedule),
             ("share_of", ShareOf),
@@ -72,6 +80,11 @@ class NegativesOptions:
             raise ValueError("run: give a run file if and only if 'run' is among the views")
         if self.share_of == "bucket" and self.schedule == "fixed":
             raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """What the views are called."""
+        return tuple(view if isinstance(view, str) else view.name for view in self.views)
 
     @property
     def draws_any(self) -> bool:

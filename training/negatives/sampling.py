@@ -21,7 +21,7 @@ from training.negatives.drawn import DrawnNegatives
 from training.negatives.fused_ranking import FusedRanking
 from training.negatives.gold import Gold
 from training.negatives.options import NegativesOptions, Ties, in_range
-from training.negatives.views import SemanticView
+from training.negatives.view import DynamicView, View
 
 # Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
 BLOCK_CELLS = 1 << 20
@@ -58,8 +58,8 @@ class CurriculumNegatives:
     Args:
         articles: The corpus, in the law's order.
         questions: Questions with at least one relevant article each.
-        views: Among "tree", "sequence", "semantic" (the model being trained), "bm25" and "run";
-            none draws uniformly at random.
+        views: Among "tree", "sequence", "semantic" (the model being trained), "bm25" and "run", and
+            objects of your own (`training.negatives.view.View`); none draws uniformly at random.
         negatives_per_question: How many are drawn for each question and epoch; 0 leaves a batch's
             other articles as the only negatives. The paper gives no number.
         buckets: How many equal parts the fused list is cut into, 1 to 6; the paper has 3.
@@ -96,7 +96,7 @@ class CurriculumNegatives:
         articles: Sequence[Article],
         questions: Sequence[Question],
         *,
-        views: Sequence[str] = ("tree", "sequence", "semantic"),
+        views: Sequence[str | View] = ("tree", "sequence", "semantic"),
         negatives_per_question: int = 8,
         buckets: int = 3,
         schedule: Schedule = "curriculum",
@@ -135,7 +135,7 @@ class CurriculumNegatives:
         self.tie_shares: dict[str, float] = {}
         target = _ranking_device(device)
         chosen = views_of(self.options, articles, questions, self.gold, self.tree, target)
-        self._semantic = next((view for view in chosen if isinstance(view, SemanticView)), None)
+        self._dynamic = [view for view in chosen if isinstance(view, DynamicView)]
         self._ranking = (
             FusedRanking(chosen, self.gold, ties=ties, k=k, seed=seed, device=target)
             if chosen
@@ -151,12 +151,12 @@ class CurriculumNegatives:
     @property
     def view_names(self) -> tuple[str, ...]:
         """The views, in the order that `DrawnNegatives.views` counts them in."""
-        return self.options.views
+        return self.options.view_names
 
     @property
     def needs_vectors(self) -> bool:
         """Whether `draw` must be given the vectors of questions and articles."""
-        return self._semantic is not None and self.options.draws_any
+        return bool(self._dynamic) and self.options.draws_any
 
     def phase(self, progress: float) -> int:
         """The phase of the schedule, from 0, in which all draws have the same shares.
@@ -180,8 +180,8 @@ class CurriculumNegatives:
             epoch: Number of the epoch, from 0; another epoch, other draws.
             progress: Share of the whole training that is done when a question's turn comes, in
                 [0, 1): one for all questions, or float64 `[n_questions]`.
-            questions: float32 `[n_questions, dim]` unit vectors, on any device; for the semantic
-                view only.
+            questions: float32 `[n_questions, dim]` unit vectors, on any device; for dynamic views
+                only, such as the semantic one.
             articles: float32 `[n_articles, dim]` unit vectors, likewise.
 
         Raises:
@@ -193,25 +193,31 @@ class CurriculumNegatives:
         starts = np.concatenate([[0], np.cumsum([len(each) for each in chosen])])
         places = np.concatenate(chosen)
         rows = np.repeat(np.arange(len(chosen)), np.diff(starts))
-        if self._semantic is not None and self.options.draws_any:
-            if questions is None or articles is None:
-                raise ValueError(
-                    "the semantic view ranks by the model as it is now: give draw() the vectors of "
-                    "the questions and of the articles"
-                )
-            for name, vectors in (("questions", questions), ("articles", articles)):
-                if not isinstance(vectors, Tensor):
-                    raise ValueError(
-                        f"{name} must be vectors in a tensor, not {type(vectors).__name__}. Of a "
-                        "NumPy array, torch.from_numpy makes one"
-                    )
-            self._semantic.refresh(questions, articles)
+        if self.needs_vectors:
+            self._refresh(questions, articles)
         if self._ranking is not None and self.options.draws_any:
             drawn, views = self._from_ranking(self._ranking, rows, places)
         else:
             drawn, views = self._from_corpus(chosen), np.full(len(places), -1)
         buckets = self._draws.buckets_at(rows, places)
         return DrawnNegatives(drawn, starts, buckets, views.astype(np.int8))
+
+    def _refresh(self, questions: Tensor | None, articles: Tensor | None) -> None:
+        """Give every dynamic view the vectors of this draw."""
+        if questions is None or articles is None:
+            names = " and ".join(view.name for view in self._dynamic)
+            raise ValueError(
+                f"the model as it is now decides in {names}: give draw() the vectors of the "
+                "questions and of the articles"
+            )
+        for name, vectors in (("questions", questions), ("articles", articles)):
+            if not isinstance(vectors, Tensor):
+                raise ValueError(
+                    f"{name} must be vectors in a tensor, not {type(vectors).__name__}. Of a NumPy "
+                    "array, torch.from_numpy makes one"
+                )
+        for view in self._dynamic:
+            view.refresh(questions, articles)
 
     def _from_ranking(
         self, ranking: FusedRanking, rows: _IntArray, places: _IntArray
@@ -241,7 +247,7 @@ class CurriculumNegatives:
 
 
 def _refuse_what_is_no_list(
-    articles: Sequence[Article], questions: Sequence[Question], views: Sequence[str]
+    articles: Sequence[Article], questions: Sequence[Question], views: Sequence[str | View]
 ) -> None:
     """What is read once, or in no order, would be found out in the middle, or never."""
     for name, given in (("articles", articles), ("questions", questions)):
@@ -251,7 +257,7 @@ def _refuse_what_is_no_list(
                 f"list({name}), in their order"
             )
     if isinstance(views, str) or not isinstance(views, Iterable):
-        raise ValueError(f"views must be a sequence, not {views!r}. Write views=({views!r},)")
+        raise ValueError(f"views must be a list or another sequence, not {views!r}. Put it in one")
 
 
 def _ranking_device(device: str | torch.device | None) -> torch.device:

@@ -52,6 +52,30 @@ def test_a_file_in_the_folder_of_views_is_a_view(
     sys.modules.pop(f"{views.__name__}.length")
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("", r"odd\.py has no function 'of', which makes the view 'odd'"),
+        ("def of(given): pass", r"of\(given\) of .*odd\.py made NoneType, which is no view"),
+        (
+            "from training.negatives.views.sequence import of",
+            r"odd\.py made a view with the name 'sequence'. Call it 'odd'",
+        ),
+    ],
+)
+def test_a_file_that_makes_no_view_is_refused_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
+) -> None:
+    law = StatuteCorpus.read("aldermere")
+    asked = [each for each in read_questions("aldermere", split="train") if each.answerable][:5]
+    (tmp_path / "odd.py").write_text(body)
+    monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, f"{views.__name__}.odd", raising=False)
+    with pytest.raises(ValueError, match=message):
+        CurriculumNegatives(law, asked, views=("odd",))
+    sys.modules.pop(f"{views.__name__}.odd")
+
+
 def test_the_folder_of_views_holds_nothing_else() -> None:
     for module in iter_modules(views.__path__):
         assert callable(import_module(f"{views.__name__}.{module.name}").of), module.name

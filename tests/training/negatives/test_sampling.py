@@ -306,7 +306,7 @@ def test_phases_are_told(aldermere):
             "views: no view is called 'moon'; choose among bm25, run, sem",
         ),
         ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
-        ({"views": "tree"}, r"views must be a sequence, not 'tree'. Write views=\('tree',\)"),
+        ({"views": "tree"}, "views must be a list or another sequence, not 'tree'"),
         ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
         ({"buckets": 0}, "buckets must be from 1 to 6, not 0"),
         ({"negatives_per_question": -1}, "negatives_per_question must be from 0 up, not -1"),
