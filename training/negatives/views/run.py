@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,8 +15,11 @@ from torch import Tensor
 from training.negatives.given import Given
 from training.negatives.gold import Gold, flattened
 
+_SETTING = "run_file (in Python: run)"
 _COLUMNS = 6
 _SHOWN = 5
+# Bytes that are no UTF-8, as surrogateescape reads them.
+_BYTES = re.compile("[\udc80-\udcff]")
 
 
 class RunView:
@@ -44,8 +48,10 @@ class RunView:
         article_at = {each: position for position, each in enumerate(gold.article_ids)}
         row_of = {each: row for row, each in enumerate(gold.question_ids)}
         found: list[dict[int, float]] = [{} for _ in gold.question_ids]
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
             for number, line in enumerate(lines, start=1):
+                if _BYTES.search(line):
+                    raise ValueError(f"{path}:{number}: is not UTF-8 text. Save it as UTF-8")
                 columns = line.split()
                 if not columns:
                     continue
@@ -93,9 +99,22 @@ class RunView:
 
 
 def of(given: Given) -> RunView:
-    """From the options' run file."""
-    assert given.options.run is not None
-    return RunView(given.options.run, given.gold, given.device)
+    """From the options' run file.
+
+    Raises:
+        ValueError: As for `RunView`; names the setting.
+        OSError: Likewise.
+    """
+    path = given.options.run
+    assert path is not None
+    try:
+        return RunView(path, given.gold, given.device)
+    except OSError as error:
+        raise type(error)(
+            f"{_SETTING}: {path} cannot be read ({error.strerror}). Give a TREC run file"
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{_SETTING}: {error}") from error
 
 
 def _known(column: str, among: dict[str, int]) -> int | None:

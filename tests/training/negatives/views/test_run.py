@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from components.statutes import Article, Question
 from components.statutes.metrics import write_trec_run
 from training.negatives.gold import Gold
+from training.negatives.sampling import CurriculumNegatives
 from training.negatives.views.run import RunView
 
 CPU = torch.device("cpu")
@@ -61,6 +63,36 @@ def test_a_faulty_run_is_refused_by_file_and_line(tmp_path, text, message):
         view_of(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "line", [b"q1 Q0 \xff 1 9 t", b"q1 Q0 a 1 9 \xe9t", "\ud800".encode("utf-8", "surrogatepass")]
+)
+def test_bytes_that_are_no_text_are_refused_by_line(tmp_path, line):
+    path = tmp_path / "some.run"
+    path.write_bytes("other Q0 a 1 9 é\n".encode() * 5000 + line + b"\n")
+    with pytest.raises(ValueError, match=r"some\.run:5001: is not UTF-8 text. Save it as UTF-8"):
+        RunView(path, GOLD, CPU)
+
+
 def test_a_missing_run_is_no_empty_one(tmp_path):
     with pytest.raises(FileNotFoundError):
         RunView(tmp_path / "absent.run", GOLD, CPU)
+
+
+def test_the_setting_is_named_that_the_run_was_given_in(tmp_path):
+    articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(10)]
+
+    def negatives(path: Path) -> CurriculumNegatives:
+        return CurriculumNegatives(
+            *(articles, [Question("q0", "?", ("a0",))]),
+            views=("run",),
+            negatives_per_question=1,
+            run=path,
+        )
+
+    with pytest.raises(FileNotFoundError, match=r"^run_file .*run\): .*absent\.run cannot be read"):
+        negatives(tmp_path / "absent.run")
+    with pytest.raises(IsADirectoryError, match=r"^run_file .* cannot be read \(Is a directory\)"):
+        negatives(tmp_path)
+    (tmp_path / "some.run").write_text("\nq0 Q0 moon 1 9 t\n")
+    with pytest.raises(ValueError, match=r"^run_file .*some\.run:2: article 'moon' is not in"):
+        negatives(tmp_path / "some.run")
