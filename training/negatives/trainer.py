@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 
+# Integers as wide as a weight, in bytes.
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
 
 class EpochNegatives(TrainerCallback):
     """Gives a trainer rows whose negatives are those of the current epoch.
@@ -34,6 +37,9 @@ class EpochNegatives(TrainerCallback):
     one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart, and leaves out what it
     cannot place: where few questions have many positives each, an epoch sees a part of the rows.
     `training.cusines` masks every such pair instead, and sees all.
+
+    The trainer must be given both: the dataset, and this object among its `callbacks`. Without the
+    callback nothing would be drawn anew; rows are then refused once the model has changed.
 
     Example:
         ```python
@@ -89,7 +95,8 @@ class EpochNegatives(TrainerCallback):
         self._questions = [each.text for each in questions]
         self._vectors: dict[str, Tensor] = {}
         self._phase = 0
-        self._read_before_training = False
+        # Those that rows were read with before training began.
+        self._first_weights: int | None = None
 
     def on_train_begin(
         self,
@@ -122,8 +129,8 @@ class EpochNegatives(TrainerCallback):
         **kwargs: Any,  # noqa: ARG002
     ) -> None:
         """Encode with the model as it is now, and draw."""
-        if self._read_before_training and state.global_step == 0:
-            self._read_before_training = False  # the model has not changed since
+        read_with, self._first_weights = self._first_weights, None
+        if state.global_step == 0 and read_with == _digest(self._model):
             return
         self._encode()
         self._draw(int(state.epoch or 0), state.global_step / state.max_steps)
@@ -166,7 +173,13 @@ class EpochNegatives(TrainerCallback):
             # A trainer looks at the first rows when it is made, for the model card.
             self._encode()
             drawn = self._draw(0, 0.0)
-            self._read_before_training = True
+            self._first_weights = _digest(self._model)
+        elif self._first_weights is not None and self._first_weights != _digest(self._model):
+            raise ValueError(
+                "the model's weights have changed since the rows' negatives were drawn, and none "
+                "are drawn anew: give the trainer callbacks=[epochs], the EpochNegatives that the "
+                "dataset is of. If another training changed them, make a new EpochNegatives"
+            )
         chosen = [drawn.of(question) for question in batch["anchor"]]
         texts = {
             "anchor": [self._questions[question] for question in batch["anchor"]],
@@ -192,6 +205,15 @@ class _Rows:
 
     def __getstate__(self) -> str:
         return uuid.uuid4().hex
+
+
+def _digest(model: torch.nn.Module) -> int:
+    """The sum of the weights' bits: exact, and the same on every device.
+
+    A count of changes will not do: PyTorch's fused optimizers do not raise a tensor's.
+    """
+    weights = (each.detach() for each in model.parameters())
+    return sum(int(each.view(_INTEGERS[each.element_size()]).sum()) for each in weights)
 
 
 def _rows(negatives: CurriculumNegatives, texts: Callable[[Columns], Columns]) -> Dataset:

@@ -17,7 +17,13 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from sentence_transformers.sentence_transformer.modules import Pooling
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, TrainerCallback
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    TrainerCallback,
+    TrainerState,
+)
 
 from components.statutes import Article, Question, indexed_text
 from training.negatives.drawn import DrawnNegatives
@@ -99,6 +105,7 @@ def trained(
     n_epochs: int,
     batch: int = 4,
     sampler: BatchSamplers = BatchSamplers.BATCH_SAMPLER,
+    called_back: bool = True,
     **options: Any,
 ) -> tuple[CurriculumNegatives, EpochNegatives, Seen]:
     """A run, and what it saw."""
@@ -121,7 +128,7 @@ def trained(
         ),
         train_dataset=epochs.dataset,
         loss=Recording(model, seen.rows),
-        callbacks=[epochs, seen],
+        callbacks=[epochs, seen] if called_back else [seen],
     )
     trainer.train()
     return negatives, epochs, seen
@@ -194,6 +201,43 @@ def test_phases_change_within_a_single_epoch(model, tmp_path):
 def test_in_batch_negatives_only_make_rows_of_two(model, tmp_path):
     _, _, seen = trained(model, tmp_path, n_epochs=1, negatives_per_question=0)
     assert {len(row) for row in seen.rows[0]} == {2}
+
+
+@pytest.mark.parametrize("views", [("tree",), ("tree", "semantic")])
+@pytest.mark.parametrize("sampler", [BatchSamplers.BATCH_SAMPLER, BatchSamplers.NO_DUPLICATES])
+def test_a_trainer_without_the_callback_is_stopped(model, tmp_path, views, sampler):
+    with pytest.raises(ValueError, match=r"none are drawn anew: give the trainer callbacks="):
+        trained(model, tmp_path, n_epochs=2, views=views, sampler=sampler, called_back=False)
+
+
+def test_rows_can_be_looked_at_before_training_and_after(model, tmp_path):
+    negatives = CurriculumNegatives(ARTICLES, QUESTIONS, negatives_per_question=3)
+    looked_at = EpochNegatives(model, negatives, ARTICLES, QUESTIONS).dataset
+    for _ in range(3):
+        assert len(looked_at[:]["negative_3"]) == N_PAIRS
+        model.to(torch.device("cpu")).eval()
+    _, epochs, _ = trained(model, tmp_path, n_epochs=2)
+    assert len(epochs.dataset[:]["negative_3"]) == N_PAIRS
+    with pytest.raises(ValueError, match="make a new EpochNegatives"):
+        looked_at[:]
+
+
+def test_what_was_read_of_another_model_is_not_what_training_begins_with(model, tmp_path):
+    negatives = CurriculumNegatives(ARTICLES, QUESTIONS, negatives_per_question=3)
+    epochs = EpochNegatives(model, negatives, ARTICLES, QUESTIONS)
+    list(epochs.dataset)
+    read = epochs.drawn
+    state = TrainerState(max_steps=8)
+    begun = (SentenceTransformerTrainingArguments(str(tmp_path), use_cpu=True), state, None)
+    epochs.on_epoch_begin(*begun)
+    assert epochs.drawn is read, "the same model is not encoded twice"
+    epochs = EpochNegatives(model, negatives, ARTICLES, QUESTIONS)
+    list(epochs.dataset)
+    read = epochs.drawn
+    with torch.no_grad():
+        next(model.parameters()).mul_(-1)
+    epochs.on_epoch_begin(*begun)
+    assert epochs.drawn is not read
 
 
 def test_reading_rows_never_pickles_the_model(model, monkeypatch):
