@@ -60,7 +60,7 @@ class TrainingData:
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
-            SettingsError: No training question, one that stands in dev or test too, or no run.
+            SettingsError: No training question, one that stands in dev or test too, or no run file.
         """
         law = StatuteCorpus.read(corpus)
         asked = read_questions(questions, corpus_ids=law.ids)
@@ -72,12 +72,13 @@ class TrainingData:
             for split in ("train", "dev", "test")
         }
         train, dev = by_split["train"], by_split["dev"]
-        # Nobody looks at test here, but the model will be measured on it.
-        check_apart(train, by_split["test"], "test")
         if train and not dev and dev_share:
             train, dev = held_out(train, dev_share)
             say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
-        return cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
+        data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
+        # Nobody looks at test here, but the model will be measured on it.
+        check_apart(by_split["train"], by_split["test"], "test")
+        return data
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:

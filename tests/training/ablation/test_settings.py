@@ -67,7 +67,7 @@ def test_help_explains_the_grid_and_every_shared_setting(
     text = " ".join(capsys.readouterr().out.split())
     assert "One run of each arm (and fold) a seed." in text
     assert "Times that each (question, positive) pair is seen. Paper: 15." in text
-    assert "--select_by SELECT_BY Metric on dev that chooses the best epoch." in text
+    assert "--select_by SELECT_BY Metric on dev that chooses the best epoch, such as R@10" in text
     assert "1 measures on the given dev split." in text
 
 
