@@ -264,6 +264,9 @@ def test_stopped_once_it_is_saved_the_same_command_tidies_up(
         die_once_saved(patch)
         assert main(flags(output=output)) == INTERRUPTED
     made = (output / "manifest.json").stat().st_mtime_ns
+    # With other settings it is another model, which is there already.
+    assert main(flags(output=output, seed=1)) == WRONG_USE
+    assert output.with_name("model.work").is_dir()
     assert main(flags(output=output)) == DONE
     assert (output / "manifest.json").stat().st_mtime_ns == made
     assert (output / "metrics.jsonl").read_text().count('"dev"') > 1

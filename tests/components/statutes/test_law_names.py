@@ -106,6 +106,7 @@ def test_no_law_of_the_corpus(names: LawNames, text: str) -> None:
         (" of the Rent Act 1977 (2020 Revised Edition)", ["Rent Act 1977"]),
         (" of the Rent Act 1977, 2020 Rev Ed,", ["Rent Act 1977"]),
         (" of the Rent Act (2020 Rev. Ed.)", ["Rent Act 1977"]),
+        (" of the Rent Act 1977, 2020 having been worse", ["Rent Act 1977"]),
         (" of the Rent Act 1974 (2020 Rev. Ed.)", []),
         (" of the Rent Act 1977\n2021 was worse", ["Rent Act 1977"]),
         (" of the Rent Act\n2021 was worse", ["Rent Act 1977"]),

@@ -152,6 +152,15 @@ def test_a_date_and_a_moment_in_another_zone_are_understood() -> None:
         assert engine_filters(asked) == expected
 
 
+def test_positions_farther_than_an_engine_counts() -> None:
+    asked = {"field": "meta.position", "operator": "==", "value": 10**400}
+    assert engine_filters(asked) is False
+    assert engine_filters({**asked, "operator": "<"}) == compared("position", "<", 2**62)
+    assert engine_filters({**asked, "operator": ">=", "value": -(10**400)}) == compared(
+        "position", ">=", -(2**62)
+    )
+
+
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
