@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.negatives.tie_keys import descending
+from training.negatives.tie_keys import descending, group_edges
 
 
 def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
@@ -23,7 +23,7 @@ def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
         infinity where excluded. And how many negatives of each row are tied, int64 `[n_rows]`.
     """
     values, order = difficulty.masked_fill(excluded, -torch.inf).sort(dim=1, descending=True)
-    starts, ends = _group_edges(values)
+    starts, ends = group_edges(values)
     n = difficulty.shape[1]
     place = torch.arange(1, n + 1, dtype=torch.float32, device=difficulty.device)
     first = torch.where(starts, place, 0.0).cummax(dim=1).values
@@ -52,14 +52,7 @@ def permutation_ranks(difficulty: Tensor, excluded: Tensor, keys: Tensor) -> tup
     n = difficulty.shape[1]
     place = torch.arange(1, n + 1, dtype=torch.float32, device=difficulty.device)
     ranks = torch.empty_like(difficulty).scatter_(1, order, place.expand_as(difficulty))
-    return ranks.masked_fill_(excluded, torch.inf), _tied(values, *_group_edges(values))
-
-
-def _group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Where a group of equal values starts, and where it ends; bool, the shape of `values`."""
-    edges = torch.ones(values.shape[0], values.shape[1] + 1, dtype=torch.bool, device=values.device)
-    torch.ne(values[:, 1:], values[:, :-1], out=edges[:, 1:-1])
-    return edges[:, :-1], edges[:, 1:]
+    return ranks.masked_fill_(excluded, torch.inf), _tied(values, *group_edges(values))
 
 
 def _tied(values: Tensor, starts: Tensor, ends: Tensor) -> Tensor:

@@ -62,9 +62,30 @@ def descending(scores: Tensor, keys: Tensor) -> Tensor:
     Returns:
         int64 `[n_rows, n]`: each row is a permutation.
     """
-    by_key = keys.argsort(dim=1)
-    by_score = scores.gather(1, by_key).argsort(dim=1, descending=True, stable=True)
-    return by_key.gather(1, by_score)
+    values, order = scores.sort(dim=1, descending=True)
+    starts, ends = group_edges(values)
+    # Fused scores are seldom equal, and to sort all keys takes as long as to sort all scores.
+    tied = ~(starts & ends)
+    group = starts.flatten().cumsum(0)[tied.flatten()]
+    places = order[tied]
+    by_key = keys[tied.nonzero()[:, 0], places].argsort()
+    by_group = group[by_key].argsort(stable=True)
+    order[tied] = places[by_key[by_group]]
+    return order
+
+
+def group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Where in sorted rows a group of equal values starts, and where it ends.
+
+    Args:
+        values: `[n_rows, n]`, each row sorted.
+
+    Returns:
+        Two bool tensors of the same shape.
+    """
+    edges = torch.ones(values.shape[0], values.shape[1] + 1, dtype=torch.bool, device=values.device)
+    torch.ne(values[:, 1:], values[:, :-1], out=edges[:, 1:-1])
+    return edges[:, :-1], edges[:, 1:]
 
 
 def _hashes(texts: Sequence[str]) -> Tensor:

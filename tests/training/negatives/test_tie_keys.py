@@ -60,9 +60,10 @@ def test_long_tie_groups_stay_in_the_order_of_their_keys():
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
 def test_descending_goes_by_score_then_by_key(cells):
-    scores = torch.tensor([[score / 3 for score, _ in cells]], dtype=torch.float64)
-    keys = torch.tensor([[key for _, key in cells]])
-    order = descending(scores, keys)[0].tolist()
-    assert sorted(order) == list(range(len(cells)))
-    ranked = [(-cells[place][0], cells[place][1]) for place in order]
-    assert ranked == sorted(ranked)
+    rows = [cells, cells[::-1], [(1, 0)] * len(cells)]
+    scores = torch.tensor([[score / 3 for score, _ in row] for row in rows], dtype=torch.float64)
+    keys = torch.tensor([[key for _, key in row] for row in rows])
+    for row, order in zip(rows, descending(scores, keys).tolist(), strict=True):
+        assert sorted(order) == list(range(len(row)))
+        ranked = [(-row[place][0], row[place][1]) for place in order]
+        assert ranked == sorted(ranked)

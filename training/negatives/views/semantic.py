@@ -22,9 +22,9 @@ class SemanticView:
 
     A float32 matrix product depends in its last bits on the block's shape, on the number of threads
     and on the device, and with it the order of near twins. Here components are rounded to multiples
-    of 2^-26, finer than what float32 sums lose, so that in float64 every product and every partial
-    sum of unit vectors is a whole multiple of 2^-52 below 2: exact, in whatever order they are
-    added. Autocast and TF32 do not touch float64.
+    of 2^-26, finer than what float32 sums lose, and taken as whole numbers of these, so that in
+    float64 every product and every partial sum of unit vectors is a whole number below 2^53: exact,
+    in whatever order they are added. Autocast and TF32 do not touch float64.
 
     Args:
         n_questions: Number of questions.
@@ -75,12 +75,16 @@ class SemanticView:
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """The cosines, rounded once to float32, `[n_rows, n_articles]`."""
-        asked = _on_grid(self._questions[torch.from_numpy(rows).to(self._device)])
-        n_articles = len(self._articles)
+        asked = _on_grid(self._questions[torch.from_numpy(rows).to(self._device)].double())
+        n_articles, dim = self._articles.shape
         scores = torch.empty(len(rows), n_articles, device=self._device)
+        # One copy's memory for all of them: to ask for new pages takes as long as to fill them.
+        copies = torch.empty(_ARTICLES_AT_A_TIME, dim, dtype=torch.float64, device=self._device)
         for start in range(0, n_articles, _ARTICLES_AT_A_TIME):
             some = slice(start, start + _ARTICLES_AT_A_TIME)
-            scores[:, some] = asked @ _on_grid(self._articles[some]).T
+            articles = self._articles[some]
+            copied = _on_grid(copies[: len(articles)].copy_(articles))
+            scores[:, some] = (asked @ copied.T).mul_(_GRID**-2)
         return scores
 
 
@@ -90,5 +94,5 @@ def of(given: Given) -> SemanticView:
 
 
 def _on_grid(vectors: Tensor) -> Tensor:
-    # A power of two scales exactly, and a float32 beyond 2^24 is whole already.
-    return vectors.mul(_GRID).round_().div_(_GRID).double()
+    """How many grid steps each component is, in place: a power of two scales exactly."""
+    return vectors.mul_(_GRID).round_()
