@@ -1,8 +1,9 @@
 """What the dynamic view costs: `python tests/benchmarks/refresh.py [--data PLACE] [--rounds N]`.
 
 The refresh of an epoch (articles and questions, as the training run encodes them) beside the same
-engine over the articles alone, in turns, the best round of each; and one epoch of training, for the
-share of it that the refresh takes beside the N / (N + 3 Q (P + n)) that arithmetic gives.
+engine over the same texts, and over the articles alone, in turns, the best round of each; and one
+epoch of training, for the share of it that the refresh takes beside the N / (N + 3 Q (P + n)) that
+arithmetic gives.
 """
 
 from __future__ import annotations
@@ -52,9 +53,19 @@ def main() -> None:
     data = TrainingData.read(options.data, options.data)
     accelerator = Accelerator()
     run = RunTexts(starting_model(settings, accelerator.device), data, None)
-    side = run.articles
+    articles, asking = run.articles, run.questions.encoder
+    asked = asking.tokenize([question.text for question in (*data.train, *data.dev)])
+
+    def encode_articles() -> None:
+        encode_tokenized(articles.encoder, articles.passages, dtype=run.dtype)
+
+    def encode_all() -> None:
+        encode_articles()
+        encode_tokenized(asking, asked, dtype=run.dtype)
+
     ways: dict[str, Callable[[], object]] = {
-        "articles alone": lambda: encode_tokenized(side.encoder, side.passages, dtype=run.dtype),
+        "articles alone": encode_articles,
+        "the same texts": encode_all,
         "refresh": lambda: run.encode(accelerator, lambda _: None),
     }
     best = dict.fromkeys(ways, float("inf"))
@@ -68,7 +79,8 @@ def main() -> None:
         f"{options.data}: {len(data.corpus):,} articles, {questions:,} questions, {run.dtype_name}"
     )
     for name, seconds in best.items():
-        print(f"{name:<16}{seconds:8.2f} s  {seconds / best['articles alone']:.3f}")
+        beside = "  ".join(f"{seconds / best[other]:.3f}" for other in list(ways)[:2])
+        print(f"{name:<16}{seconds:8.2f} s  {beside}")
     with tempfile.TemporaryDirectory() as folder:
         _, state = fit(settings, data, accelerator, Path(folder), BiEncoderLearner)
     record = next(each for each in state.records if "refresh_share" in each)
