@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 
 from components.statutes.metrics import metric_depth
 from training.command_line import SettingsError
+from training.kept_settings import KeptSettings
 
 
 def at_least(settings: object, least: float, *names: str) -> None:
@@ -38,6 +40,17 @@ def share_above_zero(settings: object, *names: str) -> None:
         value = getattr(settings, name)
         if not 0 < value < 1:
             raise SettingsError(f"{name} is {value}; it is a share between 0 and 1.")
+
+
+def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
+    """Refuse a field with another value than its default where nothing would use it."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if field.name in names and not used and value != field.default:
+            raise SettingsError(
+                f"{field.name} is {value}, and nothing would use it: it is of {needs}. Ask for "
+                "that too, or leave it out."
+            )
 
 
 def depth_of_metric(name: str, metric: str) -> int:

@@ -11,7 +11,7 @@ from components.models.locate import BUNDLED_MODEL
 from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError
 from training.run_settings import RunSettings
-from training.setting_checks import above_zero, at_least, share
+from training.setting_checks import above_zero, at_least, only_where, share
 
 StartPooling = Literal["model", "cls", "mean", "max"]
 StartHead = Literal["none", "identity", "paper"]
@@ -41,7 +41,7 @@ class CusinesSettings(RunSettings):
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
             all. Paper: 0.
-        head_lr: Highest learning rate of a fresh head. Paper: 2e-5.
+        head_lr: Highest learning rate of the head. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
@@ -79,6 +79,8 @@ class CusinesSettings(RunSettings):
         at_least(self, 1, "passage_tokens", "max_passages", "max_tokens", "token_budget")
         at_least(self, 0, "frozen_layers")
         above_zero(self, "head_lr")
+        fresh = ("passage_tokens", "max_passages", "head_pooling")
+        only_where(self, self.head != "none", "a fresh head (head identity or paper)", *fresh)
         share(self, "dropout", "warmup")
 
     @property

@@ -83,6 +83,15 @@ def test_two_towers_are_named_together_and_alone(towers):
         made(**towers)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("passage_tokens", 64), ("max_passages", 4), ("head_pooling", "max")]
+)
+def test_what_only_a_fresh_head_uses_is_refused_without_one(field, value):
+    with pytest.raises(SettingsError, match=rf"^{field} is {value}, .* a fresh head"):
+        made(**{field: value})
+    assert getattr(made(head="paper", **{field: value}), field) == value
+
+
 def test_without_any_negative_there_is_nothing_to_learn_from():
     with pytest.raises(SettingsError, match="in_batch"):
         made(negatives_per_question=0, in_batch=False)
