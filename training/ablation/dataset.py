@@ -9,23 +9,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
 
 from components.statutes.article import TextRule
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
 from training.ablation.folds import folds_of
+from training.bm25.searching import CountedLaw, Ranking, Variant
 from training.command_line import SettingsError
 from training.data import TrainingData
-from training.negatives.views.bm25 import BM25View
 from training.rank_fusion import FUSED_FROM
 
 SMALL, SMALL_FOLDS = 200, 5
-_QUESTIONS_AT_A_TIME = 64
-
-Ranking = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -150,21 +145,8 @@ class Dataset:
         """
         options = (k1, b, text_rule)
         if options not in self._lexical:
-            view = BM25View(
-                self.given.corpus,
-                self.questions,
-                torch.device("cpu"),
-                k1=k1,
-                b=b,
-                text_rule=text_rule,
+            law = CountedLaw(
+                self.given.corpus, self.questions, terms="analysed", text_rule=text_rule
             )
-            rankings: list[Ranking] = []
-            rows = np.arange(len(self.questions))
-            for start in range(0, len(rows), _QUESTIONS_AT_A_TIME):
-                scores = view.difficulty(rows[start : start + _QUESTIONS_AT_A_TIME]).numpy()
-                order = np.argsort(-scores, axis=1, kind="stable")[:, :FUSED_FROM]
-                rankings += [
-                    found[row[found] > 0] for row, found in zip(scores, order, strict=True)
-                ]
-            self._lexical[options] = rankings
+            self._lexical[options] = law.rankings(Variant(BM25Okapi, k1, b), FUSED_FROM)
         return self._lexical[options]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from components.models.dense_index import DenseIndex
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
-from training.ablation.dataset import Ranking
 from training.ablation.metrics import DENSE_METRICS, FUSED
+from training.bm25.searching import Ranking
 from training.data import TrainingData
 from training.learner import Vectors
 from training.rank_fusion import FUSED_FROM, fuse_ranks

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi, BM25Plus
+from scipy.sparse import csr_array
 
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer
@@ -56,9 +57,13 @@ class CountedLaw:
 
     Args:
         articles: The law.
-        questions: Their words are analysed in the language of the first article.
+        questions: A word that stands twice counts twice. Words are analysed in the language of the
+            first article.
         terms: What a word is.
         text_rule: What of an article is searched.
+
+    Attributes:
+        asked: How often each word stands in a question, float64 `[n_questions, n_words]`.
 
     Raises:
         ValueError: No article has a word.
@@ -81,18 +86,30 @@ class CountedLaw:
                 )
                 yield [numbers.setdefault(word, len(numbers)) for word in words]
 
-        documents = list(counted())
+        self._documents = list(counted())
         if not numbers:
             raise ValueError("no article of the corpus has a word. Give articles text")
+        self._counts = rows_of([Counter(each) for each in self._documents], len(numbers))
         # idf depends on the class alone; k1 and b are read when articles are scored.
-        self._statistics = {kind: kind(documents) for kind in (BM25Okapi, BM25Plus)}
-        self._counts = rows_of(self._statistics[BM25Okapi].doc_freqs, len(numbers))
+        self._statistics: dict[type[BM25Okapi] | type[BM25Plus], BM25Okapi | BM25Plus] = {}
         read = _reader(terms, articles[0].language)
         asked = [
             Counter(numbers[word] for word in read(question.text) if word in numbers)
             for question in questions
         ]
-        self._asked = rows_of(asked, len(numbers))
+        self.asked = rows_of(asked, len(numbers))
+
+    def weights(self, variant: Variant) -> csr_array:
+        """What a word in a question adds to an article's score, float64 `[n_words, n_articles]`.
+
+        A question's row of `asked` times this are rank-bm25's `get_scores`; of BM25Plus without
+        what it adds to all articles alike.
+        """
+        if variant.kind not in self._statistics:
+            self._statistics[variant.kind] = variant.kind(self._documents)
+        statistics = self._statistics[variant.kind]
+        statistics.k1, statistics.b = variant.k1, variant.b
+        return word_weights(statistics, self._counts)
 
     def rankings(self, variant: Variant, depth: int) -> list[Ranking]:
         """For every question the positions of the best articles.
@@ -107,12 +124,10 @@ class CountedLaw:
             int64 `[at most depth]` for each question, best first; equal scores in the order of the
             law.
         """
-        statistics = self._statistics[variant.kind]
-        statistics.k1, statistics.b = variant.k1, variant.b
-        weights = word_weights(statistics, self._counts)
+        weights = self.weights(variant)
         rankings: list[Ranking] = []
-        for start in range(0, self._asked.shape[0], _QUESTIONS_AT_A_TIME):
-            scores = (self._asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
+        for start in range(0, self.asked.shape[0], _QUESTIONS_AT_A_TIME):
+            scores = (self.asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
             for first, end in zip(scores.indptr[:-1], scores.indptr[1:], strict=True):
                 found = _best(scores.indices[first:end], scores.data[first:end], depth)
                 rankings.append(found)

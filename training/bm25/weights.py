@@ -31,7 +31,7 @@ def word_weights(statistics: BM25Okapi | BM25Plus, counts: csr_array) -> csr_arr
 
     Args:
         statistics: Of articles whose words are numbers from 0; its idf, lengths, k1 and b count.
-        counts: `rows_of(statistics.doc_freqs, n_words)`.
+        counts: `rows_of` of these articles, `[n_articles, n_words]`.
     """
     k1, b = statistics.k1, statistics.b
     lengths = np.array(statistics.doc_len) / statistics.avgdl

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -11,23 +10,21 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 from torch import Tensor
 
-from components.statutes.article import Article, TextRule, indexed_text
-from components.statutes.lexical import analyzer
+from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
-from training.bm25.weights import rows_of, word_weights
+from training.bm25.searching import CountedLaw, Variant
 from training.negatives.given import Given
 
 
 class BM25View:
     """Okapi BM25 of the question's words in the article (CuSINeS, section 3, static).
 
-    Counts, lengths and idf, its floor for frequent words included, are those of rank-bm25's
-    `BM25Okapi`. The scores are its `get_scores` too, but as a product of sparse matrices.
+    The scores are those of rank-bm25's `BM25Okapi`, its floor of the idf of frequent words
+    included.
 
     Args:
         articles: The corpus.
-        questions: The questions; a word that stands twice counts twice. A question's words are
-            analysed in the language of the first article.
+        questions: The questions.
         device: Where difficulties are put.
         k1: Saturation of term frequency.
         b: Weight of length.
@@ -49,27 +46,10 @@ class BM25View:
         b: float = 0.75,
         text_rule: TextRule = "headings_text",
     ) -> None:
+        law = CountedLaw(articles, questions, terms="analysed", text_rule=text_rule)
+        self._asked = law.asked
+        self._weights = law.weights(Variant(BM25Okapi, k1, b))
         self._device = device
-        # Words as numbers: an article's counts are kept until its weights are known.
-        numbers: dict[str, int] = {}
-
-        def analysed() -> Iterator[list[int]]:
-            for article in articles:
-                words = analyzer(article.language)(
-                    indexed_text(article.headings, article.text, text_rule)
-                )
-                yield [numbers.setdefault(word, len(numbers)) for word in words]
-            if not numbers:
-                raise ValueError("bm25: no article of the corpus has a word. Give articles text")
-
-        statistics = BM25Okapi(analysed(), k1=k1, b=b)
-        self._weights = word_weights(statistics, rows_of(statistics.doc_freqs, len(numbers)))
-        analyse = analyzer(articles[0].language)
-        asked = [
-            Counter(numbers[word] for word in analyse(question.text) if word in numbers)
-            for question in questions
-        ]
-        self._asked = rows_of(asked, len(numbers))
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """The scores, float32 `[n_rows, n_articles]`."""
