@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -12,12 +11,13 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from components.models.racing import gain
+
 # Scores of so many bytes at a time stay in a core's cache, and are small enough that no memory is
 # asked of the system for each.
 _CHUNK_BYTES = 2**20
 # Texts, heads, tokens and width of a small encoder.
 _PROBE_SHAPE = (8, 12, 160, 32)
-_PROBE_ROUNDS = 8
 _WORTHWHILE_GAIN = 1.1
 # Tokens; the fused way wins from some 300.
 _LONGEST = 256
@@ -126,21 +126,13 @@ def _added(mask: Tensor | None, query: Tensor) -> Tensor | None:
 
 @functools.cache
 def _plain_gain() -> float:
-    """How many times faster the plain way is, best round against best round."""
+    """How many times faster the plain way is."""
     generator = torch.Generator().manual_seed(0)
     query, key, value = (
         torch.randn(_PROBE_SHAPE, generator=generator).bfloat16() for _ in range(3)
     )
-    ways: dict[Callable[[], Tensor], list[float]] = {
-        lambda: torch.nn.functional.scaled_dot_product_attention(query, key, value): [],
-        lambda: plain_attention(query, key, value, mask=None, scale=None): [],
-    }
     with torch.no_grad():
-        for _ in range(_PROBE_ROUNDS):
-            # In turns, so that a busy moment of the machine does not fall on one of them alone.
-            for way, rounds in ways.items():
-                start = time.perf_counter()
-                way()
-                rounds.append(time.perf_counter() - start)
-    theirs, ours = (min(rounds) for rounds in ways.values())
-    return theirs / ours
+        return gain(
+            lambda: torch.nn.functional.scaled_dot_product_attention(query, key, value),
+            lambda: plain_attention(query, key, value, mask=None, scale=None),
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -13,9 +12,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
+from components.models.racing import gain
+
 # A product of a small encoder's feed-forward size.
 _PROBE_SHAPE = (512, 384, 1536)
-_PROBE_ROUNDS = 8
 _WORTHWHILE_GAIN = 1.2
 
 
@@ -85,16 +85,12 @@ def _onednn_linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
 
 @functools.cache
 def _onednn_gain() -> float:
-    """How many times faster oneDNN is, best round against best round; 0 where it cannot serve."""
+    """How many times faster oneDNN is; 0 where it cannot serve."""
     rows, inner, columns = _PROBE_SHAPE
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(rows, inner, generator=generator)
     weight = torch.randn(columns, inner, generator=generator)
     bias = torch.randn(columns, generator=generator)
-    ways: dict[Callable[[Tensor, Tensor, Tensor], Tensor], list[float]] = {
-        torch.nn.functional.linear: [],
-        _onednn_linear: [],
-    }
     with torch.no_grad():
         try:
             # An operator that PyTorch keeps for its own compiler: absent or changed, MKL serves.
@@ -107,11 +103,7 @@ def _onednn_gain() -> float:
             return 0.0
         if not same:
             return 0.0
-        for _ in range(_PROBE_ROUNDS):
-            # In turns, so that a busy moment of the machine does not fall on one of them alone.
-            for way, rounds in ways.items():
-                start = time.perf_counter()
-                way(states, weight, bias)
-                rounds.append(time.perf_counter() - start)
-    mkl, onednn = (min(rounds) for rounds in ways.values())
-    return mkl / onednn
+        return gain(
+            lambda: torch.nn.functional.linear(states, weight, bias),
+            lambda: _onednn_linear(states, weight, bias),
+        )

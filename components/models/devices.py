@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from components.models.errors import ModelError
+from components.models.racing import gain
 
 DtypeName = Literal["auto", "float32", "bfloat16"]
 DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 
 # A matrix product of a small encoder's feed-forward size; below this gain the casts eat it up.
 _PROBE_SHAPE = (512, 384, 1536)
-_PROBE_ROUNDS = 8
 _WORTHWHILE_GAIN = 1.3
 
 
@@ -73,18 +73,14 @@ def fast_bf16(device: torch.device) -> bool:
 
 @functools.cache
 def _cpu_bf16_gain() -> float:
-    """How many times faster a bfloat16 product is, best round against best round."""
+    """How many times faster a bfloat16 product is."""
     rows, inner, columns = _PROBE_SHAPE
-    seconds: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
-    for _ in range(_PROBE_ROUNDS):
-        # In turns, so that a busy moment of the machine does not fall on one of them alone.
-        for dtype, rounds in seconds.items():
-            left = torch.ones(rows, inner, dtype=dtype)
-            right = torch.ones(columns, inner, dtype=dtype)
-            start = time.perf_counter()
-            torch.nn.functional.linear(left, right)
-            rounds.append(time.perf_counter() - start)
-    return min(seconds[torch.float32]) / min(seconds[torch.bfloat16])
+
+    def product(dtype: torch.dtype) -> Callable[[], Tensor]:
+        left, right = torch.ones(rows, inner, dtype=dtype), torch.ones(columns, inner, dtype=dtype)
+        return lambda: torch.nn.functional.linear(left, right)
+
+    return gain(product(torch.float32), product(torch.bfloat16))
 
 
 @contextmanager
