@@ -149,7 +149,7 @@ GRAPH_ARMS = Arms(
         "mlp": {"network": "mlp"},
         # A control: every article hangs at another one's place.
         "permuted": {"permute_tree": True},
-        # With BM25's negatives, as published.
+        # With BM25's negatives, as published; the start is ours.
         "gdsr": {},
         "gdsr_cusines": _DYNAMIC,
         "neighbours": {**_DYNAMIC, "neighbours": True},
