@@ -26,6 +26,19 @@ def check_filters(filters: Any) -> None:
     _check(filters, 0)
 
 
+def check_given(filters: Any) -> None:
+    """Check that there are filters, where to leave them out would change every document.
+
+    Raises:
+        FilterError: there are none.
+    """
+    if not filters:
+        raise FilterError(
+            f"The filters are {filters!r}, which every document would match. Give the filters of "
+            "the documents that are meant; delete_all_documents deletes all."
+        )
+
+
 def _check(condition: Any, depth: int) -> None:
     if not isinstance(condition, dict):
         raise FilterError(f"A filter must be a dictionary, got {condition!r}.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from components.statutes.article import indexed_text
 from components.stores.async_twins import AsyncTwins
 from components.stores.database import StatuteDatabase, StoreError
+from components.stores.filter_syntax import check_given
 from components.stores.filters import filter_clause, raise_filter_failure
 from components.stores.journal import VectorJournal
 from components.stores.publishing import LawPublisher, StoreModel, has_vectors, read_model
@@ -139,14 +140,25 @@ class StatuteDocumentStore(AsyncTwins):
             connection.execute("DELETE FROM documents")
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete the documents that match; returns how many."""
+        """Delete the documents that match; returns how many.
+
+        Raises:
+            FilterError: there are no filters, or they are malformed.
+        """
+        check_given(filters)
         with self.database.writing() as connection:
             keys = self.keys_matching(filters).tolist()
             connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
         return len(keys)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Merge `meta` into the documents that match; returns how many."""
+        """Merge `meta` into the documents that match; returns how many.
+
+        Raises:
+            FilterError: there are no filters, or they are malformed.
+            ValueError: `meta` cannot be stored.
+        """
+        check_given(filters)
         with self.database.writing() as connection:
             documents = self.fetch(self.keys_matching(filters))
             for document in documents:

@@ -1,5 +1,6 @@
 """The store's own reads and the checks of what is written."""
 
+import asyncio
 import math
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
@@ -127,3 +129,21 @@ def test_it_survives_a_round_trip_as_a_dictionary(store: StatuteDocumentStore) -
 def test_only_documents_are_written(store: StatuteDocumentStore, documents: Any) -> None:
     with pytest.raises(ValueError, match="list of haystack Documents"):
         store.write_documents(documents)
+
+
+@pytest.mark.parametrize("filters", [None, {}])
+def test_what_changes_documents_wants_filters(store: StatuteDocumentStore, filters: Any) -> None:
+    store.write_documents([article("a"), article("b")])
+    before, version = store.filter_documents(filters), store.content_version()
+    said = pytest.raises(FilterError, match=r"every document would match.*delete_all_documents")
+    with said:
+        store.delete_by_filter(filters)
+    with said:
+        store.update_by_filter(filters, {"law": "Work Code"})
+    with said:
+        asyncio.run(store.delete_by_filter_async(filters))
+    with said:
+        asyncio.run(store.update_by_filter_async(filters, {"law": "Work Code"}))
+    assert store.filter_documents() == before
+    assert store.count_documents_by_filter(filters) == 2
+    assert store.content_version() == version
