@@ -12,6 +12,7 @@ from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
+from components.converters.articles import headings_of, language_of, law_of, number_of
 from components.models.errors import ModelError, VectorError
 from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import in_force_on, state_on
@@ -182,12 +183,12 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     `start` to `end`, where there was a ranker, and `passages_read` what it read, where that is not
     all; `neighbours` name those that an expander attached.
     """
-    meta = document.meta
+    meta = {**document.meta, "language": language_of(document.meta)}
     found = {
         "id": document.id,
-        "law": str(meta.get("law", "")),
-        "number": str(meta.get("number", "")),
-        "headings": list(meta.get("headings") or ()),
+        "law": law_of(meta),
+        "number": number_of(meta),
+        "headings": list(headings_of(meta)),
         "content": document.content or "",
         "score": document.score,
         "ranks": meta.get("ranks") or {},

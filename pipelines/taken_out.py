@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import Document
 
+from components.converters.articles import headings_of, law_of
 from components.statutes.question import Question
 from components.statutes.twins import normalised
 from components.stores.sqlite import StatuteDocumentStore
@@ -79,4 +80,4 @@ def _said(document: Document) -> str:
 
 
 def _division(document: Document) -> _Division:
-    return str(document.meta.get("law", "")), tuple(document.meta.get("headings") or ())
+    return law_of(document.meta), headings_of(document.meta)

@@ -10,6 +10,7 @@ from haystack.dataclasses import GeneratedAnswer
 
 from components.builders.prompt import NO_ANSWER
 from components.builders.verbatim import verbatim_reply
+from components.converters.articles import law_of, number_of
 from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
 from components.statutes.replies.checked import CheckedReply, CheckState
@@ -250,8 +251,12 @@ def _left_out(
 
 def _named(document: Document, on: date) -> dict[str, str]:
     """An article by its name, and its state on the day."""
-    law, number = (str(document.meta.get(key, "")) for key in ("law", "number"))
-    return {"id": document.id, "law": law, "number": number, "state": state_on(on, document)}
+    return {
+        "id": document.id,
+        "law": law_of(document.meta),
+        "number": number_of(document.meta),
+        "state": state_on(on, document),
+    }
 
 
 def _source(label: int, document: Document, on: date) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from components.converters.articles import headings_of, law_of, number_of
 from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
 
@@ -175,8 +176,8 @@ def _neighbours(articles: list[Document]) -> Iterator[Document]:
 def _place_of(article: Document) -> str:
     """Law, divisions and number in one line."""
     meta = article.meta
-    steps = [meta.get("law"), *(meta.get("headings") or []), meta.get("number")]
-    return " > ".join(" ".join(str(step).split())[:_LONGEST_STEP] for step in steps if step)
+    steps = [law_of(meta), *headings_of(meta), number_of(meta)]
+    return " > ".join(" ".join(step.split())[:_LONGEST_STEP] for step in steps if step)
 
 
 def _messages(question: str, articles: list[Document], on: date) -> list[ChatMessage]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from haystack import Document
 
+from components.converters.articles import language_of
 from components.statutes.replies.bearing import bearing_passages
 from components.statutes.replies.checked import (
     CheckedCitation,
@@ -56,4 +57,4 @@ def _passages(question: str, document: Document, whole: bool) -> list[tuple[int,
     best = document.meta.get("passage")
     if isinstance(best, dict) and 0 <= best.get("start", -1) < best.get("end", 0) <= len(content):
         return [(best["start"], best["end"])]
-    return bearing_passages(question, content, document.meta.get("language"))
+    return bearing_passages(question, content, language_of(document.meta))

@@ -1,7 +1,11 @@
-"""Articles as Haystack documents, and back."""
+"""Articles as Haystack documents, and back.
+
+Documents of other writers may hold anything in their metadata: what is read of it is read here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -32,22 +36,41 @@ def article_of(document: Document) -> Article:
     The law is "" where it names none, the number its id.
     """
     meta = document.meta
-    headings = meta.get("headings")
     return Article(
         id=document.id,
-        law=_text(meta.get("law")),
-        number=_text(meta.get("number")) or document.id,
-        headings=tuple(
-            str(heading)
-            for heading in (headings if isinstance(headings, list | tuple) else ())
-            if str(heading).strip()
-        ),
+        law=law_of(meta),
+        number=number_of(meta) or document.id,
+        headings=headings_of(meta),
         text=document.content or "",
-        language=_text(meta.get("language")) or None,
+        language=language_of(meta),
         valid_from=_day(meta.get("valid_from")),
         valid_to=_day(meta.get("valid_to")),
         source_url=_text(meta.get("source_url")) or None,
     )
+
+
+def law_of(meta: Mapping[str, Any]) -> str:
+    """The law that an article stands in; "" where its metadata name none."""
+    return _text(meta.get("law"))
+
+
+def number_of(meta: Mapping[str, Any]) -> str:
+    """An article's number as printed; "" where its metadata have none."""
+    return _text(meta.get("number"))
+
+
+def headings_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """The divisions above an article, from the top, without blank ones; a text is the only one."""
+    headings = meta.get("headings")
+    if isinstance(headings, str):
+        headings = [headings]
+    texts = map(_text, headings if isinstance(headings, list | tuple) else ())
+    return tuple(text for text in texts if text and not text.isspace())
+
+
+def language_of(meta: Mapping[str, Any]) -> str | None:
+    """An article's language; None where its metadata name none."""
+    return _text(meta.get("language")) or None
 
 
 def _text(value: object) -> str:

@@ -8,6 +8,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 from tqdm import tqdm
 
+from components.converters.articles import headings_of
 from components.embedders.articles import check_documents
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
@@ -97,7 +98,7 @@ class StatuteDocumentEmbedder:
         check_documents("StatuteDocumentEmbedder", documents)
         encoder = self._loaded()
         texts = [
-            indexed_text(each.meta.get("headings") or [], each.content or "", encoder.text_rule)
+            indexed_text(headings_of(each.meta), each.content or "", encoder.text_rule)
             for each in documents
         ]
         # None shows the bar on a terminal only.

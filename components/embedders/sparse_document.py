@@ -8,6 +8,7 @@ from typing import Any, Literal
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import SparseEmbedding
 
+from components.converters.articles import headings_of, language_of
 from components.embedders.articles import check_documents
 from components.statutes.article import indexed_text
 from components.statutes.term_weights import saturated, term_counts
@@ -91,8 +92,8 @@ class StatuteSparseDocumentEmbedder:
         return await asyncio.to_thread(self.run, documents)
 
     def _embedded(self, document: Document) -> SparseEmbedding:
-        text = indexed_text(document.meta.get("headings") or [], document.content or "")
-        counts = term_counts(text, document.meta.get("language") or None)
+        text = indexed_text(headings_of(document.meta), document.content or "")
+        counts = term_counts(text, language_of(document.meta))
         if self.weighting == "count":
             return SparseEmbedding(list(counts), [float(count) for count in counts.values()])
         weights = saturated(counts, self.average_length)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from haystack import Document
 
+from components.converters.articles import headings_of
 from components.models.pair_tokenizer import Span
 from components.statutes.article import TextRule, indexed_text
 
@@ -57,7 +58,7 @@ def candidates_of(
             continue
         values = [document.meta.get(name) for name in meta_fields or ()]
         before = [str(value) for value in values if value is not None]
-        before += [indexed_text(document.meta.get("headings") or (), "", rule).strip()]
+        before += [indexed_text(headings_of(document.meta), "", rule).strip()]
         text = " ".join([*filter(None, before), content])
         candidates.append(Candidate(document, place, text, len(text) - len(content)))
     return candidates

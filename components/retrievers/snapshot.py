@@ -13,6 +13,7 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils.filters import document_matches_filter
 from numpy.typing import NDArray
 
+from components.converters.articles import headings_of, language_of, number_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import indexed_text
 from components.stores.rows import embedding_blob, position_of
@@ -77,14 +78,14 @@ class StoreSnapshot:
         """`(key, indexed text, language)` of every document with content."""
         for key, document in self._keyed():
             if document.content is not None:
-                headings = document.meta.get("headings") or []
-                yield key, indexed_text(headings, document.content), document.meta.get("language")
+                text = indexed_text(headings_of(document.meta), document.content)
+                yield key, text, language_of(document.meta)
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every document with a law."""
         for _, document in self._keyed():
             if isinstance(document.meta.get("law"), str):
-                yield document.id, document.meta["law"], str(document.meta.get("number") or "")
+                yield document.id, document.meta["law"], number_of(document.meta)
 
     def fetch(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
+from components.converters.articles import language_of
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
@@ -149,7 +150,7 @@ class StructureExpander:
                 id_ = step[id_]
                 related[id_] = relation
         cited = places.resolver.resolve(
-            document.content or "", within=document.id, language=document.meta.get("language")
+            document.content or "", within=document.id, language=language_of(document.meta)
         )
         # A range ("sections 4 to 90") or a number in doubt is no neighbour.
         certain = dict.fromkeys(each.ids[0] for each in cited if each.certain)

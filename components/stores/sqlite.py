@@ -10,6 +10,7 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from numpy.typing import NDArray
 
+from components.converters.articles import headings_of, language_of, number_of
 from components.statutes.article import indexed_text
 from components.stores.async_twins import AsyncTwins
 from components.stores.database import StatuteDatabase, StoreError
@@ -247,10 +248,11 @@ class StatuteDocumentStore(AsyncTwins):
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article, in the law's order."""
-        yield from self.database.rows(
-            "SELECT id, law, ifnull(json_extract(meta, '$.number'), '') FROM documents "
-            f"WHERE law IS NOT NULL {_ORDER}"
+        rows = self.database.rows(
+            f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         )
+        for id_, law, meta in rows:
+            yield id_, law, number_of(json.loads(meta))
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
@@ -260,8 +262,7 @@ class StatuteDocumentStore(AsyncTwins):
         rule = self.model.text_rule if self.model else "headings_text"
         for key, content, meta in rows:
             fields = json.loads(meta)
-            headings = fields.get("headings") or []
-            yield key, indexed_text(headings, content, rule), fields.get("language")
+            yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
     def load_blob(self, name: str) -> tuple[str, bytes] | None:
         """`(version, content)` of a named blob that goes with the documents, or None."""

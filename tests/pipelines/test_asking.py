@@ -199,3 +199,14 @@ def test_what_was_not_in_force_can_be_asked_for_alone(dated_store: Path) -> None
 def test_a_day_of_states_that_is_no_date_is_refused(pipeline: Pipeline) -> None:
     with pytest.raises(LoadingError, match=r"states_on must be a datetime\.date"):
         ask(pipeline, "rent", states_on=datetime(2024, 2, 29))
+
+
+def test_metadata_of_any_kind_become_texts() -> None:
+    meta = {"law": None, "number": 12, "headings": "Repairs", "language": 3}
+    found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
+    assert {key: found[key] for key in meta} == {
+        "law": "",
+        "number": "12",
+        "headings": ["Repairs"],
+        "language": "3",
+    }

@@ -216,3 +216,9 @@ def test_wrong_input_is_refused() -> None:
         CitedAnswerBuilder().run(QUESTION, ARTICLES, as_of="yesterday")
     with pytest.raises(ValueError, match="max_articles"):
         CitedAnswerBuilder(max_articles=0)
+
+
+def test_a_language_that_is_no_text_breaks_nothing() -> None:
+    odd = article(1, "The deposit is returned. " + "Keys are given back. " * 60, language=3)
+    given = CitedAnswerBuilder().run("When is the deposit returned?", [odd])
+    assert "The deposit is returned." in given["answers"][0].data

@@ -149,3 +149,9 @@ def test_what_is_no_question_is_refused() -> None:
 def test_wrong_numbers_are_refused(parameters: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"StatutePromptBuilder\."):
         StatutePromptBuilder(**parameters)
+
+
+def test_a_heading_that_is_no_list_is_one_step() -> None:
+    odd = Document(id="x", content="Words.", meta={"law": "Code", "headings": "Rent", "number": 3})
+    (_, user) = StatutePromptBuilder().run("Why?", [odd])["messages"]
+    assert "\nCode > Rent > 3\n" in user.text

@@ -13,6 +13,7 @@ from haystack import Document
 from haystack.utils import ComponentDevice
 
 from components.embedders.document import StatuteDocumentEmbedder
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.models.errors import ModelError
 from components.statutes.question import QuestionError
@@ -151,3 +152,14 @@ def test_what_of_an_article_is_read_is_told(embedder: StatuteTextEmbedder) -> No
     # 256 tokens, of which two are special and one is the heading's.
     assert part == pytest.approx(253 / 1000)
     assert embedder.shares_read([]) == []
+
+
+@pytest.mark.parametrize("headings", ["Repairs", [None, "Repairs"], ["", "Repairs"]])
+def test_headings_of_any_kind_are_read(minilm: str, headings: Any) -> None:
+    odd, right = articles()[0], articles()[0]
+    odd.meta.update(headings=headings, language=3)
+    dense = StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False)
+    one, other = dense.run([odd, right])["documents"]
+    assert one.embedding == pytest.approx(other.embedding, abs=1e-5)
+    one, other = StatuteSparseDocumentEmbedder().run([odd, right])["documents"]
+    assert one.sparse_embedding == other.sparse_embedding

@@ -43,3 +43,10 @@ def test_headings_stand_before_the_content_and_blanks_alone_are_no_text() -> Non
     assert found.text.startswith("Code Roofs")
     assert found.text[found.content_start :] == "The roof leaks."
     assert found.in_content(Span(0, len(found.text))) == {"start": 0, "end": 15}
+
+
+@pytest.mark.parametrize("headings", ["Roofs", [None, "Roofs"]])
+def test_headings_of_any_kind_are_read(headings: object) -> None:
+    odd = Document(content="It leaks.", meta={"headings": headings})
+    (found,) = candidates_of([odd], "headings_text", None)
+    assert found.text == "Roofs It leaks."

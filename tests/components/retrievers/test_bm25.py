@@ -218,3 +218,23 @@ def test_real_law_is_found_as_well_as_untuned_bm25_can(
     relevant = [list(question.relevant) for question in questions]
     measured = RetrievalEvaluator(["R@10"], depth=10).run(relevant, found)
     assert measured["score"] >= 0.77
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_headings_and_languages_of_any_kind_are_read(
+    store: StatuteDocumentStore,
+    in_memory: Callable[[list[Document]], InMemoryDocumentStore],
+    ours: bool,
+) -> None:
+    metas: list[dict[str, Any]] = [
+        {"headings": "Repairs", "language": 3},
+        {"headings": [7, None, "Repairs"]},
+        {"headings": 7},
+    ]
+    odd = [Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)]
+    filled = store if ours else in_memory(odd)
+    if ours:
+        store.write_documents(odd)
+    retriever = StatuteBM25Retriever(filled)
+    assert ids(retriever.run("repairs")) == ["0", "1"]
+    assert ids(retriever.run("none r")) == []

@@ -163,3 +163,10 @@ def test_a_question_that_only_cites_is_told_apart(filled: Any, question: str, on
 def test_no_question_cites_nothing(filled: Any) -> None:
     with pytest.raises(QuestionError):
         CitationRetriever(filled).is_citation(" ")
+
+
+def test_a_number_that_is_no_text_is_found(filled: Any) -> None:
+    meta = {"law": "Housing Code", "number": 15, "language": 3}
+    filled.write_documents([Document(id="housing-15", content="Words.", meta=meta)])
+    retriever = CitationRetriever(filled)
+    assert ids(retriever.run("art. 15 Housing Code")["pinned"]) == ["housing-15"]

@@ -125,3 +125,14 @@ def test_the_order_follows_the_store(tmp_path: Path) -> None:
 def test_wrong_numbers_are_refused(tmp_path: Path, parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"StructureExpander\."):
         StructureExpander(StatuteDocumentStore(str(tmp_path / "law.db")), **parameters)
+
+
+def test_metadata_that_are_no_texts_break_nothing(
+    expander: Callable[..., StructureExpander],
+) -> None:
+    meta = {"law": "Housing Code", "number": 5, "language": 3}
+    odd = Document(id="h5", content="See article 1.", meta=meta)
+    expand = expander()
+    expand.document_store.write_documents([odd])
+    (found,) = expand.run([odd])["documents"]
+    assert [each["id"] for each in found.meta["neighbours"]] == ["h4", "h1"]
