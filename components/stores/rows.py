@@ -9,7 +9,8 @@ from haystack.dataclasses import ByteStream
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 COLUMNS = "id, content, meta, other, law, position"
-INSERT = f"INSERT INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# An id's old row is replaced by one with a new key.
+INSERT = f"INSERT OR REPLACE INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # Documents without a position come last.
 NO_POSITION = 2**62
 # json.loads looks for options and whitespace first, which costs as much as a short meta itself.
@@ -48,7 +49,7 @@ def as_row(document: Document) -> tuple[Any, ...]:
     """The document's values of `COLUMNS`.
 
     Raises:
-        ValueError: when meta is no JSON; names the document.
+        ValueError: when meta is no JSON, or a text is no UTF-8; names the document.
     """
     other = {
         "blob": document.blob.to_dict() if document.blob else None,
@@ -59,7 +60,7 @@ def as_row(document: Document) -> tuple[Any, ...]:
     }
     kept = {key: value for key, value in other.items() if value is not None}
     law = document.meta.get("law")
-    return (
+    row = (
         document.id,
         document.content,
         _json(document, document.meta),
@@ -67,6 +68,16 @@ def as_row(document: Document) -> tuple[Any, ...]:
         law if isinstance(law, str) else None,
         position_of(document),
     )
+    for name, value in zip(COLUMNS.split(", "), row, strict=True):
+        try:
+            if isinstance(value, str):
+                value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"document {document.id!r}: its {name} holds half of a surrogate pair, which no "
+                "UTF-8 text can. Write the character itself, or leave it out."
+            ) from error
+    return row
 
 
 def from_row(

@@ -100,7 +100,8 @@ class StatuteDocumentStore(AsyncTwins):
 
         Raises:
             DuplicateDocumentError: an id is there already (NONE, FAIL).
-            ValueError: no list of Documents, or an unusable embedding or meta; names the document.
+            ValueError: no list of Documents, or an embedding, meta or text that cannot be stored;
+                names the document.
         """
         if not isinstance(documents, list) or any(
             not isinstance(document, Document) for document in documents
@@ -110,6 +111,7 @@ class StatuteDocumentStore(AsyncTwins):
         with self.database.writing() as connection:
             dim = self._dim()
             for document in documents:
+                row = as_row(document)
                 present = connection.execute(
                     "SELECT key FROM documents WHERE id = ?", (document.id,)
                 ).fetchone()
@@ -120,9 +122,7 @@ class StatuteDocumentStore(AsyncTwins):
                         f"ID '{document.id}' is in the store already. Nothing of this call was "
                         "written; use DuplicatePolicy.OVERWRITE or SKIP."
                     )
-                if present:
-                    connection.execute("DELETE FROM documents WHERE key = ?", present)
-                connection.execute(INSERT, (*as_row(document), embedding_blob(document, dim)))
+                connection.execute(INSERT, (*row, embedding_blob(document, dim)))
                 if dim is None and document.embedding is not None:
                     dim = len(document.embedding)
                 written += 1
@@ -248,19 +248,15 @@ class StatuteDocumentStore(AsyncTwins):
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article, in the law's order."""
-        rows = self.database.rows(
-            f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
-        )
-        for id_, law, meta in rows:
+        sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
+        for id_, law, meta in self.database.rows(sql):
             yield id_, law, number_of(json.loads(meta))
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
-        rows = self.database.rows(
-            f"SELECT key, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
-        )
+        sql = f"SELECT key, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
         rule = self.model.text_rule if self.model else "headings_text"
-        for key, content, meta in rows:
+        for key, content, meta in self.database.rows(sql):
             fields = json.loads(meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 

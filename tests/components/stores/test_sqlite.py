@@ -104,6 +104,20 @@ def test_meta_that_is_no_json_is_refused_by_name(store: StatuteDocumentStore) ->
         store.write_documents([Document(id="x", content="x", meta={"when": object()})])
 
 
+@pytest.mark.parametrize("field", ["id", "content", "meta"])
+def test_half_a_character_is_refused_by_name_and_nothing_is_written(
+    store: StatuteDocumentStore, field: str
+) -> None:
+    half: dict[str, Any] = {"id": "bad", "content": "x", "meta": {}, field: "\ud800"}
+    if field == "meta":
+        half["meta"] = {"note": "\ud800"}
+    with pytest.raises(ValueError, match=rf"^document '.+': its {field} holds half") as refused:
+        store.write_documents([article("good"), Document(**half)])
+    assert not isinstance(refused.value, UnicodeError)
+    str(refused.value).encode()
+    assert store.count_documents() == 0
+
+
 def test_a_blob_goes_with_its_version(store: StatuteDocumentStore) -> None:
     assert store.load_blob("bm25") is None
     before = store.content_version()
