@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,10 @@ class StatuteDocumentStore(AsyncTwins):
             (`load_pipeline` does it) and is refused at first use.
     """
 
-    def __init__(self, path: str | None = None) -> None:
-        self.path = path
-        self.database = StatuteDatabase(path)
+    def __init__(self, path: str | Path | None = None) -> None:
+        # Haystack writes texts into YAML, and no paths.
+        self.path = None if path is None else str(path)
+        self.database = StatuteDatabase(self.path)
         self.publisher = LawPublisher(self.database)
         self.journal = VectorJournal(self.database)
 

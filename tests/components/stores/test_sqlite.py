@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from haystack import Document
+from haystack import Document, Pipeline
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
+from components.retrievers.bm25 import StatuteBM25Retriever
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -137,6 +138,14 @@ def test_it_survives_a_round_trip_as_a_dictionary(store: StatuteDocumentStore) -
     again = StatuteDocumentStore.from_dict(store.to_dict())
     assert again.path == store.path
     assert again.count_documents() == 1
+
+
+def test_a_path_is_kept_as_text(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    pipeline = Pipeline()
+    pipeline.add_component("bm25", StatuteBM25Retriever(store))
+    assert f"path: {tmp_path / 'law.db'}" in pipeline.dumps()
+    assert store.count_documents() == 0
 
 
 @pytest.mark.parametrize("documents", ["text", [1], None, [{"id": "1"}]])
