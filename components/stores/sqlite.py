@@ -94,7 +94,8 @@ class StatuteDocumentStore(AsyncTwins):
         """Write documents in one transaction; all or none are kept.
 
         Args:
-            documents: each with a unique id. `meta.law` and `meta.position` set their place.
+            documents: each with a unique id. `meta.law` and `meta.position` set their place;
+                without a position one comes last, also where it overwrites one before others.
             policy: NONE and FAIL refuse an id that is there; SKIP keeps the old, OVERWRITE the new.
 
         Returns:

@@ -33,6 +33,16 @@ def test_documents_come_in_the_order_of_the_law(store: StatuteDocumentStore) -> 
     assert [each.id for each in store.filter_documents()] == ["a", "b", "c", "none"]
 
 
+@pytest.mark.parametrize(("positions", "order"), [((0, 1, 2), "abc"), ((None,) * 3, "bca")])
+def test_a_position_keeps_the_place_of_what_is_overwritten(
+    store: StatuteDocumentStore, positions: tuple[int | None, ...], order: str
+) -> None:
+    documents = [article(id_, place) for id_, place in zip("abc", positions, strict=True)]
+    store.write_documents(documents)
+    store.write_documents(documents[:1], DuplicatePolicy.OVERWRITE)
+    assert [id_ for id_, _, _ in store.entries()] == list(order)
+
+
 def test_vectors_are_in_the_order_of_the_law_and_fetch_gives_no_vectors(
     store: StatuteDocumentStore,
 ) -> None:
