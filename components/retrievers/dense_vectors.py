@@ -8,6 +8,7 @@ from components.models.devices import resolve_device
 from components.models.errors import VectorError
 from components.retrievers.readable import ReadableStore
 from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
 
 
 class DenseVectors:
@@ -30,7 +31,7 @@ class DenseVectors:
         """The vectors of a store as it is now.
 
         Raises:
-            StoreError: the store holds documents, but no vectors.
+            StoreError: the store holds documents, but hands out no vectors.
             VectorError: a vector is NaN, zero or of another size; names the document.
         """
         try:
@@ -38,6 +39,13 @@ class DenseVectors:
         except ValueError as error:
             raise VectorError(str(error)) from error
         if not len(keys) and len(store.keys_matching(None)):
+            if not isinstance(store, StatuteDocumentStore):
+                raise StoreError(
+                    "StatuteEmbeddingRetriever.document_store hands out its documents without "
+                    "embeddings, so nothing can be found by meaning. Let it return them "
+                    "(InMemoryDocumentStore(return_embedding=True)), or embed the documents with "
+                    "StatuteDocumentEmbedder before they are written."
+                )
             raise StoreError(
                 "StatuteEmbeddingRetriever.document_store holds text alone, so nothing can be "
                 "found by meaning. Index the corpus with a model: python -m pipelines.index "

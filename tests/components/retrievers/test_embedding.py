@@ -159,6 +159,16 @@ def test_an_empty_store_finds_nothing_and_a_store_of_text_says_why(
         retriever.warm_up()
 
 
+def test_a_foreign_store_that_keeps_its_embeddings_back_is_told_to_return_them(
+    law_of: LawOf, random_vectors: Vectors
+) -> None:
+    store = InMemoryDocumentStore(return_embedding=False)
+    store.write_documents(law_of(random_vectors(3)))
+    with pytest.raises(StoreError, match=r"without embeddings.*return_embedding=True") as refused:
+        StatuteEmbeddingRetriever(store).warm_up()
+    assert "pipelines.index" not in str(refused.value)
+
+
 def test_follows_what_others_write(
     store: StatuteDocumentStore, law_of: LawOf, random_vectors: Vectors
 ) -> None:
