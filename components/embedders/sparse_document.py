@@ -10,6 +10,7 @@ from haystack.dataclasses import SparseEmbedding
 
 from components.converters.articles import headings_of, language_of
 from components.embedders.articles import check_documents
+from components.retrievers.top_k import is_number
 from components.statutes.article import indexed_text
 from components.statutes.term_weights import saturated, term_counts
 
@@ -47,10 +48,10 @@ class StatuteSparseDocumentEmbedder:
         Raises:
             ValueError: `average_length` is not above 0.
         """
-        if not 0 < average_length < math.inf:
+        if not (is_number(average_length) and 0 < average_length < math.inf):
             raise ValueError(
                 "StatuteSparseDocumentEmbedder.average_length must be above 0, got "
-                f"{average_length}."
+                f"{average_length!r}."
             )
         self.average_length = average_length
         self.weighting = weighting

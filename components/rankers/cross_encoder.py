@@ -86,8 +86,8 @@ class StatuteRanker:
                 in the model's folder. Without any the first passages are read.
 
         Raises:
-            TypeError: `top_k` or `candidates` is no whole number.
-            ValueError: a number is out of range.
+            TypeError: `top_k` is no whole number.
+            ValueError: another parameter is of the wrong kind, or a number out of range.
         """
         self.model = model
         self.device = device
@@ -95,7 +95,7 @@ class StatuteRanker:
         self.top_k = checked_top_k("StatuteRanker", top_k, at_least=1)
         self.candidates = candidates
         self.score_threshold = _checked_threshold(score_threshold)
-        self.meta_fields = meta_fields
+        self.meta_fields = _checked_fields(meta_fields)
         self.calibrated = calibrated
         self.fuse_with_first_stage = fuse_with_first_stage
         self.time_budget_ms = _checked_budget(time_budget_ms)
@@ -271,6 +271,15 @@ def _checked_threshold(threshold: float | None) -> float | None:
             f"StatuteRanker.score_threshold must be from 0 to 1, as scores are, got {threshold!r}."
         )
     return threshold
+
+
+def _checked_fields(names: list[str] | None) -> list[str] | None:
+    # A text alone would be read letter by letter.
+    if names is not None and not (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"StatuteRanker.meta_fields must be a list of names, got {names!r}.")
+    return names
 
 
 def _checked_budget(budget: float | None) -> float | None:

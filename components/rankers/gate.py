@@ -6,6 +6,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.retrievers.top_k import is_number
 from components.stores.answerability import ScoringStage
 
 
@@ -41,8 +42,8 @@ class AnswerabilityGate:
         """
         self.threshold = threshold
         self.stage = stage
-        if threshold is not None and not math.isfinite(threshold):
-            raise ValueError(f"AnswerabilityGate.threshold must be a number, got {threshold}.")
+        if threshold is not None and not (is_number(threshold) and math.isfinite(threshold)):
+            raise ValueError(f"AnswerabilityGate.threshold must be a number, got {threshold!r}.")
         if stage not in ("dense", "reranker"):
             raise ValueError(
                 f"AnswerabilityGate.stage must be 'dense' or 'reranker', got {stage!r}."

@@ -14,7 +14,7 @@ from components.models.lexical_index import LexicalIndex
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable
-from components.retrievers.top_k import checked_top_k
+from components.retrievers.top_k import checked_top_k, is_number
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
@@ -62,10 +62,10 @@ class StatuteBM25Retriever:
         Raises:
             ValueError: a number is out of its range.
         """
-        if not 0 <= k1 < math.inf:
-            raise ValueError(f"StatuteBM25Retriever.k1 must be 0 or more, got {k1}.")
-        if not 0 <= b <= 1:
-            raise ValueError(f"StatuteBM25Retriever.b must be from 0 to 1, got {b}.")
+        if not (is_number(k1) and 0 <= k1 < math.inf):
+            raise ValueError(f"StatuteBM25Retriever.k1 must be 0 or more, got {k1!r}.")
+        if not (is_number(b) and 0 <= b <= 1):
+            raise ValueError(f"StatuteBM25Retriever.b must be from 0 to 1, got {b!r}.")
         self.document_store = document_store
         self.top_k = checked_top_k("StatuteBM25Retriever", top_k, at_least=1)
         self.filters = filters

@@ -163,3 +163,9 @@ def test_headings_of_any_kind_are_read(minilm: str, headings: Any) -> None:
     assert one.embedding == pytest.approx(other.embedding, abs=1e-5)
     one, other = StatuteSparseDocumentEmbedder().run([odd, right])["documents"]
     assert one.sparse_embedding == other.sparse_embedding
+
+
+@pytest.mark.parametrize("length", [0, float("nan"), "75", True])
+def test_an_average_length_that_is_none_is_refused(length: Any) -> None:
+    with pytest.raises(ValueError, match=r"average_length must be above 0, got "):
+        StatuteSparseDocumentEmbedder(average_length=length)

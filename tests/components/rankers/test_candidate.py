@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from haystack import Document
 
 from components.models.pair_tokenizer import Span
 from components.rankers.candidate import Candidate, candidates_of
+from components.rankers.cross_encoder import StatuteRanker
 
 TEXT = "Title One. The roof leaks and rain comes in."
 CONTENT = TEXT.index("The roof")
@@ -50,3 +53,9 @@ def test_headings_of_any_kind_are_read(headings: object) -> None:
     odd = Document(content="It leaks.", meta={"headings": headings})
     (found,) = candidates_of([odd], "headings_text", None)
     assert found.text == "Roofs It leaks."
+
+
+@pytest.mark.parametrize("names", ["law", ("law",), ["law", 1]])
+def test_names_of_metadata_that_are_no_list_of_names_are_refused(names: Any) -> None:
+    with pytest.raises(ValueError, match=r"StatuteRanker\.meta_fields must be a list of names"):
+        StatuteRanker(meta_fields=names)

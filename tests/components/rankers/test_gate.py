@@ -60,7 +60,10 @@ def test_scores_below_zero_are_scores() -> None:
     assert outcome["documents"]
 
 
-@pytest.mark.parametrize("parameters", [{"threshold": float("nan")}, {"stage": "bm25"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"threshold": float("nan")}, {"threshold": "0.5"}, {"threshold": True}, {"stage": "bm25"}],
+)
 def test_wrong_parameters_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"AnswerabilityGate\."):
         AnswerabilityGate(**parameters)

@@ -198,7 +198,11 @@ def test_what_is_no_question_is_refused(filled: StatuteDocumentStore, question: 
 
 
 def test_parameters_are_checked(store: StatuteDocumentStore) -> None:
-    for bad in ({"k1": -1}, {"k1": float("nan")}, {"b": 1.1}, {"b": float("nan")}, {"top_k": 0}):
+    for bad in (
+        *({"k1": k1} for k1 in (-1, float("nan"), "1.5", None)),
+        *({"b": b} for b in (1.1, float("nan"), "0.75", True)),
+        {"top_k": 0},
+    ):
         with pytest.raises(ValueError, match=rf"StatuteBM25Retriever\.{next(iter(bad))} must be"):
             StatuteBM25Retriever(store, **bad)
 
