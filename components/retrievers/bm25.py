@@ -39,7 +39,8 @@ class StatuteBM25Retriever:
 
     The index is built once for a content of the store, kept in the store's own file, and shared
     by every retriever of the process; it follows the store when its content changes. Other
-    Haystack stores work too; their index lives in memory only.
+    Haystack stores work too; their index lives in memory only, and changes that leave the number
+    of documents as it was need `components.retrievers.snapshot.reload(store)`.
     """
 
     def __init__(

@@ -34,7 +34,8 @@ class StatuteEmbeddingRetriever:
     One matrix of all vectors stays on the device, shared by every retriever of the process over
     the same store, and follows the store when its content changes. Over any other Haystack store
     that hands out embeddings it gives the same result; after documents of such a store were
-    overwritten in place, call `components.retrievers.snapshot.reload(store)`.
+    overwritten, or some deleted and as many others written, call
+    `components.retrievers.snapshot.reload(store)`.
     """
 
     def __init__(

@@ -26,7 +26,8 @@ class StoreSnapshot:
     """The documents of a foreign store as they were when last read.
 
     Haystack's protocol does not tell when a store changes: the snapshot is taken anew when the
-    number of documents differs, and when `reload(store)` asks for it.
+    number of documents differs, and when `reload(store)` asks for it. Documents that are
+    overwritten, or replaced by as many others, go unnoticed until then.
     Documents stand in the order of `meta.position`, then as the store lists them.
 
     Args:
@@ -174,7 +175,8 @@ def readable(store: DocumentStore) -> ReadableStore:
 def reload(store: DocumentStore) -> None:
     """Have the retrievers over a foreign store read it again at their next use.
 
-    Needed after documents were overwritten in place. Lexarbor's own store tells by itself.
+    Needed where their number stayed the same: after documents were overwritten, or some deleted
+    and as many others written between two questions. Lexarbor's own store tells by itself.
     """
     with _taking:
         snapshot = _snapshots.get(id(store))

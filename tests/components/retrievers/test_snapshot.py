@@ -30,6 +30,19 @@ def test_keys_are_never_used_again(in_memory: InMemory) -> None:
     assert [document.content for document in snapshot.fetch(new)] == ["new", "old"]
 
 
+def test_a_document_in_the_place_of_another_is_seen_when_told(in_memory: InMemory) -> None:
+    store = in_memory([Document(id="a", content="old")])
+    snapshot = readable(store)
+    version = snapshot.content_version()
+    store.delete_documents(["a"])
+    store.write_documents([Document(id="b", content="new")])
+    assert snapshot.content_version() == version
+    reload(store)
+    assert snapshot.content_version() > version
+    assert snapshot.keys_of(["a"]) == []
+    assert [document.content for document in snapshot.fetch(snapshot.keys_of(["b"]))] == ["new"]
+
+
 def test_readers_of_one_store_share_its_snapshot(
     in_memory: InMemory, store: StatuteDocumentStore
 ) -> None:
