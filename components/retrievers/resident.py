@@ -26,7 +26,7 @@ class ResidentIndex(Generic[Index]):
     def __init__(self, build: Callable[[ReadableStore], Index]) -> None:
         self._build = build
         self._lock = threading.Lock()
-        self._version: int | None = None
+        self._state: Hashable = None
         self._index: Index | None = None
 
     def current(self, store: ReadableStore) -> tuple[int, Index]:
@@ -34,11 +34,13 @@ class ResidentIndex(Generic[Index]):
         with self._lock:
             # Read before the content: content newer than its version is only built once more.
             version = store.content_version()
-            if version != self._version:
+            # A copy that took the place of the store's file may have the same version.
+            state = version, _file(store)
+            if state != self._state:
                 # The old one goes first, so that a store never has two indexes in memory.
-                self._version = self._index = None
+                self._state = self._index = None
                 self._index = self._build(store)
-                self._version = version
+                self._state = state
             return version, cast("Index", self._index)
 
 
@@ -73,11 +75,13 @@ def resident_index(
 def _identity(store: ReadableStore) -> Hashable:
     if isinstance(store, StatuteDocumentStore):
         store.content_version()  # the file is made, or refused, by its first use
-        path = store.database.path
-        status = path.stat()
-        # A file that was deleted and written anew at the same path is another store.
-        return str(path), status.st_dev, status.st_ino
+        return str(store.database.path)
     return id(store)
+
+
+def _file(store: ReadableStore) -> Hashable:
+    """The file that a store's content was read from, where it is one."""
+    return store.database.identity if isinstance(store, StatuteDocumentStore) else None
 
 
 def search_resident(

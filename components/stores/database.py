@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from components.stores.filters import register_filter_function
+from components.stores.open_file import FileIdentity, OpenFile, log_of
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
 APPLICATION_ID = 0x4C585242
@@ -57,20 +58,6 @@ class StoreError(RuntimeError):
     """The store cannot do what was asked; the message says why and how to mend it."""
 
 
-class _OpenFile:
-    """A thread's hold on its connection, which is closed when the thread ends.
-
-    The connection itself is in a reference cycle with its statements, and would wait for the
-    garbage collector.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-
-    def __del__(self) -> None:
-        self.connection.close()
-
-
 class StatuteDatabase:
     """One SQLite file in write-ahead mode, with one connection a thread.
 
@@ -86,7 +73,7 @@ class StatuteDatabase:
         self._path = path
         self._local = threading.local()
         self._opening = threading.Lock()
-        self._opened: weakref.WeakSet[_OpenFile] = weakref.WeakSet()
+        self._opened: weakref.WeakSet[OpenFile] = weakref.WeakSet()
 
     @property
     def path(self) -> Path:
@@ -101,12 +88,18 @@ class StatuteDatabase:
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, opened and checked on first use."""
-        opened: _OpenFile | None = getattr(self._local, "opened", None)
-        if opened is None:
-            with self._opening:
-                opened = self._local.opened = _OpenFile(self._open())
-                self._opened.add(opened)
-        return opened.connection
+        return self._open_file().connection
+
+    @property
+    def identity(self) -> FileIdentity | None:
+        """Device and inode of the file that this thread has open."""
+        return self._open_file().identity
+
+    def follow(self) -> None:
+        """Let go of a file in whose place another was put; the next use opens that one."""
+        opened: OpenFile | None = getattr(self._local, "opened", None)
+        if opened is not None and opened.is_replaced(self.path):
+            self._local.opened = None
 
     def close(self) -> None:
         """Close every thread's connection; the next use opens anew."""
@@ -166,6 +159,14 @@ class StatuteDatabase:
         row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
         return None if row is None else json.loads(row[0])
 
+    def _open_file(self) -> OpenFile:
+        opened: OpenFile | None = getattr(self._local, "opened", None)
+        if opened is None:
+            with self._opening:
+                opened = self._local.opened = OpenFile(self._open(), self.path)
+                self._opened.add(opened)
+        return opened
+
     def _roll_back(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -203,7 +204,7 @@ class StatuteDatabase:
         if path.exists() and not os.access(path.parent, os.W_OK):
             # Readers too need a place for the file that they share with the writer. Where nothing
             # can be written nobody writes, and the file can be read alone.
-            log = path.with_name(f"{path.name}-wal")
+            log = log_of(path)
             if log.exists() and log.stat().st_size:
                 raise StoreError(
                     f"{path} was not closed when it was written ({log.name} is beside it), and "

@@ -187,7 +187,11 @@ class StatuteDocumentStore(AsyncTwins):
         return has_vectors(self.database)
 
     def content_version(self) -> int:
-        """A number that grows with every committed change of documents, from any process."""
+        """A number that grows with every committed change of documents, from any process.
+
+        A file that was put in the place of the open one is opened, and has a number of its own.
+        """
+        self.database.follow()
         return int(self.database.fact("content_version"))
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -201,10 +205,8 @@ class StatuteDocumentStore(AsyncTwins):
             )
             keys = np.empty(count, dtype=np.int64)
             matrix = np.empty((count, size // 4), dtype=np.float32)
-            rows = self.database.rows(
-                f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-            )
-            for index, (key, blob) in enumerate(rows):
+            sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+            for index, (key, blob) in enumerate(self.database.rows(sql)):
                 keys[index] = key
                 matrix[index] = np.frombuffer(blob, dtype=np.float32)
         finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import logging
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -242,3 +244,63 @@ def test_headings_and_languages_of_any_kind_are_read(
     retriever = StatuteBM25Retriever(filled)
     assert ids(retriever.run("repairs")) == ["0", "1"]
     assert ids(retriever.run("none r")) == []
+
+
+def new_file(path: Path, text: str) -> Path:
+    """A store of one article, closed."""
+    made = StatuteDocumentStore(path)
+    made.write_documents([Document(id=text, content=f"{text} rent")])
+    made.close()
+    return path
+
+
+def without_log(path: str | None) -> None:
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def test_a_file_that_is_deleted_and_made_again_is_followed(
+    filled: StatuteDocumentStore, tmp_path: Path
+) -> None:
+    retriever = StatuteBM25Retriever(filled)
+    assert ids(retriever.run("rent")) == ["H3"]
+    (tmp_path / "law.db").unlink()
+    assert ids(retriever.run("rent")) == ["H3"]  # what is open goes on answering
+    assert not (tmp_path / "law.db").exists()
+    new_file(tmp_path / "law.db", "new")
+    assert ids(retriever.run("rent")) == ["new"]
+    assert retriever._index() is StatuteBM25Retriever(filled)._index()
+
+
+def test_a_file_put_in_the_place_of_the_open_one_is_followed(
+    filled: StatuteDocumentStore, tmp_path: Path
+) -> None:
+    retriever = StatuteBM25Retriever(filled)
+    retriever.warm_up()
+    copies = [new_file(tmp_path / f"{name}.db", name) for name in ("one", "two")]
+    for copy in copies:  # as copies of one store can be
+        with sqlite3.connect(copy) as connection:
+            connection.execute("UPDATE facts SET value = 7 WHERE key = 'content_version'")
+        connection.close()
+    for copy in copies:
+        without_log(filled.path)
+        copy.replace(tmp_path / "law.db")
+        assert ids(retriever.run("rent")) == [copy.stem]
+        assert StatuteDocumentStore(filled.path).count_documents() == 1
+
+
+def test_an_open_files_log_is_not_taken_for_that_of_another(
+    filled: StatuteDocumentStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    retriever = StatuteBM25Retriever(filled)
+    retriever.warm_up()  # its index stands in the log
+    new_file(tmp_path / "new.db", "new").replace(tmp_path / "law.db")
+    with caplog.at_level(logging.WARNING):
+        assert ids(retriever.run("rent")) == ids(retriever.run("rent")) == ["H3"]
+    assert caplog.text.count("Delete law.db-wal and law.db-shm") == 1
+    without_log(filled.path)
+    assert ids(retriever.run("rent")) == ["new"]
+    filled.close()
+    with sqlite3.connect(tmp_path / "law.db") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()

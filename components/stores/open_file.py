@@ -1,0 +1,69 @@
+"""A connection to a store's file, and whether the path leads to another file since."""
+
+import sqlite3
+from pathlib import Path
+
+from haystack import logging
+
+logger = logging.getLogger(__name__)
+
+FileIdentity = tuple[int, int]
+
+
+class OpenFile:
+    """A thread's hold on its connection, which is closed when the thread ends.
+
+    The connection itself is in a reference cycle with its statements, and would wait for the
+    garbage collector.
+
+    Args:
+        connection: to the file, from which it has read.
+        path: the file.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.identity = _identity(path)
+        self._log = _identity(log_of(path))
+        self._told = False
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+    def is_replaced(self, path: Path) -> bool:
+        """Whether another file stands at the path, and can be opened.
+
+        Where there is none at the moment, this one goes on answering. So it does while its log
+        lies beside the other file: SQLite would take what stands in it for the other file's.
+        """
+        there = _identity(path)
+        if there in (None, self.identity) or self.connection.in_transaction:
+            return False
+        log = _identity(log_of(path))
+        if log is None or log != self._log:
+            return True
+        if not self._told:
+            logger.warning(
+                "{path} is another file than the one that is open, whose log {log} still lies "
+                "beside it and would damage it. The old file goes on answering. Delete {log} and "
+                "{shared}, and the new one is taken over.",
+                path=str(path),
+                log=log_of(path).name,
+                shared=f"{path.name}-shm",
+            )
+            self._told = True
+        return False
+
+
+def log_of(path: Path) -> Path:
+    """The file beside a store in which SQLite keeps what is not in the store's own yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    """Device and inode; None where there is no such file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
