@@ -13,11 +13,12 @@ from components.embedders.articles import check_documents
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
+from components.models.warming import AsyncWarmUp
 from components.statutes.article import indexed_text
 
 
 @component
-class StatuteDocumentEmbedder:
+class StatuteDocumentEmbedder(AsyncWarmUp):
     """Embeds articles with the passage tower of a bi-encoder and its head for long articles.
 
     ```python

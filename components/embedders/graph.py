@@ -19,6 +19,7 @@ from components.models.devices import DtypeName
 from components.models.graph import LegislativeGraphEncoder
 from components.models.graph_vectors import Nodes, enriched, graph_for, node_texts
 from components.models.registry import shared_graph
+from components.models.warming import AsyncWarmUp
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.sqlite import StatuteDocumentStore
@@ -28,7 +29,7 @@ WITHOUT_GRAPH = "without_graph"
 
 
 @component
-class LegislativeGraphEmbedder:
+class LegislativeGraphEmbedder(AsyncWarmUp):
     """Embeds the articles of whole laws with a bi-encoder and the graph network over it (G-DSR).
 
     ```python

@@ -10,11 +10,12 @@ from haystack.utils import ComponentDevice
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
+from components.models.warming import AsyncWarmUp
 from components.statutes.question import clean_question
 
 
 @component
-class StatuteTextEmbedder:
+class StatuteTextEmbedder(AsyncWarmUp):
     """Embeds a question with the query tower of a bi-encoder.
 
     ```python

@@ -16,6 +16,7 @@ from components.models.errors import ModelError
 from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import Calibration
 from components.models.ranking import ranked
+from components.models.warming import AsyncWarmUp
 from components.rankers.candidate import candidates_of
 from components.rankers.loading import load_ranker
 from components.rankers.pacing import Pace
@@ -25,7 +26,7 @@ from components.statutes.question import clean_question
 
 
 @component
-class StatuteRanker:
+class StatuteRanker(AsyncWarmUp):
     """Ranks candidates anew with a cross-encoder, which reads question and article together.
 
     ```python

@@ -11,6 +11,7 @@ from haystack.document_stores.types import DocumentStore
 from numpy.typing import NDArray
 
 from components.models.lexical_index import LexicalIndex
+from components.models.warming import AsyncWarmUp
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable
@@ -26,7 +27,7 @@ _FORMAT = 1
 
 
 @component
-class StatuteBM25Retriever:
+class StatuteBM25Retriever(AsyncWarmUp):
     """Finds articles by their words (BM25), with each language's stems and stop words.
 
     ```python

@@ -8,6 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
+from components.models.warming import AsyncWarmUp
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
@@ -20,7 +21,7 @@ _JOINING = frozenset({"of", "the", "in", "du", "de", "des", "la", "le", "les", "
 
 
 @component
-class CitationRetriever:
+class CitationRetriever(AsyncWarmUp):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", by their number.
 
     ```python

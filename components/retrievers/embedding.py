@@ -9,6 +9,7 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
+from components.models.warming import AsyncWarmUp
 from components.retrievers.dense_vectors import DenseVectors
 from components.retrievers.query_vector import checked_query
 from components.retrievers.readable import ReadableStore
@@ -18,7 +19,7 @@ from components.retrievers.top_k import checked_top_k
 
 
 @component
-class StatuteEmbeddingRetriever:
+class StatuteEmbeddingRetriever(AsyncWarmUp):
     """Finds the articles whose vectors are nearest to the question's, by exact search.
 
     ```python

@@ -9,6 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
+from components.models.warming import AsyncWarmUp
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
@@ -35,7 +36,7 @@ class _Places:
 
 
 @component
-class StructureExpander:
+class StructureExpander(AsyncWarmUp):
     """Attaches to each found article its neighbours in the law.
 
     ```python

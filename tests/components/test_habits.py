@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -278,6 +279,9 @@ CASES = [
     ),
 ]
 every_component = pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.__name__)
+loading_components = pytest.mark.parametrize(
+    "case", [case for case in CASES if case.loads], ids=lambda case: case.kind.__name__
+)
 NAMES = {case.kind.__name__: case for case in CASES}
 RETRIEVERS = [
     case
@@ -470,19 +474,15 @@ def test_run_and_run_async_declare_the_same_outputs(case: Case) -> None:
     assert inspect.signature(case.kind.run) == inspect.signature(case.kind.run_async)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.loads], ids=lambda case: case.kind.__name__
-)
-def test_warm_up_loads_once_from_any_number_of_threads(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def slow_loads(case: Case, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The thread of each load from now on, every one of which takes its time."""
     assert case.loads is not None
     where, name = case.loads
-    calls: list[int] = []
+    threads: list[int] = []
     load = getattr(where, name)
 
     def slow(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
+        threads.append(threading.get_ident())
         time.sleep(0.05)
         return load(*args, **kwargs)
 
@@ -490,14 +490,39 @@ def test_warm_up_loads_once_from_any_number_of_threads(
     monkeypatch.setattr(registry, "_models", WeakValueDictionary())
     monkeypatch.setattr(registry, "_rankers", WeakValueDictionary())
     gc.collect()
-    parameters = {**case.parameters, **({"k1": 0.9} if "k1" in case.parameters else {})}
     monkeypatch.setattr(where, name, slow)
+    return threads
+
+
+@loading_components
+def test_warm_up_loads_once_from_any_number_of_threads(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = slow_loads(case, monkeypatch)
+    parameters = {**case.parameters, **({"k1": 0.9} if "k1" in case.parameters else {})}
     components = [make(case, parameters) for _ in range(4)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda each: each.warm_up(), components * 4))
         list(threads.map(lambda each: each.run(**case.inputs), components * 2))
     components[0].warm_up()
-    assert len(calls) == 1
+    assert len(loads) == 1
+
+
+@loading_components
+def test_a_pipeline_in_an_event_loop_loads_once_and_beside_the_loop(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = slow_loads(case, monkeypatch)
+    pipeline = Pipeline()
+    parameters = {**case.parameters, **({"k1": 0.8} if "k1" in case.parameters else {})}
+    pipeline.add_component("it", make(case, parameters))
+
+    async def asked() -> None:
+        await asyncio.gather(*(pipeline.run_async({"it": case.inputs}) for _ in range(2)))
+
+    asyncio.run(asked())
+    assert len(loads) == 1
+    assert threading.get_ident() not in loads
 
 
 @pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
