@@ -85,6 +85,31 @@ class TolerantChatGenerator:
             except Exception as error:  # noqa: BLE001 - retrieval needs no generator
                 self._failed(error)
 
+    async def warm_up_async(self) -> None:
+        """`warm_up` for the running event loop, without holding it up."""
+        warm_up = getattr(self.chat_generator, "warm_up_async", None)
+        if warm_up is None:
+            await asyncio.to_thread(self.warm_up)
+            return
+        try:
+            await warm_up()
+        except Exception as error:  # noqa: BLE001 - retrieval needs no generator
+            self._failed(error)
+
+    def close(self) -> None:
+        """Have the generator let go of its connections; the next question opens others."""
+        close = getattr(self.chat_generator, "close", None)
+        if close is not None:
+            close()
+
+    async def close_async(self) -> None:
+        """`close` for the connections that belong to the running event loop."""
+        close = getattr(self.chat_generator, "close_async", None)
+        if close is None:
+            self.close()
+        else:
+            await close()
+
     @component.output_types(replies=list[ChatMessage], failure=str)
     def run(self, messages: list[ChatMessage]) -> Outcome:
         """Ask the generator.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chat_server import Fault, Script, chat_server
-from haystack import component
+from haystack import Pipeline, component
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
@@ -226,6 +226,57 @@ def test_a_generator_is_warmed_up_and_may_fail_at_it() -> None:
         TolerantChatGenerator(inner).warm_up()
         assert inner.warm == 1
     TolerantChatGenerator().warm_up()
+
+
+def test_a_generator_is_warmed_up_in_an_event_loop_and_may_fail_at_it() -> None:
+    @component
+    class Awaited(Given):
+        async def warm_up_async(self) -> None:
+            self.loop = asyncio.get_running_loop()
+            self.warm_up()
+
+    async def warm(inner: Given) -> asyncio.AbstractEventLoop:
+        await TolerantChatGenerator(inner).warm_up_async()
+        return asyncio.get_running_loop()
+
+    for kind in (Given, Awaited):
+        for given in (said("Yes"), RuntimeError("no model")):
+            inner = kind(given)
+            loop = asyncio.run(warm(inner))
+            assert inner.warm == 1
+            assert getattr(inner, "loop", loop) is loop
+    asyncio.run(TolerantChatGenerator().warm_up_async())
+
+
+def test_a_closed_generator_answers_in_another_event_loop(server: Script) -> None:
+    server.reply, server.fault = "It is returned [1].", ""
+    pipeline = Pipeline()
+    pipeline.add_component("it", generator(server.url))
+
+    async def outcome() -> Any:
+        found = await pipeline.run_async({"it": {"messages": QUESTION}})
+        await pipeline.close_async()
+        return found["it"]
+
+    for _ in range(2):
+        assert asyncio.run(outcome())["failure"] == ""
+
+
+def test_closing_reaches_the_generator() -> None:
+    @component
+    class Closed(Given):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    inner = Closed(said("Yes"))
+    TolerantChatGenerator(inner).close()
+    asyncio.run(TolerantChatGenerator(inner).close_async())
+    assert inner.closed == 2
+    for without in (TolerantChatGenerator(), TolerantChatGenerator(Given({}))):
+        without.close()
+        asyncio.run(without.close_async())
 
 
 def test_what_ends_a_thread_is_a_failure_too() -> None:
