@@ -115,6 +115,16 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
         """
         self._loaded()
 
+    def close(self) -> None:
+        """Close the store; the next documents open it again."""
+        if self.store is not None:
+            self.store.close()
+
+    async def close_async(self) -> None:
+        """`close` without blocking the event loop."""
+        if self.store is not None:
+            await self.store.close_async()
+
     @component.output_types(documents=list[Document], meta=dict[str, Any])
     def run(self, documents: list[Document]) -> dict[str, Any]:
         """Embed the articles of whole laws.

@@ -19,6 +19,7 @@ from components.retrievers.top_k import checked_top_k, is_number
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
+from components.stores.held import HoldsStore
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ _FORMAT = 1
 
 
 @component
-class StatuteBM25Retriever(AsyncWarmUp):
+class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
     """Finds articles by their words (BM25), with each language's stems and stop words.
 
     ```python

@@ -15,13 +15,14 @@ from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.question import clean_question
+from components.stores.held import HoldsStore
 
 # What stands between an article's number and the name of its law.
 _JOINING = frozenset({"of", "the", "in", "du", "de", "des", "la", "le", "les", "l", "d"})
 
 
 @component
-class CitationRetriever(AsyncWarmUp):
+class CitationRetriever(AsyncWarmUp, HoldsStore):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", by their number.
 
     ```python

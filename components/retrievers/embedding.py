@@ -16,10 +16,11 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index, search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
+from components.stores.held import HoldsStore
 
 
 @component
-class StatuteEmbeddingRetriever(AsyncWarmUp):
+class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
     """Finds the articles whose vectors are nearest to the question's, by exact search.
 
     ```python

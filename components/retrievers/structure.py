@@ -14,6 +14,7 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
 from components.statutes.citation_resolver import CitationResolver
+from components.stores.held import HoldsStore
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
 
@@ -36,7 +37,7 @@ class _Places:
 
 
 @component
-class StructureExpander(AsyncWarmUp):
+class StructureExpander(AsyncWarmUp, HoldsStore):
     """Attaches to each found article its neighbours in the law.
 
     ```python

@@ -10,6 +10,7 @@ from haystack.document_stores.types import DuplicatePolicy
 class SynchronousStore(Protocol):
     """What the twins call: Haystack's store protocol and its common extensions."""
 
+    def close(self) -> None: ...  # noqa: D102
     def count_documents(self) -> int: ...  # noqa: D102
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int: ...  # noqa: D102
     def filter_documents(  # noqa: D102
@@ -32,6 +33,10 @@ class AsyncTwins:
     SQLite answers from a thread without holding the interpreter, so a worker thread is all that
     an event loop needs; the store keeps a connection for each thread.
     """
+
+    async def close_async(self: SynchronousStore) -> None:
+        """`close` without blocking the event loop."""
+        await asyncio.to_thread(self.close)
 
     async def count_documents_async(self: SynchronousStore) -> int:
         """`count_documents` without blocking the event loop."""

@@ -525,6 +525,38 @@ def test_a_pipeline_in_an_event_loop_loads_once_and_beside_the_loop(
     assert threading.get_ident() not in loads
 
 
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if STORE in case.parameters.values()],
+    ids=lambda case: case.kind.__name__,
+)
+def test_a_closed_pipeline_closes_its_store_and_opens_it_again(
+    make: Callable[[Case, dict[str, Any]], Any], case: Case, store_path: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(str(path))
+    store.write_documents(StatuteDocumentStore(store_path).filter_documents())
+    store.close()
+    name = next(name for name, value in case.parameters.items() if value == STORE)
+    pipeline = Pipeline()
+    pipeline.add_component("it", make(case, {**case.parameters, name: store}))
+    log = Path(f"{path}-wal")  # stands beside the file as long as that is open
+
+    async def asked() -> Any:
+        found = await pipeline.run_async({"it": case.inputs})
+        assert log.exists()
+        await pipeline.close_async()
+        return found
+
+    for _ in range(2):
+        found = pipeline.run({"it": case.inputs})
+        assert log.exists()
+        pipeline.close()
+        assert not log.exists()
+        assert asyncio.run(asked()) == found
+        assert not log.exists()
+
+
 @pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
 def test_what_run_is_given_counts_in_place_of_the_components_own(
     make: Callable[[Case, dict[str, Any]], Any], case: Case
