@@ -6,7 +6,7 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any
 
@@ -222,8 +222,9 @@ def _fits(value: Any, expected: Any) -> bool:
         return isinstance(value, list) and all(
             _fits(each, *arguments[:1] or [Any]) for each in value
         )
-    # An object: Haystack writes it as a mapping with a type, or as its name.
-    return isinstance(value, dict | str)
+    # Haystack writes an object as a mapping, but a function or a class as its name.
+    named = issubclass(kind, Callable)  # type: ignore[arg-type]
+    return isinstance(value, dict) or (named and isinstance(value, str))
 
 
 def _known(word: object, known: Collection[str], where: str, kind: str) -> None:
@@ -255,4 +256,7 @@ def _spelled(annotation: Any) -> str:
         return " or ".join(annotation.__members__)
     if origin is not None and arguments:
         return f"{origin.__name__} of {', '.join(_spelled(each) for each in arguments)}"
-    return getattr(annotation, "__name__", str(annotation))
+    name = getattr(annotation, "__name__", str(annotation))
+    if inspect.isclass(annotation) and annotation.__module__ != "builtins":
+        return f"{name} (as the mapping that its to_dict() gives)"
+    return name

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from components.converters.articles import headings_of
 from components.embedders.articles import check_documents
+from components.embedders.device import checked_device
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -50,9 +51,12 @@ class StatuteDocumentEmbedder(AsyncWarmUp):
             device: where it runs; None takes the best there is when it is loaded.
             dtype: what it computes in; "auto" takes bfloat16 where that is fast.
             progress_bar: whether to show on a terminal how many articles are done.
+
+        Raises:
+            TypeError: `device` is no ComponentDevice.
         """
         self.model = model
-        self.device = device
+        self.device = checked_device("StatuteDocumentEmbedder", device)
         self.dtype = dtype
         self.progress_bar = progress_bar
         self._encoder: BiEncoder | None = None

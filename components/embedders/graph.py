@@ -12,6 +12,7 @@ from torch import Tensor
 from components.converters.articles import article_of
 from components.embedders.articles import check_documents
 from components.embedders.base_vectors import BaseVectors
+from components.embedders.device import checked_device
 from components.embedders.loading import load_encoder
 from components.embedders.whole_laws import by_law, in_order, incomplete_laws
 from components.models.biencoder import BiEncoder
@@ -75,6 +76,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
             progress_bar: whether to show on a terminal how many texts are encoded.
 
         Raises:
+            TypeError: `device` is no ComponentDevice.
             ValueError: `incomplete_laws` is neither of the two.
         """
         if incomplete_laws not in get_args(IncompleteLaws):
@@ -83,7 +85,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
                 f"{' or '.join(map(repr, get_args(IncompleteLaws)))}."
             )
         self.model = model
-        self.device = device
+        self.device = checked_device("LegislativeGraphEmbedder", device)
         self.dtype = dtype
         self.store = store
         self.incomplete_laws = incomplete_laws

@@ -7,6 +7,7 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 
+from components.embedders.device import checked_device
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -42,9 +43,12 @@ class StatuteTextEmbedder(AsyncWarmUp):
                 puts the store's model there).
             device: where it runs; None takes the best there is when it is loaded.
             dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+
+        Raises:
+            TypeError: `device` is no ComponentDevice.
         """
         self.model = model
-        self.device = device
+        self.device = checked_device("StatuteTextEmbedder", device)
         self.dtype = dtype
         self._encoder: BiEncoder | None = None
 

@@ -10,6 +10,7 @@ import torch
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 
+from components.embedders.device import checked_device
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
@@ -87,11 +88,11 @@ class StatuteRanker(AsyncWarmUp):
                 in the model's folder. Without any the first passages are read.
 
         Raises:
-            TypeError: `top_k` is no whole number.
+            TypeError: `device` is no ComponentDevice, or `top_k` no whole number.
             ValueError: another parameter is of the wrong kind, or a number out of range.
         """
         self.model = model
-        self.device = device
+        self.device = checked_device("StatuteRanker", device)
         self.dtype = dtype
         self.top_k = checked_top_k("StatuteRanker", top_k, at_least=1)
         self.candidates = candidates

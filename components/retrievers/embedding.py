@@ -9,6 +9,7 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
+from components.embedders.device import checked_device
 from components.models.warming import AsyncWarmUp
 from components.retrievers.dense_vectors import DenseVectors
 from components.retrievers.query_vector import checked_query
@@ -56,12 +57,13 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             device: where the matrix lies; None takes the best there is when it is loaded.
 
         Raises:
+            TypeError: `device` is no ComponentDevice, or `top_k` no whole number.
             ValueError: `top_k` is less than 1.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("StatuteEmbeddingRetriever", top_k, at_least=1)
         self.filters = filters
-        self.device = device
+        self.device = checked_device("StatuteEmbeddingRetriever", device)
         self._store: ReadableStore = readable(document_store)
         self._resident: ResidentIndex[DenseVectors] | None = None
 

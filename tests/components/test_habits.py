@@ -21,6 +21,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import pytest
+import torch
 import yaml
 from haystack import Document, Pipeline
 from haystack.components.embedders.types import DocumentEmbedder, TextEmbedder
@@ -406,6 +407,20 @@ def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
     assert not path.exists()
     for name, value in parameters.items():
         assert getattr(component, name) == value, f"{name} is not kept as it was given"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if "device" in case.parameters],
+    ids=lambda case: case.kind.__name__,
+)
+def test_a_device_of_another_kind_is_refused_at_once(case: Case) -> None:
+    needed = {name: value for name, value in case.needed.items() if name != "model"}
+    if "document_store" in needed:
+        needed["document_store"] = StatuteDocumentStore()
+    for device in ("cpu", torch.device("cpu")):
+        with pytest.raises(TypeError, match=rf"{case.kind.__name__}\.device must be a Component"):
+            case.kind(**needed, device=device)
 
 
 @every_component

@@ -7,7 +7,9 @@ import time
 from typing import Any
 
 import pytest
+from haystack.utils import ComponentDevice
 
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import check_definition
 from pipelines.files import LoadingError, pipeline_file, pipeline_names, read_pipeline_file
 
@@ -83,6 +85,16 @@ PARAMETERS = "components/bm25/init_parameters"
         (f"{PARAMETERS}/filters", ["x"], r"bm25.filters: \['x'\] is no dict of .* or null"),
         (f"{PARAMETERS}/document_store", 7, "bm25.document_store: 7 is no DocumentStore"),
         (
+            f"{PARAMETERS}/document_store",
+            "law.db",
+            r"'law.db' is no DocumentStore \(as the mapping that its to_dict\(\) gives\)",
+        ),
+        (
+            f"{PARAMETERS}/document_store",
+            StatuteDocumentStore("law.db"),
+            r"is no DocumentStore \(as the mapping that its to_dict\(\) gives\)",
+        ),
+        (
             f"{PARAMETERS}/document_store/init_parameters/pth",
             "law.db",
             r"bm25.document_store.pth: .*did you mean 'path'",
@@ -126,6 +138,27 @@ def test_an_enumeration_is_given_by_name() -> None:
         check_definition({"components": {"writer": writer}}, "x.yaml")
     writer["init_parameters"]["policy"] = "OVERWRITE"  # type: ignore[index]
     check_definition({"components": {"writer": writer}}, "x.yaml")
+
+
+def test_an_object_is_a_mapping_and_a_function_or_a_class_a_name() -> None:
+    embedder: dict[str, Any] = {
+        "type": "components.embedders.text.StatuteTextEmbedder",
+        "init_parameters": {"device": "cpu"},
+    }
+    with pytest.raises(LoadingError, match=r"embedder\.device: 'cpu' is no ComponentDevice \(as"):
+        check_definition({"components": {"embedder": embedder}}, "x.yaml")
+    embedder["init_parameters"]["device"] = ComponentDevice.from_str("cpu").to_dict()
+    generator = {
+        "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
+        "init_parameters": {
+            "streaming_callback": "haystack.components.generators.utils.print_streaming_chunk"
+        },
+    }
+    joiner = {
+        "type": "haystack.components.joiners.branch.BranchJoiner",
+        "init_parameters": {"type_": "str"},
+    }
+    check_definition({"components": {"e": embedder, "g": generator, "j": joiner}}, "x.yaml")
 
 
 def test_a_foreign_class_is_refused_before_anything_is_imported() -> None:
