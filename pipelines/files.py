@@ -16,6 +16,11 @@ MAX_DEPTH = 20
 # libyaml where it was built in: the pure parser needs a second for the largest file.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+_NO_ANCHORS = (
+    "Write the value out instead. Where dumps() wrote it, components share a value: give each a "
+    "copy.deepcopy of it, and dump again."
+)
+
 
 class LoadingError(ValueError):
     """A pipeline cannot be loaded; the message says what, where, and how to mend it."""
@@ -124,9 +129,9 @@ def _check_events(path: Path, text: str) -> None:
         keys = ".".join(key for key in inside if key)
         where = f"{path}:{_line(event)}: {keys and keys + ': '}"
         if isinstance(event, yaml.AliasEvent):
-            raise LoadingError(f"{where}alias '*{event.anchor}'. Write the value out instead.")
+            raise LoadingError(f"{where}alias '*{event.anchor}'. {_NO_ANCHORS}")
         if isinstance(event, yaml.NodeEvent) and event.anchor:
-            raise LoadingError(f"{where}anchor '&{event.anchor}'. Write the value out instead.")
+            raise LoadingError(f"{where}anchor '&{event.anchor}'. {_NO_ANCHORS}")
         tag = getattr(event, "tag", None)
         if tag is not None:
             raise LoadingError(f"{where}tag '{tag}'. Pipeline files have plain values only.")

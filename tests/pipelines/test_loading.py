@@ -1,6 +1,8 @@
 """load_pipeline fills in store and model, and refuses what does not fit together."""
 
 import shutil
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 from haystack import Pipeline
 
 from components.models.errors import ModelError
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.citation import CitationRetriever
 from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
@@ -54,6 +58,23 @@ def test_a_loaded_pipeline_can_be_written_and_read_again(
     found = (ask(each, question) for each in (written, again))
     one, other = ({**each, "took_ms": 0, "pipeline": ""} for each in found)
     assert one == other
+
+
+def test_what_components_share_is_written_with_anchors_and_a_refusal_says_the_way_out(
+    law_store: Path, mine: Any
+) -> None:
+    store = StatuteDocumentStore(str(law_store))
+    filters = {"field": "meta.law", "operator": "==", "value": "Family Code"}
+
+    def written(of_each: Callable[[dict[str, str]], dict[str, str]]) -> str:
+        pipeline = Pipeline()
+        for retriever in (StatuteBM25Retriever, CitationRetriever):
+            pipeline.add_component(retriever.__name__, retriever(store, filters=of_each(filters)))
+        return pipeline.dumps()
+
+    with pytest.raises(LoadingError, match=r"filters: anchor '&id001'\..* copy\.deepcopy"):
+        mine(written(lambda shared: shared))
+    mine(written(deepcopy))
 
 
 def test_sockets_in_the_metadata_are_checked_too(law_store: Path, mine: Any) -> None:
