@@ -1,10 +1,11 @@
 """RetrievalEvaluator: how well ranked lists of articles answer their questions."""
 
+from collections.abc import Collection
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.statutes.metrics import DEFAULT_METRICS, evaluate
+from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 
 
 @component
@@ -33,7 +34,20 @@ class RetrievalEvaluator:
             metrics: their names, the first being the `score`; None is the usual set.
             depth: how many articles the retriever was asked for. A metric that looks deeper is
                 refused, since it would be measured too low.
+
+        Raises:
+            ValueError: `metrics` is no list of names, or empty, or a metric is unknown.
         """
+        if metrics is not None and (isinstance(metrics, str) or not metrics):
+            raise ValueError(
+                "RetrievalEvaluator.metrics must be a list of at least one name, or None for the "
+                f"usual set, got {metrics!r}."
+            )
+        for metric in metrics or ():
+            try:
+                metric_depth(metric)
+            except ValueError as error:
+                raise ValueError(f"RetrievalEvaluator.metrics: {error}.") from error
         self.metrics = metrics
         self.depth = depth
 
@@ -67,15 +81,28 @@ class RetrievalEvaluator:
             for each question. `score` and `individual_scores`: the same of the first metric.
 
         Raises:
+            TypeError: a question has one id or one document in place of a list.
             ValueError: the two lists differ in length or are empty, a question has no relevant
-                article (no metric is defined for it), a metric is unknown or deeper than `depth`,
-                or an article was retrieved twice for a question.
+                article (no metric is defined for it), a metric is deeper than `depth`, or an
+                article was retrieved twice for a question.
         """
         if len(ground_truth_ids) != len(retrieved_documents) or not ground_truth_ids:
             raise ValueError(
                 "RetrievalEvaluator needs one list of ids and one of documents for each question, "
                 f"got {len(ground_truth_ids)} and {len(retrieved_documents)}."
             )
+        for name, lists in (
+            ("ground_truth_ids", ground_truth_ids),
+            ("retrieved_documents", retrieved_documents),
+        ):
+            for place, given in enumerate(lists):
+                # A text would be taken for the list of its letters.
+                if isinstance(given, str) or not isinstance(given, Collection):
+                    raise TypeError(
+                        f"RetrievalEvaluator: {name}[{place}] must be a list, one for each "
+                        f"question, got {given!r:.60}. Put brackets around what belongs to one "
+                        "question."
+                    )
         for place, relevant in enumerate(ground_truth_ids):
             if not relevant:
                 raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from haystack import Document
 
@@ -66,6 +68,30 @@ def test_what_lies_deeper_than_the_depth_does_not_count() -> None:
         0,
         1,
     ]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([], r"metrics must be a list of at least one name.* got \[\]"),
+        ("MAP", "metrics must be a list of at least one name.* got 'MAP'"),
+        (["R@5", "recall@5"], "RetrievalEvaluator.metrics: no metric is called 'recall@5'"),
+    ],
+)
+def test_unusable_metrics_are_refused_at_once(metrics: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RetrievalEvaluator(metrics)
+
+
+def test_one_id_or_document_in_place_of_a_list_is_refused() -> None:
+    evaluator = RetrievalEvaluator(["R@5"])
+    ids: Any = [["a"], "housing-12"]
+    with pytest.raises(TypeError, match=r"ground_truth_ids\[1\] must be a list.* 'housing-12'"):
+        evaluator.run(ids, [listed("a"), listed("a")])
+    for given in (Document(id="a"), None):
+        documents: Any = [given]
+        with pytest.raises(TypeError, match=r"retrieved_documents\[0\] must be a list.* got "):
+            evaluator.run([["a"]], documents)
 
 
 def test_unusable_input_is_refused() -> None:
