@@ -19,6 +19,7 @@ HAYSTACK_FOLDERS = (
     "retrievers",
     "rankers",
     "joiners",
+    "generators",
     "builders",
     "evaluators",
 )

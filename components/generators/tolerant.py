@@ -13,6 +13,8 @@ from haystack import component, default_from_dict, default_to_dict, logging
 from haystack.components.generators.chat.types import ChatGenerator
 from haystack.dataclasses import ChatMessage
 
+from components.retrievers.top_k import is_number
+
 logger = logging.getLogger(__name__)
 
 Outcome = dict[str, Any]
@@ -55,15 +57,15 @@ class TolerantChatGenerator:
             time_limit: seconds that one reply may take in all, with retries.
 
         Raises:
-            ValueError: the time limit is not above 0.
+            ValueError: the time limit is no number above 0.
         """
         self.chat_generator = chat_generator
         self.time_limit = time_limit
         # Threads that are held beyond their time cannot be ended; there shall not be ever more.
         self._at_once = threading.BoundedSemaphore(_AT_ONCE)
-        if not 0 < time_limit < math.inf:
+        if not (is_number(time_limit) and 0 < time_limit < math.inf):
             raise ValueError(
-                f"TolerantChatGenerator.time_limit must be seconds above 0, got {time_limit}."
+                f"TolerantChatGenerator.time_limit must be seconds above 0, got {time_limit!r}."
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -424,6 +424,18 @@ def test_a_device_of_another_kind_is_refused_at_once(case: Case) -> None:
 
 
 @every_component
+def test_a_text_in_place_of_a_number_is_refused_by_name(case: Case) -> None:
+    needed = {name: value for name, value in case.needed.items() if name != "model"}
+    if "document_store" in needed:
+        needed["document_store"] = StatuteDocumentStore()
+    for name, value in case.parameters.items():
+        if isinstance(value, float):
+            refusal = rf"{case.kind.__name__}\.{name} must be .* got '1'"
+            with pytest.raises(ValueError, match=refusal):
+                case.kind(**needed, **{name: "1"})
+
+
+@every_component
 def test_the_case_gives_every_parameter_another_value_than_its_default(case: Case) -> None:
     declared = inspect.signature(case.kind.__init__).parameters
     # A class without an __init__ of its own takes Python's `args` and `kwargs`, and no parameter.

@@ -301,7 +301,7 @@ def test_threads_that_hang_do_not_pile_up() -> None:
     assert all("in time" in each for each in failures[:8])
 
 
-@pytest.mark.parametrize("time_limit", [0, -1, float("inf"), float("nan")])
-def test_a_time_limit_is_a_time(time_limit: float) -> None:
-    with pytest.raises(ValueError, match="time_limit"):
+@pytest.mark.parametrize("time_limit", [0, -1, float("inf"), float("nan"), "3", None, True])
+def test_a_time_limit_is_a_time(time_limit: Any) -> None:
+    with pytest.raises(ValueError, match="time_limit must be seconds above 0"):
         TolerantChatGenerator(time_limit=time_limit)
