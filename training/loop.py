@@ -98,6 +98,8 @@ class TrainingLoop:
             SettingsError: The checkpoint is of another run.
             TrainingError: A loss or weight is not finite.
         """
+        if self._settings.max_steps is None and self._last_epoch > self._settings.epochs:
+            say(f"{self._last_epoch} epochs in place of {self._settings.epochs}, by min_steps")
         self._take_up()
         if not self._state.drawn and not self._state.finished:
             self._between_epochs()

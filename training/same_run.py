@@ -24,6 +24,9 @@ def after_no_number(work: Path) -> str:
 def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on with a run whose settings, data or machine were others.
 
+    Of what has a digest among them (`corpus` and `corpus_sha256`) the digest decides: the same
+    files may have moved, or be named from another folder.
+
     Args:
         work: The folder it lies in.
         before: What it depends on, by name, as it was kept.
@@ -32,7 +35,8 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
     Raises:
         SettingsError: Names the first thing that differs.
     """
-    for name in sorted(before.keys() | now.keys()):
+    names = before.keys() | now.keys()
+    for name in sorted(name for name in names if f"{name}_sha256" not in names):
         if before.get(name) != now.get(name):
             raise SettingsError(
                 f"{work} holds a run that is not finished, with {name} {before.get(name)!r}; now "

@@ -210,6 +210,17 @@ def test_a_run_has_its_least_number_of_steps(graph_settings: Settings) -> None:
     assert graph_settings(max_steps=7).total_steps(3) == 7
 
 
+def test_a_run_that_is_longer_than_its_epochs_says_so(
+    graph_settings: Settings, tmp_path: Path, capsys: Any
+) -> None:
+    chosen = graph_settings(max_steps=None, epochs=1, min_steps=7)
+    data = data_of(chosen)
+    steps = -(-len(data.pairs) // chosen.batch_size)
+    _, state = fit(chosen, data, Accelerator(cpu=True), tmp_path / "work", GraphLearner)
+    assert state.epoch == -(-7 // steps) > 1
+    assert f"{state.epoch} epochs in place of 1, by min_steps" in capsys.readouterr().err
+
+
 def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(
     graph_settings: Settings, tmp_path: Path
 ) -> None:

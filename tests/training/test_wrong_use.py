@@ -167,7 +167,7 @@ def test_the_lock_is_held_from_the_first_step_to_the_last(flags, output, monkeyp
     assert not work_of(output).exists()
 
 
-def test_a_work_folder_of_another_run_is_wrong_use(flags, output, monkeypatch, capsys):
+def test_a_work_folder_of_another_run_is_wrong_use(flags, output, small_law, monkeypatch, capsys):
     from training.loop import TrainingLoop
 
     def interrupt(*_: Any) -> None:
@@ -179,4 +179,6 @@ def test_a_work_folder_of_another_run_is_wrong_use(flags, output, monkeypatch, c
     capsys.readouterr()
     assert main(flags(temperature=0.1)) == WRONG_USE
     assert "temperature 0.05; now it is 0.1" in capsys.readouterr().err
-    assert main(flags()) == DONE
+    # The same files, named from here.
+    monkeypatch.chdir(small_law)
+    assert main(flags(corpus="articles.jsonl", questions="questions.jsonl")) == DONE

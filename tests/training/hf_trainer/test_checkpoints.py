@@ -103,6 +103,15 @@ def test_a_changed_setting_is_refused_by_name(name: str, value: object, tmp_path
         claim(tmp_path, FIXED | {name: value})
 
 
+def test_what_has_a_digest_may_have_moved(tmp_path: Path) -> None:
+    before = FIXED | {"corpus": "law", "corpus_sha256": "0c"}
+    claim(tmp_path, before)
+    (tmp_path / "checkpoint-1").mkdir()
+    claim(tmp_path, before | {"corpus": "/laws/law"})
+    with pytest.raises(SettingsError, match="with corpus_sha256 '0c'"):
+        claim(tmp_path, before | {"corpus": "/laws/law", "corpus_sha256": "1d"})
+
+
 def test_a_run_that_failed_before_it_learnt_anything_binds_nobody(tmp_path: Path) -> None:
     claim(tmp_path, FIXED)
     (tmp_path / "found.safetensors").touch()
