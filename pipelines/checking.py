@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 from pipelines.files import LoadingError, did_you_mean
@@ -212,6 +213,8 @@ def _fits(value: Any, expected: Any) -> bool:
         return True
     if issubclass(kind, Enum):
         return isinstance(value, str) and value in kind.__members__
+    if issubclass(kind, PurePath):
+        return isinstance(value, str)
     if issubclass(kind, Mapping):
         return isinstance(value, dict) and all(
             _fits(part, hint)
@@ -247,13 +250,15 @@ def _spelled(annotation: Any) -> str:
         return names[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_spelled(each) for each in arguments)
+        return " or ".join(dict.fromkeys(_spelled(each) for each in arguments))
     if origin is typing.Literal:
         return " or ".join(repr(each) for each in arguments)
     if annotation is type(None):
         return "null"
     if inspect.isclass(annotation) and issubclass(annotation, Enum):
         return " or ".join(annotation.__members__)
+    if inspect.isclass(annotation) and issubclass(annotation, PurePath):
+        return names[str]
     if origin is not None and arguments:
         return f"{origin.__name__} of {', '.join(_spelled(each) for each in arguments)}"
     name = getattr(annotation, "__name__", str(annotation))

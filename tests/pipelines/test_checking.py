@@ -104,6 +104,11 @@ PARAMETERS = "components/bm25/init_parameters"
             3,
             "bm25.document_store.path: 3 is no text or null",
         ),
+        (
+            f"{PARAMETERS}/document_store/init_parameters/path",
+            {"name": "law.db"},
+            "bm25.document_store.path: .* is no text or null",
+        ),
         (f"{PARAMETERS}/document_store/type", "evil.Store", "document_store.type: evil.Store is f"),
         (f"{PARAMETERS}/document_store/init", {}, "bm25.document_store: unknown key 'init'"),
         ("components/fuser/init_parameters/stages", ["bm25", 3], "fuser.stages"),
