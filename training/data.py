@@ -47,7 +47,13 @@ class TrainingData:
 
     @classmethod
     def read(
-        cls, corpus: str, questions: str, *, dev_share: float = 0.0, run_file: str | None = None
+        cls,
+        corpus: str,
+        questions: str,
+        *,
+        dev_share: float = 0.0,
+        run_file: str | None = None,
+        final: bool = False,
     ) -> TrainingData:
         """Read a corpus and its questions by their splits.
 
@@ -57,6 +63,7 @@ class TrainingData:
             dev_share: Share of the training questions to choose by, where none is of the split
                 "dev", see `held_out`.
             run_file: TREC run that negatives are taken from; here only its digest.
+            final: Whether dev will be learnt too, see `joined`.
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
@@ -77,7 +84,8 @@ class TrainingData:
             say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.
-        check_apart(by_split["train"], by_split["test"], "test")
+        learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
+        check_apart(learnt, by_split["test"], "test")
         return data
 
     @cached_property
@@ -114,15 +122,15 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
     Raises:
         SettingsError: A question stands in both, by its words.
     """
-    learnt = {normalised(question.text): question.id for question in train}
+    learnt = {normalised(question.text): question for question in train}
     leaked = [
-        f"{question.id!r} (as {learnt[normalised(question.text)]!r} in train)"
+        f"{question.id!r} (as {same.id!r} in {same.split})"
         for question in asked
-        if normalised(question.text) in learnt
+        if (same := learnt.get(normalised(question.text)))
     ]
     if leaked:
         raise SettingsError(
-            f"{len(leaked)} questions of {split} stand in train too: {_some(leaked)}. What is "
+            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. What is "
             "learnt by heart measures nothing: put each question into one split, as "
             "`python -m training.clean_questions --questions PATH --output FILE` does."
         )

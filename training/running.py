@@ -91,6 +91,7 @@ def _train(
         settings.questions,
         dev_share=settings.dev_share,
         run_file=settings.run_file,
+        final=settings.final,
     )
     if settings.final and not data.dev:
         raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")

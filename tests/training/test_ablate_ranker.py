@@ -278,7 +278,7 @@ def test_a_question_of_test_that_stands_in_train_is_refused(
     asked = [question(0, [0]), question(1, [1], "dev"), {**question(0, [0], "test"), "id": "again"}]
     law = write_law(tmp_path / "law", questions=asked)
     assert ablate_ranker.main(grid(datasets=f"[{law}]", measure_on="test")) == WRONG_USE
-    assert "1 questions of test stand in train too: 'again' (as 'q0'" in capsys.readouterr().err
+    assert "1 questions of test are learnt too: 'again' (as 'q0'" in capsys.readouterr().err
 
 
 def test_wrong_use_is_told_before_anything_is_made(

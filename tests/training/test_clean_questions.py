@@ -44,7 +44,7 @@ def test_training_names_the_command_and_takes_what_it_makes(repeated, tmp_path):
     articles, questions = (str(repeated / f"{n}.jsonl") for n in ("articles", "questions"))
     with pytest.raises(SettingsError, match=r"python -m training\.clean_questions") as refused:
         TrainingData.read(articles, questions)
-    assert refused.value.args[0].startswith("2 questions of dev stand in train too")
+    assert refused.value.args[0].startswith("2 questions of dev are learnt too")
     output = tmp_path / "made" / "clean.jsonl"
     assert main(flags(repeated, output)) == DONE
     data = TrainingData.read(articles, str(output))

@@ -63,6 +63,17 @@ def test_a_test_question_that_stands_in_train_is_refused(tmp_path, write_law, ar
         read(folder)
 
 
+def test_a_test_question_that_stands_in_dev_is_refused_where_dev_is_learnt_in_the_end(
+    tmp_path, write_law, article, question
+):
+    test = {**question(3, [3], "test"), "text": question(2, [2])["text"]}
+    asked = [question(1, [1]), question(2, [2], "dev"), test]
+    folder = write_law(tmp_path, [article(n) for n in range(9)], asked)
+    assert len(read(folder).dev) == 1
+    with pytest.raises(SettingsError, match=r"1 questions of test.*'q3' \(as 'q2' in dev\)"):
+        read(folder, final=True)
+
+
 def test_a_run_that_negatives_are_taken_from_is_part_of_the_data(small_law, tmp_path):
     run = tmp_path / "run.trec"
     run.write_text("q1 Q0 a1 1 2.0 x\n")

@@ -87,6 +87,20 @@ def test_dev_questions_that_stand_in_train_are_wrong_use(
     assert not work_of(output).exists()
 
 
+def test_final_does_not_learn_a_question_of_test_by_way_of_dev(
+    flags, output, tmp_path, write_law, article, question, no_model, capsys
+):
+    test = {**question(3, [3], "test"), "text": question(2, [2])["text"]}
+    folder = write_law(
+        tmp_path / "law",
+        [article(n) for n in range(30)],
+        [question(1, [1]), question(2, [2], "dev"), test],
+    )
+    assert main(flags(questions=folder / "questions.jsonl", final="true")) == WRONG_USE
+    assert "'q3' (as 'q2' in dev)" in capsys.readouterr().err
+    assert not work_of(output).exists()
+
+
 def break_model(folder: Path, kind: str) -> None:
     weights = folder / "model.safetensors"
     if kind == "empty":
