@@ -112,7 +112,11 @@ class CurriculumNegatives:
         seed: int = 0,
         device: str | torch.device | None = None,
     ) -> None:
-        _refuse_what_is_no_list(articles, questions, views)
+        refuse_what_is_no_list(articles=articles, questions=questions)
+        if isinstance(views, str) or not isinstance(views, Iterable):
+            raise ValueError(
+                f"views must be a list or another sequence, not {views!r}. Put it in one"
+            )
         self.options = NegativesOptions(
             views=tuple(views),
             negatives_per_question=negatives_per_question,
@@ -246,18 +250,18 @@ class CurriculumNegatives:
         return np.concatenate(drawn)
 
 
-def _refuse_what_is_no_list(
-    articles: Sequence[Article], questions: Sequence[Question], views: Sequence[str | View]
-) -> None:
-    """What is read once, or in no order, would be found out in the middle, or never."""
-    for name, given in (("articles", articles), ("questions", questions)):
+def refuse_what_is_no_list(**arguments: object) -> None:
+    """Refuse an argument that is read once, or in no order: found out in the middle, or never.
+
+    Raises:
+        ValueError: One is no sequence; names it.
+    """
+    for name, given in arguments.items():
         if not hasattr(given, "__getitem__"):
             raise ValueError(
                 f"{name} must be a list or another sequence, not {type(given).__name__}. Give "
                 f"list({name}), in their order"
             )
-    if isinstance(views, str) or not isinstance(views, Iterable):
-        raise ValueError(f"views must be a list or another sequence, not {views!r}. Put it in one")
 
 
 def _ranking_device(device: str | torch.device | None) -> torch.device:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from accelerate.utils import extract_model_from_parallel
 from torch import Tensor
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
 from training.negatives.drawn import DrawnNegatives
-from training.negatives.sampling import CurriculumNegatives
+from training.negatives.sampling import CurriculumNegatives, refuse_what_is_no_list
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -67,7 +68,8 @@ class EpochNegatives(TrainerCallback):
         dataset: A row for each (question, positive): anchor, positive, negative_1, negative_2, ...
 
     Raises:
-        ValueError: `negatives` was made of other data, or draws a varying number.
+        ValueError: `negatives` was made of other data, or draws a varying number; or articles or
+            questions are no sequence.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class EpochNegatives(TrainerCallback):
         articles: Sequence[Article],
         questions: Sequence[Question],
     ) -> None:
+        refuse_what_is_no_list(articles=articles, questions=questions)
         if [each.id for each in articles] != list(negatives.gold.article_ids):
             raise ValueError("articles are not those that negatives was made of. Give the same")
         if [each.id for each in questions] != list(negatives.gold.question_ids):
@@ -103,14 +106,19 @@ class EpochNegatives(TrainerCallback):
         args: TrainingArguments,
         state: TrainerState,  # noqa: ARG002
         control: TrainerControl,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        **kwargs: Any,
     ) -> None:
-        """Refuse settings under which rows would keep old negatives.
+        """Refuse a model or settings under which rows would keep old negatives.
 
         Raises:
-            ValueError: Rows would be read in other processes, or told apart by the first epoch's
-                negatives.
+            ValueError: Another model is trained; or rows would be read in other processes, or told
+                apart by the first epoch's negatives.
         """
+        if _unwrapped(kwargs["model"]) is not _unwrapped(self._model):
+            raise ValueError(
+                "the trainer's model is not the one that EpochNegatives was made with, which "
+                "draws the negatives and would stay as it is. Give both the same model"
+            )
         if args.dataloader_num_workers:
             raise ValueError(
                 "dataloader_num_workers must be 0: other processes do not see new negatives"
@@ -205,6 +213,12 @@ class _Rows:
 
     def __getstate__(self) -> str:
         return uuid.uuid4().hex
+
+
+def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """The model itself, where it is compiled or shared among processes."""
+    unwrapped: torch.nn.Module = extract_model_from_parallel(model, keep_torch_compile=False)
+    return unwrapped
 
 
 def _digest(model: torch.nn.Module) -> int:

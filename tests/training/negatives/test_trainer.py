@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,33 @@ def test_settings_that_would_keep_old_negatives_are_refused(model, tmp_path, opt
         output_dir=str(tmp_path), use_cpu=True, **option
     )
     with pytest.raises(ValueError, match=message):
-        epochs.on_train_begin(arguments, None, None)  # type: ignore[arg-type]
+        epochs.on_train_begin(arguments, None, None, model=model)  # type: ignore[arg-type]
+
+
+def test_a_trainer_of_another_model_is_refused(model, tmp_path):
+    negatives = CurriculumNegatives(ARTICLES, QUESTIONS, negatives_per_question=3)
+    epochs = EpochNegatives(model, negatives, ARTICLES, QUESTIONS)
+    other = copy.deepcopy(model)
+    trainer = SentenceTransformerTrainer(
+        model=other,
+        args=SentenceTransformerTrainingArguments(
+            str(tmp_path), use_cpu=True, report_to="none", save_strategy="no"
+        ),
+        train_dataset=epochs.dataset,
+        loss=MultipleNegativesRankingLoss(other),
+        callbacks=[epochs],
+    )
+    with pytest.raises(ValueError, match="not the one that EpochNegatives was made with"):
+        trainer.train()
+
+
+@pytest.mark.parametrize("wrap", [torch.compile, torch.nn.DataParallel])
+def test_the_same_model_compiled_or_wrapped_is_no_other(model, tmp_path, wrap):
+    negatives = CurriculumNegatives(ARTICLES, QUESTIONS, negatives_per_question=3)
+    arguments = SentenceTransformerTrainingArguments(str(tmp_path), use_cpu=True)
+    for drawing, trained_one in ((model, wrap(model)), (wrap(model), model)):
+        epochs = EpochNegatives(drawing, negatives, ARTICLES, QUESTIONS)
+        epochs.on_train_begin(arguments, None, None, model=trained_one)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -274,6 +301,8 @@ def test_settings_that_would_keep_old_negatives_are_refused(model, tmp_path, opt
         (ARTICLES[1:], QUESTIONS, {}, "articles are not those"),
         (ARTICLES, QUESTIONS[::-1], {}, "questions are not those"),
         (ARTICLES, QUESTIONS, {"share_of": "bucket", "buckets": 1}, "Use share_of 'negatives'"),
+        (iter(ARTICLES), QUESTIONS, {}, "articles must be a list"),
+        (ARTICLES, iter(QUESTIONS), {}, "questions must be a list"),
     ],
 )
 def test_other_data_or_varying_numbers_are_refused(model, articles, questions, options, message):
