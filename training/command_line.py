@@ -99,6 +99,8 @@ def _complain(message: str) -> None:
 
 def run(work: Callable[[], None]) -> int:
     """Do a command's work in a quiet environment; its errors become one message and a code."""
+    from safetensors import SafetensorError
+
     from components.models.errors import ModelError
     from components.statutes.problems import CorpusError
 
@@ -118,7 +120,8 @@ def run(work: Callable[[], None]) -> int:
     except (ModelError, SettingsError) as error:
         _complain(f"error: {error}")
         return WRONG_USE
-    except (TrainingError, OSError) as error:
+    # Safetensors has an error of its own for a file that cannot be written, on a full disk too.
+    except (TrainingError, OSError, SafetensorError) as error:
         _complain(f"error: {error}")
         return FAILED
     except KeyboardInterrupt:

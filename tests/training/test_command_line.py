@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from safetensors import SafetensorError
 
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError, Problem
@@ -226,6 +227,7 @@ def test_help_explains_every_field_with_the_paper_s_value(capsys, kind, epochs):
         (ModelError("no such model"), WRONG_USE),
         (TrainingError("the loss is nan"), FAILED),
         (OSError(28, "No space left on device", "/full"), FAILED),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), FAILED),
         (CorpusError([Problem("law.jsonl", 3, "text", "is empty", "Fill it.")]), FAILED),
         (KeyboardInterrupt(), INTERRUPTED),
     ],

@@ -12,6 +12,7 @@ import pytest
 import torch
 from dying import die_once_saved
 from runs import work_of
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
@@ -253,9 +254,10 @@ def test_final_needs_questions_of_dev(
     assert not work_of(output).exists()
 
 
-def test_a_disk_that_is_full_is_a_message(flags, monkeypatch, capsys):
+@pytest.mark.parametrize("kind", [OSError, SafetensorError])
+def test_a_disk_that_is_full_is_a_message(flags, monkeypatch, capsys, kind):
     def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
+        raise kind("No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr("training.checkpoints.save_file", full)
