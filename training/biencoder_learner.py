@@ -34,7 +34,7 @@ class BiEncoderLearner:
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has.
+        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ def start(
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has.
+        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
     """
     # Imported here, so that --help answers without waiting for torch.
     from training.biencoder_learner import BiEncoderLearner

@@ -118,10 +118,12 @@ class RunSettings(KeptSettings):
         at_least(self, 0, "negatives_per_question", "weight_decay", "seed")
         above_zero(self, "temperature", "learning_rate", "clip")
         share(self, "dev_share")
-        if self.negatives_per_question == 0 and not self.in_batch:
+        alone = not self.in_batch or self.batch_size == 1
+        if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:
             raise SettingsError(
-                "negatives_per_question is 0 and in_batch is false: no pair has a negative, and "
-                "nothing can be learnt. Allow one of them."
+                f"negatives_per_question is 0, in_batch {self.in_batch}, batch_size "
+                f"{self.batch_size}: no pair has a negative, and nothing can be learnt. Draw some, "
+                "or allow those of a larger batch."
             )
         depth = depth_of_metric("select_by", self.select_by)
         if depth > DEV_DEPTH:

@@ -23,6 +23,7 @@ from training.dropout import set_dropout
 from training.settings import CusinesSettings, StartPooling
 
 _PROBE_TOKENS = 4
+_PROBE_TEXT = "law"
 
 
 def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
@@ -32,7 +33,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has.
+        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
     """
     model = _opened(settings)
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
@@ -71,7 +72,13 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     started.to(device)
     for tower in towers:
         freeze(tower, settings.frozen_layers)
-    return started.eval()
+    started.eval()
+    if settings.frozen_layers and not _learns(started):
+        raise SettingsError(
+            f"frozen_layers is {settings.frozen_layers}, and nothing is left to train: the model "
+            "has no more layers. Freeze fewer, or train a head."
+        )
+    return started
 
 
 def start_digests(settings: CusinesSettings) -> dict[str, str]:
@@ -123,6 +130,15 @@ def freeze(tower: Tower, n_layers: int) -> None:
         module.requires_grad_(False)
     for parameter in used:
         parameter.requires_grad_(False)
+
+
+def _learns(model: BiEncoder) -> bool:
+    """Whether any vector has a gradient: weights that none depends on, as a pooler's, stay."""
+    with torch.enable_grad():
+        return any(
+            encoder.embed(encoder.tokenize([_PROBE_TEXT])).requires_grad
+            for encoder in (model.query_encoder, model.article_encoder)
+        )
 
 
 def _used_below(tower: Tower, layer: nn.Module) -> list[nn.Parameter]:

@@ -92,10 +92,13 @@ def test_what_only_a_fresh_head_uses_is_refused_without_one(field, value):
     assert getattr(made(head="paper", **{field: value}), field) == value
 
 
-def test_without_any_negative_there_is_nothing_to_learn_from():
-    with pytest.raises(SettingsError, match="in_batch"):
-        made(negatives_per_question=0, in_batch=False)
+@pytest.mark.parametrize("alone", [{"in_batch": False}, {"batch_size": 1}])
+def test_without_any_negative_there_is_nothing_to_learn_from(alone):
+    with pytest.raises(SettingsError, match=r"^negatives_per_question is 0.* no pair has a neg"):
+        made(negatives_per_question=0, **alone)
     assert made(negatives_per_question=0).in_batch
+    # Shares of the buckets are drawn whatever that number is.
+    assert made(negatives_per_question=0, share_of="bucket", **alone).share_of == "bucket"
 
 
 def test_what_training_starts_from():

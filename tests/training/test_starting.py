@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Router, Transformer
+from sentence_transformers.base.modules import Dense, Router, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
 from transformers import (
     AutoTokenizer,
@@ -281,9 +281,11 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
 
 
 def test_what_is_frozen_drops_nothing(settings):
-    model = starting_model(settings(frozen_layers=2), CPU)
+    model = starting_model(settings(frozen_layers=2, head="identity", passage_tokens=16), CPU)
     train_mode(model)
-    assert torch.equal(vectors(model), vectors(model))
+    tower = model.query_encoder
+    one, two = (tower.embed(tower.tokenize(TEXTS)) for _ in range(2))
+    assert torch.equal(one, two)
     trained = starting_model(settings(frozen_layers=1), CPU)
     train_mode(trained)
     assert not torch.equal(vectors(trained), vectors(trained))
@@ -301,6 +303,16 @@ def test_frozen_layers_in_both_towers(settings, tiny_bert, other_bert):
 def test_more_frozen_layers_than_there_are_is_refused(settings):
     with pytest.raises(SettingsError, match="frozen_layers is 3, and the model has 2 layers"):
         starting_model(settings(frozen_layers=3), CPU)
+
+
+def test_a_model_of_which_nothing_is_left_to_train_is_refused(settings, tiny_bert, tmp_path):
+    with pytest.raises(SettingsError, match="frozen_layers is 2, and nothing is left to train"):
+        starting_model(settings(frozen_layers=2), CPU)
+    dense = SentenceTransformer(
+        modules=[Transformer(str(tiny_bert)), Pooling(32), Dense(32, 16)], device="cpu"
+    )
+    dense.save_pretrained(str(tmp_path / "dense"), create_model_card=False)
+    starting_model(settings(frozen_layers=2, model=str(tmp_path / "dense")), CPU)
 
 
 def test_a_folder_that_is_no_model_is_refused(settings, tmp_path):

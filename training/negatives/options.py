@@ -95,11 +95,16 @@ class NegativesOptions:
         """Refuse a corpus that cannot give the negatives.
 
         Raises:
-            ValueError: There are no questions or articles; a question has fewer negatives than are
+            ValueError: There are no questions; no question has a negative; one has fewer than are
                 asked for; a bucket is smaller than its share; or shares of buckets come to nothing.
         """
         if not gold.n_questions:
             raise ValueError("there are no questions to draw negatives for")
+        if not gold.n_negatives.any():
+            raise ValueError(
+                f"each of the {gold.n_articles:,} articles answers every question, so none is a "
+                "negative and nothing can be learnt. Give a larger corpus"
+            )
         # Every bucket is in focus once, or all have the same share: the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
         largest = max(shares, default=Fraction(0))

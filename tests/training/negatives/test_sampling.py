@@ -81,7 +81,8 @@ def test_no_positive_nor_its_twin_is_ever_drawn(case, views, schedule, ties, buc
     try:
         negatives = CurriculumNegatives(articles, questions, **options)
     except ValueError as error:
-        assert "Ask for fewer" in str(error)  # what is not refused here must work
+        # What is not refused here must work.
+        assert "Ask for fewer" in str(error) or "answers every question" in str(error)
         return
     given = vectors(len(questions), len(articles)) if negatives.needs_vectors else {}
     drawn = negatives.draw(1, progress, **given)
@@ -359,6 +360,15 @@ def test_an_epoch_that_cannot_be_is_refused(aldermere, epoch):
     negatives = CurriculumNegatives(*aldermere, views=STATIC)
     with pytest.raises(ValueError, match=f"epoch must be .*, not {epoch}"):
         negatives.draw(epoch, 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 8])
+def test_a_law_whose_every_article_answers_every_question_is_refused(n):
+    articles = [Article(f"a{number}", "Law", "1", (), "words") for number in range(2)]
+    asked = [Question(f"q{number}", f"words {number}?", (f"a{number}",)) for number in range(2)]
+    for law in (articles, articles[:1]):
+        with pytest.raises(ValueError, match=rf"the {len(law)} articles answers every question"):
+            CurriculumNegatives(law, asked[: len(law)], negatives_per_question=n)
 
 
 def test_no_questions_are_refused():
