@@ -11,7 +11,7 @@ from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.options import Ties
-from training.setting_checks import above_zero, at_least, depth_of_metric, share
+from training.setting_checks import above_zero, at_least, depth_of_metric, seed_in_range, share
 
 Reduction = Literal["mean", "question_sum"]
 
@@ -115,7 +115,8 @@ class RunSettings(KeptSettings):
     def __post_init__(self) -> None:
         at_least(self, 1, "k", "refresh_every", "measure_every", "epochs", "batch_size")
         at_least(self, 1, "checkpoint_every", "max_steps", "patience")
-        at_least(self, 0, "negatives_per_question", "weight_decay", "seed")
+        at_least(self, 0, "negatives_per_question", "weight_decay")
+        seed_in_range(self.seed)
         above_zero(self, "temperature", "learning_rate", "clip")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1

@@ -9,6 +9,8 @@ from components.statutes.metrics import metric_depth
 from training.command_line import SettingsError
 from training.kept_settings import KeptSettings
 
+_MAX_SEED = 2**32 - 1
+
 
 def at_least(settings: object, least: float, *names: str) -> None:
     """Refuse a field below its least value or not finite; one that is not given passes."""
@@ -24,6 +26,12 @@ def above_zero(settings: object, *names: str) -> None:
         value = getattr(settings, name)
         if value is not None and not 0 < value < math.inf:
             raise SettingsError(f"{name} is {value}; it must be above 0{_finite(value)}.")
+
+
+def seed_in_range(seed: int) -> None:
+    """Refuse a seed that one of NumPy, PyTorch and transformers would not take, long after."""
+    if not 0 <= seed <= _MAX_SEED:
+        raise SettingsError(f"seed is {seed}; it must be from 0 to {_MAX_SEED:,}.")
 
 
 def share(settings: object, *names: str) -> None:

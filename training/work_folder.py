@@ -20,7 +20,15 @@ _TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS)
 
 
 def work_folder_of(output: Path) -> Path:
-    """The work folder of the run that makes the model folder `output`."""
+    """The work folder of the run that makes the model folder `output`.
+
+    Raises:
+        SettingsError: `output` has no name, as "." has none.
+    """
+    if not output.name:
+        raise SettingsError(
+            f"output: {str(output)!r} has no name. Name a folder to make, such as models/mine."
+        )
     return output.with_name(output.name + ".work")
 
 

@@ -38,6 +38,7 @@ def made(**fields) -> CusinesSettings:
         ("frozen_layers", -1),
         ("negatives_per_question", -1),
         ("seed", -1),
+        ("seed", 2**32),
         ("weight_decay", -0.1),
         ("weight_decay", float("nan")),
         ("weight_decay", float("inf")),

@@ -156,6 +156,16 @@ def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, ca
     assert (output / "thesis.txt").read_text() == "keep me"
 
 
+@pytest.mark.parametrize("output", [".", "", "/"])
+def test_an_output_without_a_name_is_wrong_use(
+    flags, tmp_path, no_model, capsys, monkeypatch, output
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(flags(output=output)) == WRONG_USE
+    assert "has no name. Name a folder to make" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
 def test_an_output_that_another_process_trains_into_is_wrong_use(flags, output, no_model, capsys):
     with folder_lock(work_of(output), wait=False):
         assert main(flags()) == WRONG_USE

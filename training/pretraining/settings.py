@@ -12,7 +12,14 @@ from components.statutes.article import TextRule
 from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
-from training.setting_checks import above_zero, at_least, first_card, share, share_above_zero
+from training.setting_checks import (
+    above_zero,
+    at_least,
+    first_card,
+    seed_in_range,
+    share,
+    share_above_zero,
+)
 
 TokenizerKind = Literal["wordpiece", "bpe"]
 
@@ -100,7 +107,8 @@ class PretrainSettings(KeptSettings):
         at_least(self, 1, "max_steps")
         at_least(self, 8, "block_tokens")
         at_least(self, 300, "vocabulary")
-        at_least(self, 0, "weight_decay", "seed")
+        at_least(self, 0, "weight_decay")
+        seed_in_range(self.seed)
         above_zero(self, "learning_rate", "clip")
         share_above_zero(self, "masked", "held_out")
         share(self, "warmup")

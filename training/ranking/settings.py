@@ -10,7 +10,14 @@ from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.negatives.semihard import Strategy
-from training.setting_checks import above_zero, at_least, depth_of_metric, first_card, share
+from training.setting_checks import (
+    above_zero,
+    at_least,
+    depth_of_metric,
+    first_card,
+    seed_in_range,
+    share,
+)
 
 _BUNDLED = Place(BUNDLED_MODEL)
 
@@ -96,7 +103,8 @@ class RankerTrainingSettings(KeptSettings):
         at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
         at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
         at_least(self, 8, "passage_tokens")
-        at_least(self, 0, "weight_decay", "seed")
+        at_least(self, 0, "weight_decay")
+        seed_in_range(self.seed)
         above_zero(self, "learning_rate", "head_lr", "clip")
         share(self, "dev_share", "warmup", "dropout")
         if self.re_ranked > self.candidates:

@@ -33,6 +33,7 @@ def settings(**values: Any) -> PretrainSettings:
         ("clip", float("inf")),
         ("checkpoint_every", 0),
         ("seed", -1),
+        ("seed", 2**32),
     ],
 )
 def test_a_value_out_of_range_is_refused_by_name(name: str, value: float) -> None:

@@ -32,6 +32,8 @@ def test_the_papers_values_are_the_defaults() -> None:
         ("passages", 0, "passages is 0"),
         ("passage_tokens", 7, "passage_tokens is 7; it must be at least 8"),
         ("max_steps", 0, "max_steps is 0"),
+        ("seed", -1, "seed is -1; it must be from 0 to 4,294,967,295"),
+        ("seed", 2**32, "seed is 4294967296; it must be from 0 to"),
         ("learning_rate", float("nan"), "learning_rate is nan; it must be above 0"),
         ("clip", 0.0, "clip is 0.0"),
         ("weight_decay", float("inf"), "weight_decay is inf; it must be at least 0 and finite"),
