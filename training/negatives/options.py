@@ -69,8 +69,11 @@ class NegativesOptions:
         in_range("negatives_per_question", self.negatives_per_question, 0, whole=True)
         in_range("buckets", self.buckets, 1, MAX_BUCKETS, whole=True)
         in_range("k", self.k, 1)
+        in_range("seed", self.seed, 0, whole=True)
         in_range("bm25_k1", self.bm25_k1, 0)
         in_range("bm25_b", self.bm25_b, 0, 1)
+        if not isinstance(self.permute_tree, bool):
+            raise ValueError(f"permute_tree must be True or False, not {self.permute_tree!r}")
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
             raise ValueError(
                 "views is empty, so no negative is harder than another: set buckets to 1 and "

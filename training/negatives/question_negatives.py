@@ -22,7 +22,17 @@ class QuestionNegatives:
     starts: NDArray[np.int64]
 
     def of(self, question: int) -> NDArray[np.int64]:
-        """Positions of one question's negatives, int64."""
+        """Positions of one question's negatives, int64.
+
+        Raises:
+            IndexError: There is no such question.
+        """
+        n_questions = len(self.starts) - 1
+        if not 0 <= question < n_questions:
+            raise IndexError(
+                f"question {question} is not among the {n_questions:,} questions, which count "
+                "from 0. Give its place in the list of questions"
+            )
         return self.articles[self.starts[question] : self.starts[question + 1]]
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -112,11 +113,7 @@ class CurriculumNegatives:
         seed: int = 0,
         device: str | torch.device | None = None,
     ) -> None:
-        refuse_what_is_no_list(articles=articles, questions=questions)
-        if isinstance(views, str) or not isinstance(views, Iterable):
-            raise ValueError(
-                f"views must be a list or another sequence, not {views!r}. Put it in one"
-            )
+        refuse_what_is_no_list(articles=articles, questions=questions, views=views)
         self.options = NegativesOptions(
             views=tuple(views),
             negatives_per_question=negatives_per_question,
@@ -257,10 +254,11 @@ def refuse_what_is_no_list(**arguments: object) -> None:
         ValueError: One is no sequence; names it.
     """
     for name, given in arguments.items():
-        if not hasattr(given, "__getitem__"):
+        # A text and a mapping have places too, but what is meant does not stand there.
+        if isinstance(given, str | Mapping) or not hasattr(given, "__getitem__"):
             raise ValueError(
-                f"{name} must be a list or another sequence, not {type(given).__name__}. Give "
-                f"list({name}), in their order"
+                f"{name} must be a list or another sequence, not {reprlib.repr(given)}. Give them "
+                "in a list, in their order"
             )
 
 

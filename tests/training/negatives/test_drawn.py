@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from training.negatives.drawn import DrawnNegatives
 
@@ -17,6 +18,12 @@ DRAWN = DrawnNegatives(
 def test_each_question_has_its_own_part():
     assert [DRAWN.of(question).tolist() for question in range(3)] == [[7, 2], [], [9]]
     assert DRAWN.questions.tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize("question", [-1, 3])
+def test_a_question_that_is_not_there_is_refused_with_their_number(question):
+    with pytest.raises(IndexError, match=f"question {question} is not among the 3 questions"):
+        DRAWN.of(question)
 
 
 def test_arrays_give_the_same_negatives_back(tmp_path):

@@ -308,6 +308,10 @@ def test_phases_are_told(aldermere):
         ),
         ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
         ({"views": "tree"}, "views must be a list or another sequence, not 'tree'"),
+        ({"views": {"tree", "bm25"}}, "views must be a list or another sequence, not {'bm25', "),
+        ({"permute_tree": "no"}, "permute_tree must be True or False, not 'no'"),
+        ({"seed": None}, "seed must be a whole number, not None"),
+        ({"seed": -1}, "seed must be from 0 up, not -1"),
         ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
         ({"buckets": 0}, "buckets must be from 1 to 6, not 0"),
         ({"negatives_per_question": -1}, "negatives_per_question must be from 0 up, not -1"),
@@ -349,9 +353,10 @@ def test_wrong_options_are_refused_when_it_is_made(options, message):
 def test_data_without_order_or_length_is_refused():
     articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(10)]
     questions = [Question("q0", "?", ("a0",))]
-    with pytest.raises(ValueError, match=r"not generator. Give list\(articles\)"):
-        CurriculumNegatives((each for each in articles), questions)
-    with pytest.raises(ValueError, match=r"not set. Give list\(questions\)"):
+    for wrong in ((each for each in articles), "aldermere", {each.id: each for each in articles}):
+        with pytest.raises(ValueError, match=r"articles must be a list .* Give them in a list"):
+            CurriculumNegatives(wrong, questions)
+    with pytest.raises(ValueError, match=r"questions must be a list .* Give them in a list"):
         CurriculumNegatives(articles, set(questions))
 
 
