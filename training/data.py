@@ -67,7 +67,8 @@ class TrainingData:
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
-            SettingsError: No training question, one that stands in dev or test too, or no run file.
+            SettingsError: No training question, or none left beside `dev_share`; one that stands in
+                dev or test too; or no run file.
         """
         law = StatuteCorpus.read(corpus)
         asked = read_questions(questions, corpus_ids=law.ids)
@@ -81,6 +82,11 @@ class TrainingData:
         train, dev = by_split["train"], by_split["dev"]
         if train and not dev and dev_share:
             train, dev = held_out(train, dev_share)
+            if not train:
+                raise SettingsError(
+                    f"dev_share is {dev_share}, which sets all {len(dev)} questions of train aside "
+                    "for dev: nothing can be learnt. Give a smaller share, or more questions."
+                )
             say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.

@@ -40,9 +40,11 @@ def only_process(output: Path) -> Iterator[None]:
 
     Raises:
         ModelError: `output` is not empty, and there is no work folder of a run that could be ended.
-        SettingsError: Another process holds it.
+        SettingsError: Another process holds it, or `output` is a file.
     """
     work = work_folder_of(output)
+    if output.is_file():
+        raise SettingsError(f"output: {output} is a file. Name a folder to make.")
     if not work.is_dir():
         check_target(output)  # before anything is made beside it
     with folder_lock(work, wait=False) as ours:

@@ -153,6 +153,12 @@ def test_what_is_set_aside_is_a_share_of_the_texts_and_never_stands_in_train(
     assert [q.id for q in again.dev] == [q.id for q in data.dev]
 
 
+def test_a_share_that_leaves_nothing_to_learn_is_refused(tmp_path, write_law, article, question):
+    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1])])
+    with pytest.raises(SettingsError, match=r"dev_share is 0\.9, which sets all 1 questions"):
+        read(folder, dev_share=0.9)
+
+
 def test_a_larger_share_holds_a_smaller(tmp_path, write_law, article, question):
     folder = write_law(
         tmp_path, [article(n) for n in range(30)], [question(n, [n]) for n in range(30)]

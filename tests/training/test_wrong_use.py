@@ -156,6 +156,14 @@ def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, ca
     assert (output / "thesis.txt").read_text() == "keep me"
 
 
+def test_an_output_that_is_a_file_is_wrong_use(flags, output, no_model, capsys):
+    output.write_text("keep me")
+    assert main(flags()) == WRONG_USE
+    assert f"output: {output} is a file" in capsys.readouterr().err
+    assert output.read_text() == "keep me"
+    assert not work_of(output).exists()
+
+
 @pytest.mark.parametrize("output", [".", "", "/"])
 def test_an_output_without_a_name_is_wrong_use(
     flags, tmp_path, no_model, capsys, monkeypatch, output
