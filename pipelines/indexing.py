@@ -34,6 +34,7 @@ class IndexReport:
         encoded: texts encoded by this run, with a graph headings too; equal ones once.
         truncated: of these, how many were longer than the model reads.
         changed: documents written, changed or removed.
+        removed: articles that the store had and the corpus no longer has.
         removed_laws: laws that the corpus no longer has.
         left_out: lines of the corpus that are not in the store.
         seconds: how long it took.
@@ -48,6 +49,7 @@ class IndexReport:
     encoded: int
     truncated: int
     changed: int
+    removed: int
     removed_laws: list[str]
     left_out: int
     seconds: float
@@ -73,8 +75,10 @@ class IndexReport:
             lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
         if self.left_out:
             lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
+        if self.removed:
+            lines.append(f"articles removed, no longer in the corpus: {self.removed:,}")
         if self.removed_laws:
-            lines.append(f"removed, no longer in the corpus: {', '.join(self.removed_laws)}")
+            lines.append(f"laws removed, no longer in the corpus: {', '.join(self.removed_laws)}")
         return "\n".join(lines)
 
 
@@ -159,6 +163,7 @@ def index_corpus(
             encoded=encoded,
             truncated=truncated,
             changed=changed,
+            removed=len(stored.keys() - set(corpus.ids)),
             removed_laws=sorted({each.law for each in stored.values()} - set(corpus.laws)),
             left_out=corpus.left_out,
             seconds=round(time.perf_counter() - start, 2),

@@ -58,7 +58,7 @@ class StatuteCorpus(Sequence[Article]):
                 or SoICT tables; "aldermere", the demo law; "maastrichtlawtech/bsard", fetched from
                 the Hugging Face Hub; or an open binary file of the native format.
             skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of
-                raising.
+                raising. A file that breaks off before its end is refused all the same.
 
         Raises:
             CorpusError: Anything is wrong (naming file, line, field and repair), or no article
@@ -188,7 +188,7 @@ def iter_articles(
     Raises:
         CorpusError: Anything is wrong; raised at the end, with everything that is wrong with the
             file (after the first fault no more articles are yielded). With `skip_bad`: no article
-            could be read.
+            could be read, or the file breaks off before its end.
     """
     found = [] if problems is None else problems
     for place, article in _read_articles(source, found, skip_bad=skip_bad):
@@ -209,6 +209,7 @@ def read_questions(
         corpus_ids: The corpus's article ids; an id in `relevant` that is not among them is a fault.
         split: Keep the questions of this split only.
         skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of raising.
+            A file that breaks off before its end is refused all the same.
 
     Raises:
         CorpusError: Anything is wrong (naming file, line, field and repair), or no question is

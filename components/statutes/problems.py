@@ -28,6 +28,8 @@ class Problem:
         repair: How to mend it, as sentences.
         left_out: How many records were not read because of it; 0 when all are there.
         notice: True when nothing needs mending: reading does not fail because of it.
+        breaks_off: True when the file ends here before its own end: how much is missing nobody
+            knows, so it is refused also where faulty records are left out.
     """
 
     file: str
@@ -37,6 +39,7 @@ class Problem:
     repair: str
     left_out: int = 1
     notice: bool = False
+    breaks_off: bool = False
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

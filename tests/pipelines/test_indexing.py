@@ -180,9 +180,18 @@ def test_a_renamed_law_leaves_nothing_of_the_old_name(
     index(articles)
     articles = [{**each, "law": each["law"].replace("Work", "Labour")} for each in articles]
     report = index(articles)
-    assert report.removed_laws == ["Work Code"]
+    assert (report.removed, report.removed_laws) == (0, ["Work Code"])
     assert report.encoded == 0
     assert_complete(store, articles, tiny_model)
+
+
+def test_articles_that_are_gone_from_the_corpus_are_counted(
+    index: Index, articles: list[Article]
+) -> None:
+    assert index(articles, model="none").removed == 0
+    report = index(articles[:23], model="none")
+    assert report.removed == 7
+    assert "articles removed, no longer in the corpus: 7" in str(report)
 
 
 def test_a_store_of_another_corpus_is_refused(

@@ -90,11 +90,15 @@ def refuse(
 ) -> None:
     """Raise when anything but notices was found, or when nothing could be read.
 
+    With `skip_bad` a fault is left out and reading goes on, unless the file breaks off there.
+
     Raises:
-        CorpusError: With the faults; notices stay out of it.
+        CorpusError: With the faults that stand in the way; notices stay out of it.
     """
     faults = [problem for problem in problems if not problem.notice]
-    if faults and (n_read == 0 or not skip_bad):
+    if skip_bad and n_read:
+        faults = [problem for problem in faults if problem.breaks_off]
+    if faults:
         raise CorpusError(faults)
     if n_read == 0:
         repair = "Check that it is the file you meant."

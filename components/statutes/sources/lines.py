@@ -7,6 +7,7 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -64,6 +65,7 @@ def cut_short(place: Place, error: Exception) -> Problem:
         None,
         f"the gzip data breaks off here ({detail}); what follows cannot be read",
         "Copy or download the file again.",
+        breaks_off=True,
     )
 
 
@@ -89,7 +91,8 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
                 try:
                     yield Place(name, number), line.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    problems.append(not_utf8(Place(name, number), line[error.start]))
+                    problem = not_utf8(Place(name, number), line[error.start])
+                    problems.append(replace(problem, breaks_off=not line.endswith(b"\n")))
         except GZIP_ERRORS as error:
             problems.append(cut_short(Place(name, number + 1), error))
 

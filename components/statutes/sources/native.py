@@ -117,7 +117,7 @@ _PARSER = json.JSONDecoder(object_pairs_hook=_object)
 
 def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Record]:
     for place, line in read_lines(source, problems):
-        message, repair = "", "Write one JSON object a line."
+        message, repair, breaks_off = "", "Write one JSON object a line.", False
         try:
             fields = _PARSER.decode(line)
             if "\\u" in line:
@@ -127,6 +127,8 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
             message, repair = f"names the field '{error}' twice", "Keep one of the two."
         except json.JSONDecodeError as error:
             message = f"is not JSON ({error.msg} at column {error.colno})"
+            if not line.endswith("\n"):
+                breaks_off, repair = True, "The file ends within this line: copy it again, whole."
         except UnicodeEncodeError:
             message, repair = "holds half of a \\u surrogate pair", "Write the character itself."
         except (ValueError, RecursionError) as error:
@@ -136,7 +138,9 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
                 yield Record(place, fields, problems)
                 continue
             message = f"is {described(fields)}, not an object"
-        problems.append(Problem(place.file, place.line, None, message, repair))
+        problems.append(
+            Problem(place.file, place.line, None, message, repair, breaks_off=breaks_off)
+        )
 
 
 def _unknown_field(name: str, place: Place) -> Problem:

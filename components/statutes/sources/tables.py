@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from components.statutes.problems import Place, Problem
@@ -13,6 +14,9 @@ from components.statutes.sources.record import Record
 
 # Python's own limit, 131,072 characters a field, is shorter than the longest articles of real law.
 _FIELD_LIMIT = 10_000_000
+
+# The csv module's words for a file that ends within a quoted field; it has no other sign of it.
+_OPEN_QUOTE = "unexpected end of data"
 
 
 def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> Iterator[Record]:
@@ -37,7 +41,10 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                problems.append(_bad_row(place, f"is no CSV row ({error})"))
+                problem = _bad_row(place, f"is no CSV row ({error})")
+                # A quote that nothing closes takes all rows that follow with it.
+                breaks_off = str(error) == _OPEN_QUOTE
+                problems.append(replace(problem, breaks_off=breaks_off))
                 continue
             except GZIP_ERRORS as error:
                 problems.append(cut_short(place, error))

@@ -189,18 +189,26 @@ def test_a_file_with_no_readable_article_is_an_error_even_when_skipping(tmp_path
         StatuteCorpus.read(path, skip_bad=True)
 
 
-def test_a_gz_cut_short_is_named_and_what_was_whole_can_be_kept(tmp_path):
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_a_gz_cut_short_is_refused_even_when_skipping(tmp_path, skip_bad):
     path = tmp_path / "articles.jsonl.gz"
     # Text that does not compress, so that half of the bytes hold about half of the lines.
     whole = gzip.compress(b"".join(line(article(f"a{n * 7919 % 100_003}")) for n in range(20_000)))
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CorpusError, match="the gzip data breaks off here") as raised:
-        StatuteCorpus.read(path)
+        StatuteCorpus.read(path, skip_bad=skip_bad)
     (problem,) = raised.value.problems
-    corpus = StatuteCorpus.read(path, skip_bad=True)
-    assert corpus.problems == [problem]
-    assert 0 < len(corpus) < 20_000
-    assert problem.line == len(corpus) + 1
+    assert 1 < problem.line < 20_000
+
+
+@pytest.mark.parametrize("rest", [b'{"id": "a3", "te', b'{"id": "caf\xc3'])
+def test_a_last_line_cut_short_is_refused_even_when_skipping(tmp_path, rest):
+    path = write(tmp_path / "articles.jsonl", line(article("a1")), b"not json\n", rest)
+    with pytest.raises(CorpusError) as raised:
+        StatuteCorpus.read(path, skip_bad=True)
+    assert [problem.line for problem in raised.value.problems] == [3]
+    with pytest.raises(CorpusError, match=r"articles\.jsonl:2"):
+        StatuteCorpus.read(path)
 
 
 def test_a_gz_with_damaged_bytes_is_named(tmp_path):
