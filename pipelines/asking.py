@@ -19,6 +19,7 @@ from components.retrievers.validity import in_force_on, state_on
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from pipelines.files import LoadingError
+from pipelines.filled_stores import check_stores
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "passages_read")
@@ -69,7 +70,7 @@ def ask(
         ValueError: `top_k` is less than 0.
         LoadingError: the pipeline has no place for what was given.
         FilterError: the filters are malformed.
-        StoreError: the store cannot be read.
+        StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
     """
     asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
@@ -130,6 +131,8 @@ class _Asking:
         found = {
             name: outputs[component][socket] for name, (component, socket) in self._sockets.items()
         }
+        if not found["documents"]:
+            check_stores(self._pipeline)
         took = (time.perf_counter() - self._start) * 1000
         on = self._states_on or date.today()
         answer = Answer(

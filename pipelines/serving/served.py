@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 from hayhooks import BasePipelineWrapper
 from haystack import Pipeline
 from starlette.responses import Response
 
+from components.stores.database import StoreError
 from pipelines.asking import ask_async
+from pipelines.filled_stores import check_stores
 from pipelines.serving import exchange
 from pipelines.serving.gate import Gate
 from pipelines.serving.problems import (
@@ -37,7 +39,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
     def __init__(self, pipeline: Pipeline, gate: Gate, seconds: float) -> None:
         super().__init__()
         self.pipeline = pipeline
-        self.ready = False
+        self.loaded = False
         self._gate = gate
         self._seconds = seconds
         # Where hayhooks builds a wrapper itself, it sets this.
@@ -48,10 +50,22 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
 
         Raises:
             ModelError: the model cannot be loaded.
-            StoreError: the store cannot be read.
+            StoreError: the store cannot be read, or it holds no article.
         """
+        check_stores(self.pipeline)
         self.pipeline.warm_up()
-        self.ready = True
+        self.loaded = True
+
+    @property
+    def state(self) -> Literal["starting", "store", "ready"]:
+        """Whether questions are answered now; "store": its store would not let them be."""
+        if not self.loaded:
+            return "starting"
+        try:
+            check_stores(self.pipeline)
+        except StoreError:
+            return "store"
+        return "ready"
 
     async def run_api_async(
         self,
@@ -63,7 +77,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
         """Find the articles of law that answer a question asked in plain words."""
         # Whatever fails ends here: hayhooks would hand an error's text to the client.
         try:
-            if not self.ready:
+            if not self.loaded:
                 return problem_response(NOT_READY)
             async with asyncio.timeout(self._seconds) as clock:
                 async with self._gate.place():

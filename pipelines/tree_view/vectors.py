@@ -13,8 +13,7 @@ from tqdm import tqdm
 from components.converters.articles import article_of
 from components.statutes.article import Article, indexed_text
 from components.statutes.corpus import StatuteCorpus
-from components.stores.sqlite import StatuteDocumentStore
-from pipelines.binding import check_is_there
+from pipelines.binding import store_with_articles
 from pipelines.files import LoadingError
 
 _BLOCK = 1000
@@ -44,11 +43,9 @@ def stored_vectors(path: Path) -> ArticleVectors:
 
     Raises:
         LoadingError: There is no such store, or it holds no vectors.
-        StoreError: The store's file cannot be read.
+        StoreError: It holds no article, or its file cannot be read.
     """
-    check_is_there(path)
-    store = StatuteDocumentStore(str(path))
-    try:
+    with store_with_articles(path) as store:
         keys, vectors = store.vectors()
         if not len(keys):
             raise LoadingError(
@@ -61,8 +58,6 @@ def stored_vectors(path: Path) -> ArticleVectors:
             articles.extend(replace(article, text="") for article in block)
         without = store.count_documents() - len(keys)
         model = store.model
-    finally:
-        store.close()
     if len(articles) != len(vectors):
         raise LoadingError(f"{path} was changed while it was read. Run the same command again.")
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

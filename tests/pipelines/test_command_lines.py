@@ -203,6 +203,20 @@ def test_a_store_that_is_none_is_said(command: Command, tmp_path: Path) -> None:
     assert "not a Lexarbor store" in err
 
 
+@pytest.mark.parametrize("arguments", [(), ("--pipeline", "lexical"), ("--pipeline", "hybrid")])
+def test_a_store_without_articles_is_an_error(
+    command: Command, tmp_path: Path, questions: Path, arguments: tuple[str, ...]
+) -> None:
+    store = tmp_path / "law.db"
+    store.touch()
+    asked = ("--questions", questions, "--split", "test")
+    for name, wanted in (("ask", ("rent",)), ("evaluate", asked)):
+        code, out, err = command(name, *wanted, "--store", store, *arguments)
+        assert (code, out) == (1, "")
+        assert f"{store} holds no article yet: run python -m pipelines.index" in err
+        assert "text alone" not in err
+
+
 def test_indexing_reports_as_json(command: Command, corpus: Path, tmp_path: Path) -> None:
     store = tmp_path / "law.db"
     arguments = ("--corpus", corpus, "--store", store, "--model", "none", "--json")

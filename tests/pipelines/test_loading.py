@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Pipeline
+from haystack import Document, Pipeline
 
 from components.models.errors import ModelError
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -112,6 +112,19 @@ def test_a_missing_store_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(LoadingError, match=r"no store .*law.db.*pipelines.index --corpus"):
         load_pipeline("lexical", store=tmp_path / "law.db")
     assert not (tmp_path / "law.db").exists()
+
+
+def test_a_pipeline_over_an_empty_store_waits_for_its_articles(tmp_path: Path) -> None:
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    assert store.count_documents() == 0
+    pipeline = load_pipeline("lexical", store.path)
+    pipeline.warm_up()
+    with pytest.raises(StoreError, match="holds no article yet"):
+        ask(pipeline, "Is the rent due?")
+    store.write_documents([Document(id="a1", content="The rent is due.", meta={"law": "Rents"})])
+    assert [each["id"] for each in ask(pipeline, "Is the rent due?")["documents"]] == ["a1"]
+    assert ask(pipeline, "zzzz")["documents"] == []
+    store.close()
 
 
 def test_the_demo_store_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,12 @@ def running(
         assert not thread.is_alive()
 
 
+@pytest.fixture(scope="session")
+def serve_law() -> Callable[..., Any]:
+    """`with serve_law(pipelines) as service`: a service of these pipelines, loaded."""
+    return running
+
+
 @pytest.fixture(scope="module")
 def law_service(text_store: Path) -> Iterator[Service]:
     """The lexical pipeline over thirty articles of three laws."""

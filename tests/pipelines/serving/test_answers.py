@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from hayhooks import create_app
+from haystack import Document
 
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines import ask
 from pipelines.asking import ask as ask_once
 from pipelines.loading import load_pipeline
@@ -149,6 +151,24 @@ def nested(depth: int) -> dict[str, Any]:
 def test_no_filters_make_it_fail(law_service: Any, filters: dict[str, Any]):
     response = law_service.client.post("/lexical/run", json={**QUESTION, "filters": filters})
     assert response.status_code in (200, 422)
+
+
+def test_a_store_that_becomes_empty_is_a_failure(serve_law: Any, tmp_path: Path):
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    article = Document(id="a1", content="The rent is due.", meta={"law": "Rent Act", "number": "1"})
+    store.write_documents([article])
+    with serve_law({"lexical": load_pipeline("lexical", store.path)}) as service:
+        assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
+        store.delete_all_documents()
+        response = service.client.post("/lexical/run", json=QUESTION)
+        assert (response.status_code, response.json()["error"]) == (503, "store")
+        assert "holds no article yet" in response.json()["detail"]
+        ready = service.client.get("/ready")
+        assert (ready.status_code, ready.json()["status"]) == (503, "store")
+        store.write_documents([article])
+        assert service.client.get("/ready").status_code == 200
+        assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
+    store.close()
 
 
 def test_the_description_is_whole_and_its_examples_work(law_service: Any):

@@ -307,6 +307,14 @@ def test_a_model_that_cannot_be_loaded_ends_it(start: Started, tmp_path: Path):
     assert "ZeroDivisionError: no model" in log.read_text()
 
 
+def test_a_store_without_articles_is_not_served(start: Started, tmp_path: Path):
+    (tmp_path / "law.db").touch()
+    serving = ("-m", "pipelines.serve", "--port", 0, "--store", tmp_path / "law.db")
+    process, _, log = start(*serving, "--pipeline", "lexical")
+    assert process.wait(timeout=60) == 1
+    assert "holds no article yet" in log.read_text()
+
+
 def test_answers_are_written_by_the_generator_that_is_named(
     start: Started, law_store: Path
 ) -> None:
