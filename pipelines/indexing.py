@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,6 +19,7 @@ from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher
+from pipelines.languages import say_unknown
 from pipelines.model_choice import TEXT_ALONE, choose_graph, choose_model
 from pipelines.publishing import publish_laws
 
@@ -119,12 +121,7 @@ def index_corpus(
     corpus = StatuteCorpus.read(source, skip_bad=skip_bad)
     for problem in corpus.problems:
         say(str(problem))
-    unnamed = sum(article.language is None for article in corpus)
-    if unnamed:
-        say(
-            f"Articles that name no language: {unnamed:,}. Their words are matched as they stand, "
-            "without stems or stop words. Give each a 'language', such as \"en\"."
-        )
+    say_unknown(Counter(article.language for article in corpus), say)
     if model is not None and model != TEXT_ALONE:
         # A wrong name should not leave an empty store.
         find_model(model)

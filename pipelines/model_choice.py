@@ -12,6 +12,7 @@ from components.models.digest import graph_model_digest, model_digest
 from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.lexical import known_language
 from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
@@ -207,6 +208,6 @@ def _is_mostly_english(languages: Mapping[str | None, int]) -> bool:
     english = sum(
         count
         for language, count in languages.items()
-        if language is None or language.lower().split("-")[0] == "en"
+        if language is None or known_language(language) == "en"
     )
     return 2 * english > sum(languages.values())

@@ -21,6 +21,8 @@ from components.statutes.word_segmentation import HOW_TO_INSTALL, segmenter, wor
 
 logger = logging.getLogger(__name__)
 
+KNOWN_LANGUAGES = tuple(STOP_WORDS)
+
 # Goes up whenever the same text would give other terms.
 _VERSION = 1
 
@@ -64,8 +66,14 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
     Returns:
         A function that may be called from several threads.
     """
-    primary = (language or "").replace("_", "-").split("-")[0].lower()
-    return _analyzers.setdefault(primary, _Analyzer(primary)) if primary in _KNOWN else _neutral
+    known = known_language(language)
+    return _analyzers.setdefault(known, _Analyzer(known)) if known else _neutral
+
+
+def known_language(tag: str | None) -> str | None:
+    """The one of `KNOWN_LANGUAGES` that a BCP 47 tag means; None for any other, and for none."""
+    primary = (tag or "").replace("_", "-").split("-")[0].lower()
+    return primary if primary in KNOWN_LANGUAGES else None
 
 
 class _Analyzer:
@@ -151,6 +159,5 @@ def _tells_words_apart() -> bool:
     return segmenter() is not None
 
 
-_KNOWN = frozenset(STOP_WORDS)
 _analyzers: dict[str, _Analyzer] = {}
 _neutral = _Analyzer("")

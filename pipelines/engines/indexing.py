@@ -26,6 +26,7 @@ from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import COLLECTION, default_parameters, opened
 from pipelines.engines.scan import LawSpool, Scan, Shard, scan
 from pipelines.engines.writing import LawWriter
+from pipelines.languages import say_unknown
 from pipelines.model_choice import ChosenModel, loaded_model, model_place
 
 Say = Callable[[str], object]
@@ -132,6 +133,7 @@ def index_into_engine(
         with LawSpool() as spool:
             say("Reading the corpus")
             found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
+            say_unknown(found.languages, say)
             _check_same_corpus(at, found)
             chosen = _choose(model, record, found, at, say)
             record = _recorded(at, record, chosen, found)

@@ -257,6 +257,19 @@ def test_articles_that_name_no_language_are_counted(index: Index, articles: list
     assert any("name no language: 1." in line for line in said)
 
 
+def test_articles_in_a_language_that_is_not_known_are_counted_and_it_is_named(
+    index: Index, articles: list[Article]
+) -> None:
+    said: list[str] = []
+    articles[0]["language"], articles[1]["language"] = "english", "eng"
+    articles[2]["language"] = "en_GB"
+    index(articles, model="none", say=said.append)
+    (line,) = [each for each in said if "not known" in each]
+    assert "not known here: 2 ('english', 'eng')." in line
+    assert "BCP 47" in line
+    assert '"en"' in line
+
+
 def test_english_law_gets_the_bundled_model(
     index: Index, minilm: str, articles: list[Article]
 ) -> None:

@@ -13,7 +13,7 @@ from pipelines import model_choice
 from pipelines.bundled import bundled_model
 from pipelines.model_choice import model_place
 
-ENGLISH: dict[str | None, int] = {"en-GB": 2, None: 1, "fr": 2}
+ENGLISH: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
 FRENCH: dict[str | None, int] = {"en": 1, "fr": 1}
 
 
