@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
+from components.statutes.days import iso_day
 from components.statutes.problems import CorpusError
 from pipelines.files import LoadingError
 
@@ -122,9 +123,9 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def day(text: str) -> date:
-    """A day in ISO form, for argparse."""
+    """A day as YYYY-MM-DD, for argparse."""
     try:
-        return date.fromisoformat(text)
+        return iso_day(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2024-02-29") from error
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from components.statutes.days import iso_day
 from pipelines.files import did_you_mean
 from pipelines.serving.limits import MAX_FILTER_VALUES, MAX_QUESTION_CHARS, MAX_TOP_K
 
@@ -36,10 +37,12 @@ REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
 
 
 def _only_iso(value: object) -> object:
-    # pydantic alone would also take numbers, as seconds since 1970.
-    if value is None or (isinstance(value, str) and len(value) == len("2024-12-31")):
-        return value
-    raise ValueError("no ISO date")
+    # pydantic alone would also take numbers, as seconds since 1970, in texts too.
+    if isinstance(value, str):
+        return iso_day(value)
+    if value is None:
+        return None
+    raise ValueError("no text")
 
 
 def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:

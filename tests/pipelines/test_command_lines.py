@@ -72,6 +72,8 @@ def test_help_reads_well(command: Command, name: str) -> None:
         ("ask", "rent", "--top-k", "many"),
         ("ask", "rent", "--topk", "3"),
         ("ask", "rent", "--as-of", "29.2.2024"),
+        ("ask", "rent", "--as-of", "2024-W09"),
+        ("index", "--corpus", "aldermere", "--store", "law.db", "--snapshot", "20200101"),
         ("ask", "rent", "--generator", "http://localhost:1/v1"),
         ("ask", "rent", "--stor", "law.db"),
         ("evaluate",),

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
+from components.statutes.days import iso_day
 from components.statutes.problems import Place, Problem
 
 _JSON_TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def described(value: object) -> str:
@@ -109,13 +109,10 @@ class Record:
             self.fault(field, f"is {described(value)}, not a date", repair)
             return None
         try:
-            # fromisoformat alone also takes weeks and dates without dashes.
-            if _ISO_DATE.fullmatch(value):
-                return date.fromisoformat(value)
+            return iso_day(value)
         except ValueError:
-            pass
-        self.fault(field, f"{value[:40]!r} is no date", repair)
-        return None
+            self.fault(field, f"{value[:40]!r} is no date", repair)
+            return None
 
     def flag(self, field: str, *, default: bool) -> bool:
         """True or false; `default` when the field is absent."""

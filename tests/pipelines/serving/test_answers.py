@@ -79,6 +79,8 @@ def test_nothing_found_is_an_answer(law_service: Any):
         ({"as_of": "yesterday"}, "'as_of' must be a date, written as 2024-12-31"),
         ({"as_of": 20241231}, "'as_of' must be a date"),
         ({"as_of": "2024-13-31"}, "'as_of' must be a date"),
+        ({"as_of": "1735603200"}, "'as_of' must be a date"),
+        ({"as_of": "0000086400"}, "'as_of' must be a date"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_it_must_be(
