@@ -18,6 +18,7 @@ from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import in_force_on, state_on
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
+from components.stores.filter_syntax import check_filters
 from pipelines.files import LoadingError
 from pipelines.filled_stores import check_stores
 
@@ -110,6 +111,9 @@ class _Asking:
                 raise LoadingError(f"{name} must be a datetime.date, not {day!r}.")
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=0)
+        if filters:
+            # Haystack copies what goes in, however deep it is, before a store can refuse it.
+            check_filters(filters)
         self._pipeline = pipeline
         self._question = clean_question(question)
         self._as_of = as_of

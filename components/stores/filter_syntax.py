@@ -6,6 +6,8 @@ from typing import Any
 from haystack.errors import FilterError
 
 MAX_DEPTH = 50
+# Each level is a dictionary and its list of conditions; below is a comparison and its list.
+_MOST_CONTAINERS = 2 * MAX_DEPTH + 2
 ORDERINGS = (">", ">=", "<", "<=")
 
 _OPERATORS = (*ORDERINGS, "==", "!=", "in", "not in")
@@ -23,7 +25,8 @@ def check_filters(filters: Any) -> None:
             has no list, or they are nested deeper than `MAX_DEPTH`; the message shows the faulty
             part.
     """
-    _check(filters, 0)
+    _check_depth(filters)
+    _check(filters)
 
 
 def check_given(filters: Any) -> None:
@@ -39,11 +42,24 @@ def check_given(filters: Any) -> None:
         )
 
 
-def _check(condition: Any, depth: int) -> None:
+def _check_depth(filters: Any) -> None:
+    # Level by level, and before anything else looks at them or shows them: what goes into itself
+    # for each level would end in a RecursionError. Values are counted as conditions are.
+    level = [filters]
+    for _ in range(_MOST_CONTAINERS):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list | tuple)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    if any(isinstance(each, dict | list | tuple) for each in level):
+        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
+
+
+def _check(condition: Any) -> None:
     if not isinstance(condition, dict):
         raise FilterError(f"A filter must be a dictionary, got {condition!r}.")
-    if depth > MAX_DEPTH:
-        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
     if "operator" not in condition:
         raise FilterError(f"'operator' key missing in {condition}")
     if "field" in condition:
@@ -56,7 +72,7 @@ def _check(condition: Any, depth: int) -> None:
     if not isinstance(conditions, list | tuple):
         raise FilterError(f"'conditions' must be a list of filters, got {conditions!r}.")
     for part in conditions:
-        _check(part, depth + 1)
+        _check(part)
 
 
 def _check_comparison(condition: dict[str, Any]) -> None:

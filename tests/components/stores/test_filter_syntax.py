@@ -56,3 +56,16 @@ def test_filters_may_be_nested_so_deep_and_no_deeper(translate: Callable[[Any], 
     translate(filters)
     with pytest.raises(FilterError, match="deeper than 50 levels"):
         translate({"operator": "NOT", "conditions": [filters]})
+
+
+@both
+@pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: {"a": inner}])
+@pytest.mark.parametrize("place", [LAW, {"operator": "AND"}])
+def test_what_is_deeper_than_python_can_go_is_refused(
+    translate: Callable[[Any], object], wrap: Callable[[Any], Any], place: dict[str, Any]
+) -> None:
+    value: Any = 1
+    for _ in range(100_000):
+        value = wrap(value)
+    with pytest.raises(FilterError, match="deeper than 50 levels"):
+        translate({**place, "value": value})

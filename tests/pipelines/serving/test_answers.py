@@ -137,6 +137,15 @@ def nested(depth: int) -> dict[str, Any]:
     return condition
 
 
+def test_a_value_nested_deep_is_no_filter(law_service: Any):
+    value: Any = "Work Code"
+    for _ in range(900):
+        value = [value]
+    filters = {"field": "meta.law", "operator": "==", "value": value}
+    response = law_service.client.post("/lexical/run", json={**QUESTION, "filters": filters})
+    assert (response.status_code, response.json()["error"]) == (422, "filters")
+
+
 @pytest.mark.parametrize(
     "filters",
     [
