@@ -57,6 +57,8 @@ def build_app(
         names: host names under which it may be asked for; None for any.
     """
     app = _hayhooks()
+    # A redirect of what is almost an address would be an answer without words.
+    app.router.redirect_slashes = False
     app.title, app.description, app.version = "Lexarbor", _ABOUT, _INTERFACE
     app.include_router(status_router)
     for name, pipeline in served.items():

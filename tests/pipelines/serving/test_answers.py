@@ -232,6 +232,12 @@ def test_no_web_page_of_another_site_may_call_it(law_service: Any):
     assert preflight.status_code == 405
 
 
+@pytest.mark.parametrize("path", ["/lexical/run/", "/health/", "/status/lexical/"])
+def test_what_is_almost_an_address_is_none(law_service: Any, path: str):
+    response = law_service.client.post(path, json=QUESTION)
+    assert (response.status_code, response.json()["error"]) == (404, "not_found")
+
+
 def test_a_wrong_method_is_told_which_one_is_right(law_service: Any):
     response = law_service.client.get("/lexical/run")
     assert response.status_code == 405
