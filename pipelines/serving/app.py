@@ -108,16 +108,19 @@ def _hayhooks() -> FastAPI:
 def _add_probes(
     app: FastAPI, served: Mapping[str, ServedPipeline], metrics: ServingMetrics
 ) -> None:
+    @app.head("/health", include_in_schema=False)
     @app.get("/health", tags=["status"], summary="Whether the process is up")
     async def health() -> dict[str, str]:
         return {"status": "up"}
 
+    @app.head("/ready", include_in_schema=False)
     @app.get("/ready", tags=["status"], summary="Whether questions are answered: 503 before")
     def ready() -> Response:  # in a thread: it reads from the stores
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         told = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(told, 503 if states else 200)
 
+    @app.head("/metrics", include_in_schema=False)
     @app.get("/metrics", tags=["status"], summary="Numbers for Prometheus")
     async def numbers() -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

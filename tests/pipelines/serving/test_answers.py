@@ -238,6 +238,12 @@ def test_what_is_almost_an_address_is_none(law_service: Any, path: str):
     assert (response.status_code, response.json()["error"]) == (404, "not_found")
 
 
+@pytest.mark.parametrize("path", ["/health", "/ready", "/metrics"])
+def test_probes_may_ask_for_the_head_alone(law_service: Any, path: str):
+    response = law_service.client.head(path)
+    assert (response.status_code, response.content) == (200, b"")
+
+
 def test_a_wrong_method_is_told_which_one_is_right(law_service: Any):
     response = law_service.client.get("/lexical/run")
     assert response.status_code == 405
