@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.files import LoadingError
 
 _EPILOG = """\
 Each question's text is asked, nothing else; all its relevant articles count; means are over
@@ -103,6 +104,8 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"'{options.split}'. It has the splits {', '.join(splits)}."
         )
         return WRONG_USE
+    if options.run_dir:
+        _make_folder(Path(options.run_dir))
     measured = [
         measure(name, questions, store=store, model=options.model, depth=options.depth)
         for name in names
@@ -121,7 +124,6 @@ def _evaluate(options: argparse.Namespace) -> int:
     show(result if options.json else _table(result))
     if options.run_dir:
         folder = Path(options.run_dir)
-        folder.mkdir(parents=True, exist_ok=True)
         for each in measured:
             write_trec_run(folder / f"{each.pipeline}.trec", each.run, each.pipeline)
             say(f"wrote {folder / f'{each.pipeline}.trec'}")
@@ -134,6 +136,16 @@ def _evaluate(options: argparse.Namespace) -> int:
         for path in (plot, *stages):
             say(f"wrote {path}")
     return DONE
+
+
+def _make_folder(folder: Path) -> None:
+    """The folder of the run files, before a long evaluation is done for nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LoadingError(
+            f"--run-dir {folder}: the folder cannot be made ({error.strerror}). Name another."
+        ) from error
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -318,6 +318,16 @@ def test_evaluating_prints_a_table(command: Command, law_store: Path, questions:
     assert "\n  less bm25  +0.000 p 1.0000" in out
 
 
+def test_a_folder_for_runs_that_cannot_be_made_is_said_before_any_question_is_asked(
+    command: Command, text_store: Path, questions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.evaluating.measure", None)
+    arguments = ("--questions", questions, "--store", text_store, "--pipeline", "lexical")
+    code, out, err = command("evaluate", *arguments, "--run-dir", questions)
+    assert (code, out) == (2, "")
+    assert f"--run-dir {questions}: the folder cannot be made" in err
+
+
 def test_two_pipelines_of_one_name_cannot_be_told_apart(
     command: Command, law_store: Path, questions: Path, tmp_path: Path
 ) -> None:
