@@ -60,17 +60,21 @@ def check_generator(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 def say(message: str) -> None:
     """A line for the person at the terminal; results alone go to standard output."""
-    print(message, file=sys.stderr, flush=True)  # noqa: T201
+    print(_harmless(message), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def show(result: str | dict[str, Any]) -> None:
     """The command's result on standard output; a mapping is written as JSON."""
     if isinstance(result, str):
-        # Law, and what a model writes, must not steer the terminal nor turn its lines round.
-        result = _STEERING.sub("\ufffd", result)
+        result = _harmless(result)
     else:
         result = json.dumps(result, ensure_ascii=False, indent=2)
     print(result, flush=True)  # noqa: T201
+
+
+def _harmless(text: str) -> str:
+    """Law, and what a model writes, must not steer the terminal nor turn its lines round."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def run(work: Callable[[], int]) -> int:

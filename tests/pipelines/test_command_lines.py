@@ -270,6 +270,19 @@ def test_a_bad_corpus_ends_with_one_and_names_the_line(
     assert "left out of the corpus: 1 " in out
 
 
+def test_a_corpus_does_not_steer_the_terminal(
+    command: Command, tmp_path: Path, make_article: Any
+) -> None:
+    source = tmp_path / "articles.jsonl"
+    lines = [make_article(1, **{"\x1b]0;owned\x07": 1}), make_article(2, valid_from="\x9b2J")]
+    source.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    arguments = ("--corpus", source, "--store", tmp_path / "law.db", "--model", "none")
+    for more in ((), ("--skip-bad",)):
+        _, out, err = command("index", *arguments, *more)
+        assert not set("\x1b\x07\x9b") & set(out + err)
+    assert "field '\ufffd]0;owned\ufffd'" in err
+
+
 def test_a_missing_corpus_ends_with_two(command: Command, tmp_path: Path) -> None:
     code, _, err = command("index", "--corpus", tmp_path / "absent", "--store", tmp_path / "law.db")
     assert code == 2
