@@ -22,9 +22,9 @@ _QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable"})
 
 
 def matches(path: Path) -> bool:
-    """Any file, or a folder that holds one of the native names."""
+    """Any file or pipe, or a folder that holds one of the native names."""
     names = (*ARTICLE_FILES, *QUESTION_FILES)
-    return path.is_file() or any((path / name).is_file() for name in names)
+    return not path.is_dir() or any((path / name).is_file() for name in names)
 
 
 def read_articles(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import pickle
+import threading
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -218,6 +220,16 @@ def test_a_gz_with_damaged_bytes_is_named(tmp_path):
     path.write_bytes(damaged)
     with pytest.raises(CorpusError, match="the gzip data breaks off here"):
         StatuteCorpus.read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=write, args=(pipe, line(article("a1"))))
+    writing.start()
+    assert StatuteCorpus.read(pipe).ids == ["a1"]
+    writing.join()
 
 
 def test_gzip_is_told_by_its_bytes_not_its_name(tmp_path):
