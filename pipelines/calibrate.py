@@ -52,9 +52,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
     )
     parser.add_argument(
-        "--store", metavar="FILE", help="gets the threshold (default: the demo store)"
+        "--store",
+        type=command_line.named,
+        metavar="FILE",
+        help="gets the threshold (default: the demo store)",
     )
-    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--model",
+        type=command_line.named,
+        metavar="DIR",
+        help="default: the one that the store records",
+    )
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out questions that cannot be used"
     )

@@ -134,6 +134,13 @@ def day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2024-02-29") from error
 
 
+def named(text: str) -> str:
+    """A name or path, for argparse; an empty one would be the folder of the moment."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty; name one, or leave the option out")
+    return text
+
+
 def positive(text: str) -> int:
     """A whole number from 1, for argparse."""
     number = int(text) if text.strip().isdecimal() else 0

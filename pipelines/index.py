@@ -35,7 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("index", "Index a corpus of law into a store.", _EPILOG)
     parser.add_argument("--corpus", required=True, metavar="PATH", help="the law")
-    parser.add_argument("--store", metavar="FILE", help="the store; made when it is not there")
+    parser.add_argument(
+        "--store",
+        type=command_line.named,
+        metavar="FILE",
+        help="the store; made when it is not there",
+    )
     parser.add_argument(
         "--engine",
         choices=("qdrant", "milvus"),
@@ -58,6 +63,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--model",
+        type=command_line.named,
         metavar="DIR",
         help="folder or name of the model that encodes the articles, or 'none' to store text "
         "alone; default: the store's own model, else for English the one that "

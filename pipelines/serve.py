@@ -61,8 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("serve", "Serve pipelines over HTTP.", _EPILOG)
-    parser.add_argument("--store", metavar="FILE", help="default: the demo store")
-    parser.add_argument("--model", metavar="DIR", help="default: the one that the store records")
+    parser.add_argument(
+        "--store", type=command_line.named, metavar="FILE", help="default: the demo store"
+    )
+    parser.add_argument(
+        "--model",
+        type=command_line.named,
+        metavar="DIR",
+        help="default: the one that the store records",
+    )
     parser.add_argument(
         "--pipeline",
         action="append",

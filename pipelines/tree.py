@@ -49,8 +49,15 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--corpus", metavar="PATH", help="the law, as for pipelines.index, or 'aldermere'"
     )
-    parser.add_argument("--store", metavar="FILE", help="with --neighbours: a store with vectors")
-    parser.add_argument("--model", metavar="DIR", help="folder or name of a model")
+    parser.add_argument(
+        "--store",
+        type=command_line.named,
+        metavar="FILE",
+        help="with --neighbours: a store with vectors",
+    )
+    parser.add_argument(
+        "--model", type=command_line.named, metavar="DIR", help="folder or name of a model"
+    )
     parser.add_argument(
         "--out", metavar="FILE", help="the picture (.svg), or the plot (.png, .svg, .pdf)"
     )

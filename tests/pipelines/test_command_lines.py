@@ -87,6 +87,25 @@ def test_wrong_arguments_end_with_two(command: Command, arguments: tuple[str, ..
     assert "error:" in err
 
 
+@pytest.mark.parametrize("option", ["--store", "--model"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("index", "--corpus", "aldermere", "--store", "law.db"),
+        ("ask", "rent"),
+        ("evaluate", "--questions", "aldermere"),
+        ("calibrate", "--questions", "aldermere"),
+        ("tree", "--neighbours"),
+    ],
+)
+def test_an_empty_name_is_refused_by_its_option(
+    command: Command, arguments: tuple[str, ...], option: str
+) -> None:
+    code, out, err = command(*arguments, option, "")
+    assert (code, out) == (2, "")
+    assert f"argument {option}: is empty; name one" in err
+
+
 def test_asking_prints_articles_in_their_place(command: Command, law_store: Path) -> None:
     code, out, _ = command("ask", "Who decides on custody?", "--store", law_store, "--top-k", 2)
     assert code == 0
