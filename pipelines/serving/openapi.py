@@ -20,8 +20,8 @@ _PROBLEMS = {
     422: f"The request is wrong: an unknown field, a value out of range, a question of more than "
     f"{MAX_QUESTION_CHARS:,} characters, filters that are none.",
     500: "Something failed that nobody foresaw; the log tells more under the request_id.",
-    503: "The queue is full, models are still being loaded, or the store or the model cannot be "
-    "read. Retry-After tells when to ask again, where that helps.",
+    503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
+    "or the store holds no article. Retry-After tells when to ask again, where that helps.",
     504: "There was no answer in time.",
 }
 
