@@ -19,6 +19,7 @@ from training.step import loss_and_gradient
 from training.texts import RunTexts
 
 CPU = torch.device("cpu")
+HEADS = ({}, {"head": "paper", "passage_tokens": 16})
 
 
 @pytest.fixture(scope="session")
@@ -61,15 +62,12 @@ def test_each_distinct_text_goes_through_its_tower_once(
 
 
 @pytest.mark.parametrize("reduction", ["mean", "question_sum"])
-@pytest.mark.parametrize("head", ["none", "paper"])
+@pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("caching", [False, True])
 def test_loss_and_gradient_are_those_of_encoding_every_text_by_itself(
     data, batch, settings, accelerator, reduction, head, caching
 ):
-    chosen = settings(
-        reduction=reduction, head=head, passage_tokens=16, gradient_caching=caching,
-        token_budget=60,
-    )  # fmt: skip
+    chosen = settings(reduction=reduction, gradient_caching=caching, token_budget=60, **head)
     torch.manual_seed(0)
     model = starting_model(chosen, CPU).eval()
     found = loss_and_gradient(batch, RunTexts(model, data, 60), chosen, accelerator)
@@ -124,12 +122,12 @@ class OutOfMemoryOnce:
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-@pytest.mark.parametrize("head", ["none", "paper"])
+@pytest.mark.parametrize("head", HEADS)
 def test_a_batch_that_ran_out_of_memory_is_one_begun_in_smaller_pieces_bit_for_bit(
     data, batch, settings, accelerator, monkeypatch, kind, head
 ):
     """With dropout, in every pass that there is, of both sides."""
-    chosen = settings(gradient_caching=True, dropout=0.3, head=head, passage_tokens=16)
+    chosen = settings(gradient_caching=True, dropout=0.3, **head)
 
     def step(budget: int, moment: int | None = None):
         torch.manual_seed(0)
