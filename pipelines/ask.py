@@ -44,15 +44,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="NAME",
         help=f"{command_line.PIPELINE_NAMES} (default: hybrid; lexical for a store of text alone)",
     )
-    parser.add_argument(
-        "--store", type=command_line.named, metavar="FILE", help="default: the demo store"
-    )
-    parser.add_argument(
-        "--model",
-        type=command_line.named,
-        metavar="DIR",
-        help="default: the one that the store records",
-    )
+    command_line.add_store(parser)
     parser.add_argument(
         "--top-k",
         type=command_line.positive,

@@ -44,6 +44,14 @@ def parser(command: str, description: str, epilog: str) -> argparse.ArgumentPars
     )
 
 
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The flags that name what is asked."""
+    parser.add_argument("--store", type=named, metavar="FILE", help="default: the demo store")
+    parser.add_argument(
+        "--model", type=named, metavar="DIR", help="default: the one that the store records"
+    )
+
+
 def add_generator(parser: argparse.ArgumentParser) -> None:
     """The flags that have answers written by a chat generator."""
     parser.add_argument(

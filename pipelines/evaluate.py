@@ -50,15 +50,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="NAME",
         help="another pipeline on the same questions; may be given several times",
     )
-    parser.add_argument(
-        "--store", type=command_line.named, metavar="FILE", help="default: the demo store"
-    )
-    parser.add_argument(
-        "--model",
-        type=command_line.named,
-        metavar="DIR",
-        help="default: the one that the store records",
-    )
+    command_line.add_store(parser)
     parser.add_argument(
         "--depth",
         type=command_line.positive,

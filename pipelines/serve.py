@@ -61,15 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("serve", "Serve pipelines over HTTP.", _EPILOG)
-    parser.add_argument(
-        "--store", type=command_line.named, metavar="FILE", help="default: the demo store"
-    )
-    parser.add_argument(
-        "--model",
-        type=command_line.named,
-        metavar="DIR",
-        help="default: the one that the store records",
-    )
+    command_line.add_store(parser)
     parser.add_argument(
         "--pipeline",
         action="append",

@@ -74,19 +74,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--store", type=command_line.named, metavar="FILE", help="default: the demo store"
-    )
+    command_line.add_store(parser)
     parser.add_argument(
         "--pipeline",
         metavar="NAME",
         help=f"{command_line.PIPELINE_NAMES} (default: hybrid; lexical for a store of text alone)",
-    )
-    parser.add_argument(
-        "--model",
-        type=command_line.named,
-        metavar="DIR",
-        help="default: the one that the store records",
     )
     command_line.add_generator(parser)
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
