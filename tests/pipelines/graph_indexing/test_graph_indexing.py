@@ -1,105 +1,28 @@
 """Indexing with a graph: base vectors once a text, a law computed only where something changed."""
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
+from graph_stores import (
+    LAWS,
+    Article,
+    Index,
+    MakeArticle,
+    assert_complete,
+    computed,
+    vectors_by_law,
+)
 
 from components.models.biencoder import BiEncoder
 from components.models.digest import graph_model_digest, model_digest
 from components.models.errors import ModelError
-from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_vectors import graph_for, node_texts
-from components.statutes.corpus import StatuteCorpus
+from components.models.graph import LegislativeGraphEncoder
 from components.stores.database import StoreError
-from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.indexing import IndexReport, index_corpus
-
-Article = dict[str, Any]
-Index = Callable[..., IndexReport]
-MakeArticle = Callable[..., Article]
-LAWS = 3
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def write(
-    tmp_path: Path, write_corpus: Callable[[Path, Sequence[Article]], Path]
-) -> Callable[[list[Article]], Path]:
-    return lambda articles: write_corpus(tmp_path / "articles.jsonl", articles)
-
-
-@pytest.fixture
-def index(
-    tiny_graphs: dict[str, Path],
-    store: StatuteDocumentStore,
-    write: Callable[[list[Article]], Path],
-) -> Index:
-    """Indexes these articles into the test's store through the tree's graph, unless told."""
-
-    def run(articles: list[Article], **options: Any) -> IndexReport:
-        chosen = {"model": str(tiny_graphs["tree"]), "graph": True, **options}
-        return index_corpus(write(articles), str(store.path), **chosen)
-
-    return run
-
-
-@pytest.fixture
-def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every text that is encoded from here on."""
-    texts: list[str] = []
-    encode = BiEncoder.encode_articles_report
-
-    def watched(self: BiEncoder, batch: list[str], **options: Any) -> Any:
-        texts.extend(batch)
-        return encode(self, batch, **options)
-
-    monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
-    return texts
-
-
-def computed(report: IndexReport) -> int:
-    assert report.graph is not None
-    return int(report.graph["laws_computed"])
-
-
-def assert_complete(
-    store: StatuteDocumentStore, source: Path, model: Path, atol: float = 2e-6
-) -> None:
-    """The store holds this corpus, its vectors those of one pass over the whole graph."""
-    corpus = StatuteCorpus.read(source)
-    network = LegislativeGraphEncoder.load(model / "graph")
-    graph = graph_for(network, corpus)
-    digests = [text_digest(text) for text in node_texts(graph, corpus, "headings_text")]
-    base = store.journal.vectors(model_digest(model), set(digests))
-    features = torch.from_numpy(np.stack([base[digest] for digest in digests]))
-    with torch.no_grad():
-        vectors = network(features, GraphTensors.of(graph))[graph.n_inner :]
-    expected = torch.nn.functional.normalize(vectors, dim=1).numpy()
-    documents = store.filter_documents()
-    assert [each.id for each in documents] == corpus.ids
-    found = np.array([each.embedding for each in documents], dtype=np.float32)
-    np.testing.assert_allclose(found, expected, atol=atol)
-    assert store.journal.known(model_digest(model)) == set(digests)  # and no more than is needed
-
-
-def vectors_by_law(store: StatuteDocumentStore) -> dict[str, list[tuple[str, list[float] | None]]]:
-    laws: dict[str, list[tuple[str, list[float] | None]]] = {}
-    for document in store.filter_documents():
-        laws.setdefault(document.meta["law"], []).append((document.id, document.embedding))
-    return laws
 
 
 def test_a_corpus_is_indexed_through_the_graph(
@@ -414,217 +337,6 @@ def test_a_network_that_gives_nan_is_refused_by_the_articles_name(
     with pytest.raises(ModelError, match=r"graph network of .*tree gives NaN .* article 'a\d+' of"):
         index(articles)
     assert store.count_documents() == 0
-
-
-# Stores that were there before
-
-
-def test_a_plain_store_is_converted_and_only_headings_are_encoded(
-    index: Index,
-    store: StatuteDocumentStore,
-    encoded: list[str],
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-) -> None:
-    index(articles, graph=False)
-    assert store.model is not None
-    assert not store.model.through_graph
-    keys = store.keys_of(each["id"] for each in articles)
-    encoded.clear()
-    said: list[str] = []
-    report = index(articles, say=said.append)
-    assert any("laws get its vectors in one step" in line for line in said)
-    assert not any("Rule" in text for text in encoded)
-    assert (report.encoded, computed(report), report.changed) == (len(encoded), 3, 30)
-    assert store.model.through_graph
-    assert store.keys_of(each["id"] for each in articles) == keys
-    assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-def test_a_conversion_takes_a_changed_corpus_along(
-    index: Index,
-    store: StatuteDocumentStore,
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    make_article: MakeArticle,
-    articles: list[Article],
-) -> None:
-    index(articles, graph=False)
-    law = articles[0]["law"]
-    changed = [each for each in articles if each["law"] != law]
-    changed = [{**make_article(99), "law": "Tax Code"}, *changed[::-1]]
-    changed[5] = {**changed[5], "law": "Tax Code"}
-    assert index(changed).removed_laws == [law]
-    assert_complete(store, write(changed), tiny_graphs["tree"])
-
-
-def test_a_conversion_that_breaks_off_leaves_the_plain_store(
-    index: Index,
-    store: StatuteDocumentStore,
-    tiny_graphs: dict[str, Path],
-    encoded: list[str],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    index(articles, graph=False)
-    plain = vectors_by_law(store)
-    recorded = store.model
-    with monkeypatch.context() as broken:
-        broken.setattr(
-            type(store.publisher), "_check_vectors", lambda *_: (_ for _ in ()).throw(KeyError("x"))
-        )
-        with pytest.raises(KeyError):
-            index(articles)
-    assert (vectors_by_law(store), store.model) == (plain, recorded)
-    encoded.clear()
-    assert index(articles, graph=False).changed == 0  # and goes on as a plain store
-    index(articles)
-    assert not any("Rule" in text for text in encoded)
-    assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-def test_a_plain_store_of_another_bi_encoder_is_refused(
-    index: Index, store: StatuteDocumentStore, minilm: str, articles: list[Article]
-) -> None:
-    index(articles[:3], graph=False, model=minilm)
-    with pytest.raises(StoreError, match=r"is another \(through its graph.*name a new store"):
-        index(articles[:3])
-    assert store.model is not None
-    assert store.model.path == minilm
-
-
-def test_text_alone_can_have_a_graphs_vectors_later(
-    index: Index,
-    store: StatuteDocumentStore,
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-) -> None:
-    index(articles, graph=False, model="none")
-    index(articles)
-    assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-def test_documents_of_a_graph_that_were_written_over_are_put_right(
-    index: Index,
-    store: StatuteDocumentStore,
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-) -> None:
-    from haystack import Document
-    from haystack.document_stores.types import DuplicatePolicy
-
-    index(articles)
-    foreign = Document(
-        id="a7", content="x", meta={"law": articles[6]["law"]}, embedding=[1.0] + [0.0] * 15
-    )
-    store.write_documents([foreign], DuplicatePolicy.OVERWRITE)
-    store.delete_documents(["a8"])
-    report = index(articles)
-    assert (report.encoded, computed(report)) == (0, 2)
-    assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-# Interruptions
-
-
-def test_a_break_at_any_law_leaves_whole_laws_and_loses_no_vector(
-    index: Index,
-    store: StatuteDocumentStore,
-    encoded: list[str],
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    publish = type(store.publisher).publish
-    for survive in range(LAWS):
-        left = [survive]
-
-        def breaks(self: Any, *arguments: Any, left: list[int] = left, **options: Any) -> int:
-            if not left[0]:
-                raise KeyboardInterrupt
-            left[0] -= 1
-            return publish(self, *arguments, **options)
-
-        store.delete_all_documents()
-        with monkeypatch.context() as broken:
-            broken.setattr(type(store.publisher), "publish", breaks)
-            with pytest.raises(KeyboardInterrupt):
-                index(articles)
-        assert [len(each) for each in vectors_by_law(store).values()] == [10] * survive
-        encoded.clear()
-        report = index(articles)
-        assert encoded == []
-        assert computed(report) == LAWS - survive
-        assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-def test_a_break_while_encoding_costs_one_block(
-    index: Index,
-    encoded: list[str],
-    store: StatuteDocumentStore,
-    tiny_graphs: dict[str, Path],
-    write: Callable[[list[Article]], Path],
-    articles: list[Article],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("pipelines.encoding._BLOCK", {"cpu": 8})
-    keep = type(store.journal).keep
-    blocks = 2
-
-    def breaks(self: Any, *arguments: Any) -> None:
-        nonlocal blocks
-        if not blocks:
-            raise KeyboardInterrupt
-        blocks -= 1
-        keep(self, *arguments)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(type(store.journal), "keep", breaks)
-        with pytest.raises(KeyboardInterrupt):
-            index(articles)
-    assert len(encoded) == 3 * 8
-    total = index(articles).encoded + 2 * 8
-    assert len(encoded) == total + 8
-    assert_complete(store, write(articles), tiny_graphs["tree"])
-
-
-def test_an_interrupted_graph_does_not_hinder_a_plain_store(
-    index: Index, store: StatuteDocumentStore, articles: list[Article], encoded: list[str]
-) -> None:
-    index(articles)
-    store.delete_all_documents()
-    encoded.clear()
-    assert index(articles, graph=False).changed == 30
-    assert encoded == []
-    assert store.model is not None
-    assert not store.model.through_graph
-
-
-def test_a_journal_that_lost_a_vector_is_said(
-    index: Index, store: StatuteDocumentStore, articles: list[Article], make_article: MakeArticle
-) -> None:
-    index(articles)
-    # As another process would, that indexes another corpus into this store at the same time.
-    encode = BiEncoder.encode_articles_report
-
-    def emptied(self: BiEncoder, batch: list[str], **options: Any) -> Any:
-        connection = sqlite3.connect(store.database.path)
-        connection.execute("DELETE FROM journal")
-        connection.commit()
-        connection.close()
-        return encode(self, batch, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BiEncoder, "encode_articles_report", emptied)
-        with pytest.raises(StoreError, match=r"vector of .* is not in the journal.*one at a time"):
-            index([*articles, make_article(31)])
-    report = index([*articles, make_article(31)])
-    assert report.articles == 31
 
 
 def test_the_report_is_json(index: Index, articles: list[Article]) -> None:

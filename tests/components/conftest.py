@@ -1,0 +1,109 @@
+"""Two small laws in our store and in an engine, and the models that read them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from component_cases import CPU, ENGINE, GRAPH_MODEL, MODEL, RANKER, STORE, Case
+from haystack import Document
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+
+from components.embedders.document import StatuteDocumentEmbedder
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
+from components.embedders.text import StatuteTextEmbedder
+from components.models import registry
+from components.models.graph import LegislativeGraphEncoder
+from components.models.ranker_folder import Calibration, RankerSettings
+from components.stores.engines.engine import LAW, engine_of
+from components.stores.engines.rows import as_row
+from components.stores.sqlite import StatuteDocumentStore
+
+
+@pytest.fixture(scope="module")
+def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterator[str]:
+    """Two small laws with vectors; the models stay loaded meanwhile."""
+    documents = [
+        Document(
+            id=f"{law[0].lower()}{number}",
+            content=text,
+            meta={"law": law, "number": str(number), "headings": [], "position": position},
+        )
+        for position, (law, number, text) in enumerate(
+            [
+                ("Housing Code", 1, "The landlord mends the roof."),
+                ("Housing Code", 2, "The tenant pays the rent."),
+                ("Family Code", 1, "Spouses share the household."),
+                ("Family Code", 2, "Parents keep their children."),
+            ]
+        )
+    ]
+    embedder = StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False)
+    by_default = StatuteTextEmbedder(minilm)
+    by_default.warm_up()
+    path = tmp_path_factory.mktemp("habits") / "law.db"
+    StatuteDocumentStore(str(path)).write_documents(embedder.run(documents)["documents"])
+    yield str(path)
+    del embedder, by_default
+
+
+@pytest.fixture(scope="module")
+def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> str:
+    """The same laws in Qdrant, in a folder."""
+    path = str(tmp_path_factory.mktemp("engine") / "qdrant")
+    engine = engine_of(QdrantDocumentStore(path=path))
+    engine.create(384)
+    documents = [
+        replace(each, meta=as_row(each, "digest"))
+        for each in StatuteDocumentStore(store_path).filter_documents()
+    ]
+    engine.write(StatuteSparseDocumentEmbedder().run(documents)["documents"])
+    for law in ("Housing Code", "Family Code"):
+        engine.put_state(LAW, law, {"digest": "", "articles": 2})
+    return path
+
+
+@pytest.fixture(scope="module")
+def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
+    """MiniLM with a fresh graph network over it."""
+    folder = tmp_path_factory.mktemp("graph") / "model"
+    network = LegislativeGraphEncoder(384, layers=1)
+    registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"graph": network.save})
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> str:
+    """MiniLM with a tiny ranker over it that has everything."""
+    folder = tmp_path_factory.mktemp("ranker") / "model"
+
+    def write(part: Path) -> None:
+        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
+        RankerSettings(2, 32, Calibration(0.5, -1.0), fusion_weight=0.5).save(part)
+
+    registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"ranker": write})
+    return str(folder)
+
+
+@pytest.fixture
+def make(
+    store_path: str, engine_path: str, minilm: str, graph_model: str, ranker_model: str
+) -> Callable[[Case, dict[str, Any]], Any]:
+    """A component with these parameters, its store and model filled in."""
+
+    def filled(case: Case, parameters: dict[str, Any]) -> Any:
+        store = StatuteDocumentStore(store_path)
+        places = {STORE: store, MODEL: minilm, GRAPH_MODEL: graph_model, RANKER: ranker_model}
+        places[ENGINE] = QdrantDocumentStore(path=engine_path)
+        return case.kind(
+            **{
+                name: places.get(value, value) if isinstance(value, str) else value
+                for name, value in parameters.items()
+            }
+        )
+
+    return filled
