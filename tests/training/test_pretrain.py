@@ -259,12 +259,21 @@ def test_wrong_use_is_said(
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
 def test_a_folder_that_holds_something_is_not_written_over(
-    small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    unfinished: bool, small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "kept.txt").write_text("kept")
-    assert main(flags(corpus=small_law / "articles.jsonl", output=tmp_path)) == WRONG_USE
-    assert "exists and is not empty" in capsys.readouterr().err
+    output, work = tmp_path / "model", tmp_path / "model.work"
+    output.mkdir()
+    (output / "kept.txt").write_text("kept")
+    if unfinished:
+        work.mkdir()
+    assert main(flags(corpus=small_law / "articles.jsonl", output=output)) == WRONG_USE
+    said = capsys.readouterr().err
+    assert "exists and is not empty" in said
+    assert "Step" not in said and "going on" not in said.lower()
+    assert [each.name for each in output.iterdir()] == ["kept.txt"]
+    assert not work.is_dir() or not list(work.glob("*.json"))  # nothing was begun
 
 
 def test_an_output_that_another_process_trains_into_is_refused(

@@ -256,6 +256,21 @@ def test_fewer_candidates_than_negatives_are_reported(
     assert f"{fewer} questions have fewer" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
+def test_a_folder_that_holds_something_is_not_written_over(
+    unfinished: bool, flags: Callable[..., list[str]], tmp_path: Path, capsys: Any
+) -> None:
+    output, work = tmp_path / "model", tmp_path / "model.work"
+    output.mkdir()
+    (output / "kept.txt").write_text("kept")
+    if unfinished:
+        work.mkdir()
+    assert main(flags(output=output)) == WRONG_USE
+    assert "exists and is not empty" in capsys.readouterr().err
+    assert [each.name for each in output.iterdir()] == ["kept.txt"]
+    assert not work.is_dir() or not list(work.glob("*.json"))  # nothing was begun
+
+
 def test_stopped_once_it_is_saved_the_same_command_tidies_up(
     flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

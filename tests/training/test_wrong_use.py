@@ -148,7 +148,10 @@ def test_what_the_model_cannot_do_is_wrong_use(flags, output, capsys, fields, me
     assert not work_of(output).exists()
 
 
-def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, capsys):
+@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
+def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, capsys, unfinished):
+    if unfinished:  # it would learn for hours, and then find no place for its model
+        work_of(output).mkdir()
     output.mkdir()
     (output / "thesis.txt").write_text("keep me")
     assert main(flags()) == WRONG_USE
