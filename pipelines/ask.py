@@ -89,6 +89,8 @@ def _ask(options: argparse.Namespace) -> int:
     ranking = answer.get("ranking")
     if ranking and ranking["n_ranked"] < ranking["n_candidates"]:
         say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
+    if "missing" in answer:
+        say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED

@@ -32,8 +32,9 @@ class Answer(TypedDict):
     """What a pipeline found: `documents` best first, each as `found_article` describes it.
 
     `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
-    (of how many candidates it ranked how many), and `answer` when it gives one: its text, and what
-    `CitedAnswerBuilder` says of it.
+    (of how many candidates it ranked how many), `missing` when the question names articles that are
+    not there, in its words, and `answer` when it gives one: its text, and what `CitedAnswerBuilder`
+    says of it.
     """
 
     question: str
@@ -42,6 +43,7 @@ class Answer(TypedDict):
     documents: list[dict[str, Any]]
     as_of: NotRequired[str]
     ranking: NotRequired[dict[str, int]]
+    missing: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -121,7 +123,7 @@ class _Asking:
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
         self._sockets = {"documents": documents_output(pipeline)}
-        for name in ("answers", "ranking"):
+        for name in ("answers", "ranking", "missing"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = _output(pipeline, name)
         if self._states_on is not None:
@@ -149,6 +151,8 @@ class _Asking:
             answer["as_of"] = self._as_of.isoformat()
         if "ranking" in found:
             answer["ranking"] = {each: found["ranking"][each] for each in _OF_A_RANKING}
+        if found.get("missing"):
+            answer["missing"] = found["missing"]
         for given in found.get("answers", [])[:1]:
             answer["answer"] = {"text": given.data, **given.meta}
         return answer

@@ -51,9 +51,12 @@ def heard_anew(told: str) -> str:
 
 
 def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False) -> str:
-    """What is told of results: their number, unseen, and low confidence where there is that."""
+    """What is told of results: their number, unseen, and what speaks against them, if anything."""
     texts = asking.TEXTS[language]
     told = _unseen(counted(len(answer["documents"]), texts.announced, language))
+    if "missing" in answer:
+        title, explanation = texts.missing
+        return told + message(title.format(articles="; ".join(answer["missing"])), explanation)
     return told + (message(*texts.unsure) if unsure else "")
 
 

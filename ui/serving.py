@@ -156,12 +156,15 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
         }
         for rank, document in enumerate(found["pinned"], start=1)
     ]
-    return Answer(
+    answer = Answer(
         question=question,
         pipeline=str(pipeline.metadata.get("name", "")),
         took_ms=round((time.perf_counter() - start) * 1000, 1),
         documents=documents,
     )
+    if found["missing"]:
+        answer["missing"] = found["missing"]
+    return answer
 
 
 def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:

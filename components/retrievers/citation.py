@@ -17,8 +17,11 @@ from components.statutes.citation_resolver import CitationResolver, ResolvedCita
 from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
 
-# What stands between an article's number and the name of its law.
-_JOINING = frozenset({"of", "the", "in", "du", "de", "des", "la", "le", "les", "l", "d"})
+# What stands between the numbers of articles and the names of their laws.
+_JOINING = frozenset(
+    {"of", "the", "in", "and", "or", "du", "de", "des", "la", "le", "les", "l", "d"}
+)
+_JOINING |= {"et", "ou", "der", "und", "oder", "sowie", "và", "hoặc"}
 
 
 @component
@@ -35,8 +38,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
 
     No model runs. A citation that names one article without doubt gives a pinned document; one
     that fits several (a number that stands in several laws, and no law named) gives a list. A
-    question that is nothing but a citation ("art. 12") asks for every article that it fits: all
-    are pinned.
+    question that is nothing but a citation ("art. 12", "articles 3 to 5 of the Housing Code") asks
+    for every article that it fits: all are pinned.
     """
 
     def __init__(
@@ -81,11 +84,14 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         self._resolver().current(self._store)
 
     @component.output_types(
-        pinned=list[Document], documents=list[Document], left_out=list[Document]
+        pinned=list[Document],
+        documents=list[Document],
+        left_out=list[Document],
+        missing=list[str],
     )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """Find the articles that a question cites.
 
         Args:
@@ -99,6 +105,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
             `left_out`: articles that would be pinned, had the filters let them.
+            `missing`: the words of citations of articles that the store does not hold.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -114,7 +121,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         for _ in range(2):
             keys = self._keys(citations)
             allowed = self._allowed(keys, wanted)
-            alone = is_nothing_else(question, citations)
+            alone = only_cites(question, citations)
             pinned, listed = divided(citations, allowed, alone=alone)
             refused = {id_: key for id_, key in keys.items() if id_ not in allowed}
             left_out, _ = divided(citations, refused, alone=alone)
@@ -122,14 +129,20 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             found = [self._fetch(keys, each, k) for each in scores]
             if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
                 break  # else a law was published again just now, and its articles have new keys
-        return {"pinned": found[0], "documents": found[1], "left_out": found[2]}
+        return {
+            **dict(zip(("pinned", "documents", "left_out"), found, strict=True)),
+            "missing": missing(citations),
+        }
 
     @component.output_types(
-        pinned=list[Document], documents=list[Document], left_out=list[Document]
+        pinned=list[Document],
+        documents=list[Document],
+        left_out=list[Document],
+        missing=list[str],
     )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
@@ -142,10 +155,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         """
         question = clean_question(query)
         _, resolver = self._resolver().current(self._store)
-        citations = resolver.resolve(question)
-        hints = " ".join(each.citation.law_hint or "" for each in citations)
-        known = {*_JOINING, *_words(hints)}
-        return bool(citations) and all(word in known for word in _words(_rest(question, citations)))
+        return only_cites(question, resolver.resolve(question))
 
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
         """The key of each cited article that is in the store."""
@@ -171,9 +181,23 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         return self._resident
 
 
-def is_nothing_else(question: str, citations: list[ResolvedCitation]) -> bool:
-    """Whether no letter or figure of the question stands outside its citations."""
-    return bool(citations) and not _words(_rest(question, citations))
+def only_cites(question: str, citations: list[ResolvedCitation]) -> bool:
+    """Whether nothing stands beside the citations but the names of their laws."""
+    names = [each.citation.law_hint or "" for each in citations]
+    names += [law for each in citations for law in each.laws]
+    known = {*_JOINING, *_words(" ".join(names))}
+    return bool(citations) and known.issuperset(_words(_rest(question, citations)))
+
+
+def missing(citations: list[ResolvedCitation]) -> list[str]:
+    """The words of citations of articles that are not there, each once."""
+    return list(dict.fromkeys(_named(each) for each in citations if each.missing))
+
+
+def _named(resolved: ResolvedCitation) -> str:
+    citation = resolved.citation
+    law = resolved.laws[0] if len(resolved.laws) == 1 else citation.law_hint
+    return f"{citation.text}, {law}" if law else citation.text
 
 
 def _rest(question: str, citations: list[ResolvedCitation]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import divided, is_nothing_else
+from components.retrievers.citation import divided, missing, only_cites
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
@@ -75,11 +75,14 @@ class EngineCitationRetriever:
         return default_from_dict(cls, data)
 
     @component.output_types(
-        pinned=list[Document], documents=list[Document], left_out=list[Document]
+        pinned=list[Document],
+        documents=list[Document],
+        left_out=list[Document],
+        missing=list[str],
     )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """Find the articles that a question cites.
 
         Args:
@@ -93,6 +96,7 @@ class EngineCitationRetriever:
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
             `left_out`: articles that would be pinned, had the filters let them.
+            `missing`: the words of citations of articles that the engine does not hold.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -106,27 +110,31 @@ class EngineCitationRetriever:
         condition = engine_filters(self.filters if filters is None else filters)
         cited = find_citations(question)
         if not cited:
-            return {"pinned": [], "documents": [], "left_out": []}
+            return {"pinned": [], "documents": [], "left_out": [], "missing": []}
         if self._engine is None:
             self._engine = engine_of(self.document_store)
         citations = self._resolved(self._engine, question, cited)
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
         allowed = frozenset(_matching(self._engine, ids, condition))
-        alone = is_nothing_else(question, citations)
+        alone = only_cites(question, citations)
         pinned, listed = divided(citations, allowed, alone=alone)
         left_out, _ = divided(citations, frozenset(ids) - allowed, alone=alone)
         return {
             "pinned": _fetched(self._engine, pinned, k),
             "documents": _fetched(self._engine, listed, k),
             "left_out": _fetched(self._engine, left_out, k),
+            "missing": missing(citations),
         }
 
     @component.output_types(
-        pinned=list[Document], documents=list[Document], left_out=list[Document]
+        pinned=list[Document],
+        documents=list[Document],
+        left_out=list[Document],
+        missing=list[str],
     )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
@@ -136,7 +144,8 @@ class EngineCitationRetriever:
         laws, names = self._named_laws(engine)
         spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
         of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
-        numbers = sorted({n for each in cited for n in (each.number, each.through) if n})
+        readings = [reading for each in cited for reading in each.readings]
+        numbers = sorted({number for reading in readings for number in reading if number})
         found = _entries(engine, both(compared("core", "in", numbers), of_laws), _MOST_FITTING)
         for law, first, last in _ranges(cited, found):
             between = both(
@@ -166,7 +175,7 @@ def _entries(engine: ArticleEngine, condition: Condition | bool, limit: int) -> 
 
 def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str, int, int]]:
     """Law, first and last position of every range that the citations can mean."""
-    if not any(citation.through for citation in cited):
+    if not any(through for citation in cited for _, through in citation.readings):
         return []
     positions: dict[str, list[int]] = {}
     for document in found.values():

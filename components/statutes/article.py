@@ -12,7 +12,7 @@ ArticleState = Literal["in force", "repealed", "not yet in force", "unknown"]
 TextRule = Literal["headings_text", "text"]
 
 
-_BARE_NUMBER = re.compile(r"[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
+_BARE_NUMBER = re.compile(r"(?!(?i:art|ss?|sec|reg)\b)[A-Za-z]{0,3}\.? ?\d[\w.\-/]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Article:
 
 
 def spoken_number(number: str) -> str:
-    """An article's number as a heading: "Article 12"; "Section 5" and "第一条" stay as they are."""
+    """An article's number as a heading: "Article 12"; "Art. 12", "Section 5" and "第一条" stay."""
     return f"Article {number}" if _BARE_NUMBER.fullmatch(number) else number
 
 

@@ -21,6 +21,7 @@ _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 _CHINESE_ARTICLE = re.compile(rf"第?({CHINESE_NUMERAL})条(?:之({CHINESE_NUMERAL}))?")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
+_HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number's hyphen
 # "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
 _UNIT = re.compile(
     r"^(?:[\w.]{1,12}\s+)?"
@@ -60,7 +61,7 @@ def parse_number(printed: str) -> ArticleNumber | None:
     """
     if chinese := _CHINESE_ARTICLE.fullmatch(printed.strip()):
         return ArticleNumber(_chinese_core(*chinese.groups()))
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", printed)).strip().lower()
+    text = _plain(printed).strip()
     text = _UNIT.sub("", text)
     division = ""
     if match := _DIVISION.match(text):
@@ -93,12 +94,17 @@ def canonical_core(number: str) -> str:
     """
     if chinese := _CHINESE_ARTICLE.fullmatch(number.strip()):
         return _chinese_core(*chinese.groups())
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number)).lower().strip(" .")
+    text = _plain(number).strip(" .")
     if text == "premier":
         return "1"
     text = re.sub(r"^([a-z]{1,2})[\s.*]+(?=\d)", r"\1", text)
     text = re.sub(r"(?<=\d)er\b", "", text)
     return re.sub(r"\s+", "", text)
+
+
+def _plain(number: str) -> str:
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
+    return _HYPHEN.sub("-", text).lower()
 
 
 def chinese_integer(numeral: str) -> int:

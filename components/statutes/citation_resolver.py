@@ -26,11 +26,16 @@ class ResolvedCitation:
         certain: Whether it names the one article of `ids` without doubt: its law is named beside
             it; or named elsewhere in the text, or the only one of the corpus, while the text
             speaks of no contract and no other law.
+        laws: Laws of the corpus that are named beside it; () where none is.
+        missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
+            text speaks of no contract.
     """
 
     citation: Citation
     ids: tuple[str, ...]
     certain: bool
+    laws: tuple[str, ...]
+    missing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class _Context:
     Attributes:
         text: The text, in plain characters.
         here: Position of the article whose text it is, None for a question.
+        private: Whether a question speaks of a contract, whose sections have numbers too.
         previous: The laws of the last citation that named one; () where the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
         spoken: The laws named anywhere in the text; None until somebody asks.
@@ -62,6 +68,7 @@ class _Context:
 
     text: str
     here: int | None
+    private: bool
     previous: tuple[str, ...] = ()
     previous_end: int = 0
     spoken: tuple[str, ...] | None = None
@@ -130,18 +137,18 @@ class CitationResolver:
         """
         plain = text.translate(PLAIN_CHARACTERS)
         here = None if within is None else self._position[within]
-        context = _Context(plain, here)
+        context = _Context(plain, here, here is None and bool(_PRIVATE_PAPER.search(plain)))
         resolved: list[ResolvedCitation] = []
         for citation in find_citations(text, language):
-            laws = self._named_laws(citation, context)
-            named = laws is not None
-            if laws is None:
-                laws = self._supposed_laws(context)
-            if named or citation.reference == "own":
+            named = self._named_laws(citation, context)
+            laws = self._supposed_laws(context) if named is None else named
+            if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
             ids = self._fitting_ids(citation, laws, context)
-            certain = len(ids) == 1 and self._is_certain(citation, context, named)
-            resolved.append(ResolvedCitation(citation, ids, certain))
+            certain = len(ids) == 1 and self._is_certain(citation, context, named is not None)
+            # A paragraph may be one within an article.
+            missing = not (ids or citation.kind == "paragraph" or context.private)
+            resolved.append(ResolvedCitation(citation, ids, certain, named or (), missing))
         return resolved
 
     def _named_laws(self, citation: Citation, context: _Context) -> tuple[str, ...] | None:
@@ -178,7 +185,7 @@ class CitationResolver:
             return False  # "section 3 of Chapter 2" may be a division
         if named or context.here is not None:
             return True
-        if _PRIVATE_PAPER.search(context.text):
+        if context.private:
             return False  # "the Housing Code allows it, but my contract says in section 5 …"
         if context.spoken:
             return True
@@ -193,9 +200,8 @@ class CitationResolver:
     ) -> tuple[str, ...]:
         """Ids of the articles of these laws that fit a citation, in the corpus's order."""
         key = (
-            citation.number,
+            *citation.readings,
             citation.paragraph,
-            citation.through,
             citation.division,
             citation.kind == "paragraph",
             laws,
@@ -207,30 +213,38 @@ class CitationResolver:
 
     def _fitting(self, citation: Citation, law: str, here: int | None) -> list[int]:
         """Positions of a law's articles that fit a citation."""
-        numbers = self._numbers[law]
         division = citation.division
         if division is None and here is not None and citation.kind == "paragraph":
             division = self._division[here] or None
+        for number, through in citation.readings:
+            span = self._span(law, self._numbered(citation, law, number, division), through)
+            if span is not None:
+                return span
+        # "12 to 999" where there is no 999.
+        return self._numbered(citation, law, citation.number, division)
+
+    def _numbered(
+        self, citation: Citation, law: str, number: str, division: str | None
+    ) -> list[int]:
+        """Positions of a law's articles of a number, at the cited levels."""
         places: dict[str, list[tuple[tuple[str, ...], int]]] = {}
-        for place, paragraphs, position in numbers.get(citation.number, ()):
+        for place, paragraphs, position in self._numbers[law].get(number, ()):
             if _reaches(citation, place, division):
                 places.setdefault(place, []).append((paragraphs, position))
         levels = tuple(re.findall(r"\w+", citation.paragraph or ""))
-        found = [p for entries in places.values() for p in _at_levels(entries, levels)]
-        if citation.through is None or not found:
-            return found
-        last = [
-            p
-            for place, _, p in numbers.get(citation.through, ())
-            if _reaches(citation, place, division)
-        ]
-        if not last or max(last) < found[0]:
-            return found
-        span = [
-            p
-            for p in range(found[0], max(last) + 1)
-            if self._law[p] == law and self._division[p] == self._division[found[0]]
-        ]
+        return [p for entries in places.values() for p in _at_levels(entries, levels)]
+
+    def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
+        """Positions from the first found through the last of a number, None where none lies so."""
+        if not found or through is None:
+            return found or None
+        first, division = found[0], self._division[found[0]]
+        numbers = self._numbers[law].get(through, ())
+        last = max((p for place, _, p in numbers if place == division), default=-1)
+        if last < first:
+            return None
+        inside = range(first, last + 1)
+        span = [p for p in inside if self._law[p] == law and self._division[p] == division]
         return span if len(span) <= _LONGEST_RANGE else []
 
 

@@ -38,6 +38,8 @@ class Citation:
         through: Last number of a range ("to 12"), canonical; None for a single article.
         division: Canonical name of the schedule or annex that is named with the number.
         group: Span of the whole enumeration, from its marker to its last number.
+        otherwise: `number` and `through` as the dash between them can be read too: "14–1" may be
+            printed for the number 14-1, and "articles 12-14" may mean a range.
     """
 
     start: int
@@ -51,7 +53,16 @@ class Citation:
     through: str | None = None
     division: str | None = None
     group: tuple[int, int] = (0, 0)
+    otherwise: tuple[str, str | None] | None = None
 
+    @property
+    def readings(self) -> list[tuple[str, str | None]]:
+        """Each (number, through) that it can mean, the likelier first."""
+        return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
+
+
+# Start, end, number, paragraphs, through and otherwise of a `Citation`.
+_Item = tuple[int, int, str, str | None, str | None, tuple[str, str | None] | None]
 
 _PLURAL = re.compile(r"(?:s|n|ss|§§|es)\.?$", re.IGNORECASE)
 _MARKER = re.compile(
@@ -98,6 +109,7 @@ _MORE_LEVELS = re.compile(
 # A list stays on its line, but for French code numbers, which nothing else looks like.
 _SEPARATOR = re.compile(rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{_AND} +)?| {_AND} +)", re.IGNORECASE)
 _RANGE = re.compile(r"\s?(?:\bto\b|\bthrough\b|\bà\b|\bau\b|\bbis\b|\bđến\b|–|—|\s-)\s?", re.I)
+_HYPHENED = re.compile(r"(\d+)-(\d+)")
 _QUANTITY = re.compile(
     r"\s*(?:°|%|€|\$|(?:per ?cent|days?|weeks?|months?|years?|hours?|minutes|times|people|euros?"
     r"|jours?|semaines?|mois|ans?|heures?|fois|personnes|tage?n?|wochen?|monate?n?|jahre?n?|stunden"
@@ -121,7 +133,7 @@ _SCHEDULE = re.compile(
 # Characters that print nothing or a space, and typographic hyphens, one for one: spans keep.
 PLAIN_CHARACTERS = str.maketrans(
     dict.fromkeys("\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u202f\u2009\u2060\ufeff\u3000", " ")
-    | {"\u2010": "-", "\u2011": "-"}
+    | dict.fromkeys("\u2010\u2011\u2012\u2212", "-")
 )
 
 
@@ -165,7 +177,7 @@ def _enumeration(
 ) -> Iterator[Citation]:
     """The citations behind one marker; the text up to `taken` belongs to others."""
     plural = _PLURAL.search(marker[0].rstrip()) is not None
-    items: list[tuple[int, int, str, str | None, str | None]] = []
+    items: list[_Item] = []
     position = marker.end()
     while number := _NUMBER.match(text, position):
         if marker[0].startswith("§") and number[0].endswith("er"):
@@ -178,12 +190,17 @@ def _enumeration(
         if items and not plural and not _LIST_GOES_ON.match(text, end):
             break
         core = canonical_core(number[0])
-        through = None
+        through: str | None = None
+        otherwise: tuple[str, str | None] | None = None
         if (to := _RANGE.match(text, end)) and (last := _NUMBER.match(text, to.end())):
             through = canonical_core(last[0])
             end = _levels(text, last.end())[1]
-        items.append((number.start(), end, core, paragraphs, through))
-        items.extend((start, stop, core, other, None) for start, stop, other in others)
+            if to[0] in "–—":  # some print a number's own hyphen so
+                otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
+        elif plural and (both := _HYPHENED.fullmatch(number[0])):
+            otherwise = (canonical_core(both[1]), canonical_core(both[2]))
+        items.append((number.start(), end, core, paragraphs, through, otherwise))
+        items.extend((start, stop, core, other, None, None) for start, stop, other in others)
         separator = _SEPARATOR.match(text, items[-1][1])
         if separator is None:
             break
@@ -197,7 +214,7 @@ def _enumeration(
     group = (start, items[-1][1])
     schedule = _SCHEDULE.match(text, group[1], group[1] + 80) if kind == "paragraph" else None
     hint, reference = law_hint(text, start, schedule.end() if schedule else group[1])
-    for index, (first, end, core, paragraphs, through) in enumerate(items):
+    for index, (first, end, core, paragraphs, through, otherwise) in enumerate(items):
         if before and index == 0 and paragraphs is None:
             paragraphs = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
         begin = start if index == 0 else first
@@ -213,6 +230,7 @@ def _enumeration(
             through=through,
             division=f"{schedule[1][:3].lower()} {schedule[2].lower()}" if schedule else None,
             group=group,
+            otherwise=otherwise,
         )
 
 

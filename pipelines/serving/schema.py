@@ -141,6 +141,9 @@ class RunAnswer(BaseModel):
     ranking: dict[str, int] | None = Field(
         None, description="Of a pipeline with a ranker: n_candidates, and n_ranked in its time."
     )
+    missing: list[str] | None = Field(
+        None, description="Articles that the question names and the store does not hold."
+    )
     answer: dict[str, Any] | None = Field(
         None, description="Of a pipeline that answers: the text and its checked citations."
     )

@@ -53,6 +53,13 @@ def test_a_cited_article_is_first(pipeline: Pipeline) -> None:
     assert documents[0]["score"] == 1.0
 
 
+def test_a_cited_article_that_is_not_there_is_told(pipeline: Pipeline) -> None:
+    answer = ask(pipeline, "Does art. 999 Housing Code say who decides on custody?")
+    assert answer["missing"] == ["art. 999, Housing Code"]
+    assert answer["documents"]
+    assert json.loads(json.dumps(answer)) == answer
+
+
 def test_filters_reach_every_retriever(pipeline: Pipeline) -> None:
     only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     documents = ask(pipeline, "Who decides under art. 12?", top_k=30, filters=only)["documents"]

@@ -252,6 +252,18 @@ def test_every_message_is_another_one(language: Any):
     assert len({shown.status for shown, _ in told}) == 4
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(language: Any):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        return {**Ask(ARTICLE)(question, narrowing), "missing": ["art. 9", "<b>art. 10, Code"]}
+
+    shown = Desk(ask, Collection(2, LAWS), language, several=True).search("art. 9")
+    told = TEXTS[language].missing[0].format(articles="art. 9; &lt;b&gt;art. 10, Code")
+    assert f"<strong>{told}</strong>" in shown.status
+    assert TEXTS[language].unsure[0] not in shown.status
+    assert "A deposit is owed." in shown.results
+
+
 def test_one_stage_alone_is_never_unsure():
     found = Ask({**ARTICLE, "ranks": {"dense": 1}})
     unsure = TEXTS["en"].unsure[0]

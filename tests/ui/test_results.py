@@ -125,7 +125,10 @@ def test_the_state_is_said_in_words(changes: dict[str, Any], words: str):
 @pytest.mark.parametrize(
     ("number", "title"),
     [("12", "Article 12"), ("14-1", "Article 14-1"), ("L1221-1", "Article L1221-1")]
-    + [(number, number) for number in ("第一条", "s.2(1)", "Rule 6.1", "§ 823", "Article 5")],
+    + [
+        (number, number)
+        for number in ("第一条", "s.2(1)", "Rule 6.1", "§ 823", "Article 5", "Art. 13", "s. 2")
+    ],
 )
 def test_a_number_is_called_article_only_where_it_reads_as_one(number: str, title: str):
     assert re.search(f"<h3><a [^>]*>{re.escape(title)}</a> <span>", shown(number=number))

@@ -163,6 +163,9 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
 
     assert found("art. 7 Work Code") == ["a1"]
     assert found("§ 7") == ["a0", "a1"]
+    both = serving.answer("arts. 7 and 99 Work Code")
+    assert [each["id"] for each in both["documents"]] == ["a1"]
+    assert both["missing"] == ["99, Work Code"]
     assert found("art. 7", Narrowing(laws=("Work Code",))) != ["a1"]  # the other one is told
     ranks = serving.answer("§ 7")["documents"][1]["ranks"]
     assert ranks == {"citation": 2}

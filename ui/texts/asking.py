@@ -43,6 +43,7 @@ class AskTexts:
     near_laws: str
     failed: tuple[str, str]
     unsure: tuple[str, str]
+    missing: tuple[str, str]
     # Results.
     found: tuple[str, str]
     announced: tuple[str, str]
@@ -129,6 +130,10 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Low confidence: read these with care.",
             "No article is near the top both by its words and by its meaning. The law may not"
             " answer your question; other words, those that a law might use, may find what does.",
+        ),
+        missing=(
+            "Not in the law that is searched here: {articles}.",
+            "What follows is what else was found for your question.",
         ),
         found=("article found", "articles found"),
         announced=("article found.", "articles found."),
@@ -242,6 +247,10 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Aucun article n’est en tête à la fois par ses mots et par son sens. La loi ne répond"
             " peut-être pas à votre question ; d’autres mots, ceux qu’une loi emploierait,"
             " trouveront peut-être mieux.",
+        ),
+        missing=(
+            "Absent du droit consulté ici : {articles}.",
+            "Ce qui suit est ce qui a été trouvé d’autre pour votre question.",
         ),
         found=("article trouvé", "articles trouvés"),
         announced=("article trouvé.", "articles trouvés."),

@@ -70,6 +70,34 @@ def test_a_question_that_is_nothing_but_a_citation_pins_all_that_it_fits(filled:
         assert found["documents"] == []
 
 
+def test_a_range_of_a_named_law_is_all_that_is_asked_for(filled: Any) -> None:
+    retriever = CitationRetriever(filled)
+    for question in (
+        "Articles 11 to 13 Housing Code",
+        "articles 11–13 of the Housing Code",
+        "Housing Code, arts. 11-13",
+    ):
+        found = retriever.run(question)
+        assert ids(found["pinned"]) == ["housing-11", "housing-12", "housing-13"]
+        assert found["documents"] == []
+    found = retriever.run("Do articles 11 to 13 of the Housing Code bind me?")
+    assert found["pinned"] == []
+    assert len(found["documents"]) == 3
+
+
+def test_what_is_named_and_not_there_is_told_in_the_words_of_the_question(filled: Any) -> None:
+    retriever = CitationRetriever(filled)
+    for question, missing in (
+        ("Article 999 Housing Code", ["Article 999, Housing Code"]),
+        ("Articles 12 and 99 of the housing code", ["99, Housing Code"]),
+        ("May I rely on article 12 of the Tax Code?", ["article 12, Tax Code"]),
+        ("Does art. 99 hold, or does art. 99 not?", ["art. 99"]),
+        ("article 12 Housing Code", []),
+        ("section 99 of my contract", []),
+    ):
+        assert retriever.run(question)["missing"] == missing
+
+
 def test_what_is_named_and_does_not_match_is_told_apart(filled: Any) -> None:
     only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     question = "Do article 14 of the Work Code and article 12 of the Housing Code agree?"
@@ -84,14 +112,24 @@ def test_citations_keep_their_order_and_a_pinned_article_is_not_listed(filled: A
     retriever = CitationRetriever(filled)
     assert ids(retriever.run(question)["pinned"]) == ["work-14", "housing-12"]
     assert ids(retriever.run(question, top_k=1)["pinned"]) == ["work-14"]
-    assert retriever.run(question, top_k=0) == {"pinned": [], "documents": [], "left_out": []}
+    assert retriever.run(question, top_k=0) == {
+        "pinned": [],
+        "documents": [],
+        "left_out": [],
+        "missing": [],
+    }
     assert retriever.run(question)["documents"] == []
 
 
 def test_nothing_cited_and_nothing_known_find_nothing(filled: Any) -> None:
     retriever = CitationRetriever(filled)
-    for question in ("May I keep a dog?", "article 99 Housing Code", "I worked 12 hours"):
-        assert retriever.run(question) == {"pinned": [], "documents": [], "left_out": []}
+    for question in ("May I keep a dog?", "section 99 of my lease", "I worked 12 hours"):
+        assert retriever.run(question) == {
+            "pinned": [],
+            "documents": [],
+            "left_out": [],
+            "missing": [],
+        }
 
 
 def test_filters_hold_for_citations_too(filled: Any) -> None:
@@ -149,6 +187,9 @@ def test_what_is_no_question_is_refused(filled: Any) -> None:
         ("Article 12 of the Housing Code?", True),
         ("Housing Code, art. 12", True),
         ("§ 12", True),
+        ("articles 11 to 13 Housing Code", True),
+        ("article 99 Housing Code", True),
+        ("articles 11 and 13 of the Housing Code", True),
         ("What does art. 12 Housing Code say?", False),
         ("art. 12 Housing Code deposit", False),
         ("Housing Code", False),

@@ -38,6 +38,9 @@ from components.statutes.citation_numbers import (
         ("第一千零七十九条", "1079"),
         ("第十七条之一", "17-1"),
         ("\u200e13.3.5", "13.3.5"),
+        ("14\u201113", "14-13"),
+        ("L. 1221–1", "l1221-1"),
+        ("14\u22121", "14-1"),
     ],
 )
 def test_a_number_has_one_form(printed: str, core: str) -> None:

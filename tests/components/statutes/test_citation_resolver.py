@@ -95,11 +95,41 @@ def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
         ("section 5 of my contract", ()),
         ("article 12 of the Tax Code", ()),
         ("article 99", ()),
+        # A dash may be printed for a number's hyphen, and a hyphen for a range's dash.
+        ("article 13–1 Housing Code", ("h13-1",)),
+        ("article 13—1 Housing Code", ("h13-1",)),
+        ("article 13\u22121 Housing Code", ("h13-1",)),
+        ("articles 12–13 of the Housing Code", ("h12", "h13")),
+        ("articles 12-13 of the Housing Code", ("h12", "h13")),
+        ("article 12-13 of the Housing Code", ()),
+        ("articles 13-1 of the Housing Code", ("h13-1",)),
+        ("articles 13-12 of the Housing Code", ()),
+        ("articles 12 to 999 of the Housing Code", ("h12",)),
     ],
 )
 def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str, ...]) -> None:
     (resolved,) = resolver.resolve(question)
     assert resolved.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("question", "laws", "missing"),
+    [
+        ("article 99 Housing Code", (HOUSING,), True),
+        ("article 99", (), True),
+        ("article 12 of the Tax Code", (), True),
+        ("article 12 Housing Code", (HOUSING,), False),
+        ("article 12", (), False),
+        ("section 99 of my contract", (), False),
+        ("My contract says in section 99 that I pay", (), False),
+        ("paragraph 99", (), False),
+    ],
+)
+def test_what_the_corpus_does_not_hold_is_missing(
+    resolver: CitationResolver, question: str, laws: tuple[str, ...], missing: bool
+) -> None:
+    (resolved,) = resolver.resolve(question)
+    assert (resolved.laws, resolved.missing) == (laws, missing)
 
 
 def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_a_contract_is_spoken_of() -> None:

@@ -36,6 +36,8 @@ QUESTIONS = [
     "Does Article 14(2) of the Housing Code apply to my contract?",
     "What does Article 5 of the GDPR say?",
     "Section 900 of the Housing Code",
+    "arts. 12-14 Housing Code",
+    "Article 14–1 Housing Code",
     "roof roof roof",
     "zzzz qqqq",
     " ".join([*(f"zq{n}" for n in range(1_000)), "Who may keep a deposit?"]),
@@ -173,6 +175,19 @@ def _tied(documents: list[Document]) -> bool:
     """Whether the fifth and the sixth place may change."""
     scores = [each.score or 0.0 for each in documents[:8]]
     return len(scores) > 5 and scores[4] - scores[-1] < 0.01
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
+def test_what_is_named_and_not_there_is_told_alike(
+    pipelines: dict[str, Pipeline], engine: str
+) -> None:
+    for question, missing in (
+        ("Section 900 of the Housing Code", [f"Section 900, {HOUSING['value']}"]),
+        ("May I rely on Article 5 of the GDPR?", ["Article 5, GDPR"]),
+        ("arts. 12-14 Housing Code", None),
+    ):
+        for name in ("hybrid", engine):
+            assert ask(pipelines[name], question, top_k=1).get("missing") == missing
 
 
 @pytest.mark.parametrize("engine", ["qdrant", "milvus"])
