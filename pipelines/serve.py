@@ -163,17 +163,19 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
         LoadingError: one is refused, or two have one name.
     """
     from pipelines.generators import with_generator
-    from pipelines.home import store_to_ask
+    from pipelines.home import check_model_is_read, store_to_ask
     from pipelines.loading import load_pipeline
 
     loaded: dict[str, Pipeline] = {}
-    for wanted in options.pipeline or [None]:
+    asked_for = options.pipeline or [None]
+    check_model_is_read(asked_for, options.model)
+    for wanted in asked_for:
         wanted, overrides = with_generator(wanted, options.generator, options.generator_model)
         store = store_to_ask(options.store, wanted, say, options.model)
         if wanted is None:
             from pipelines.binding import default_pipeline
 
-            wanted = default_pipeline(store)
+            wanted = default_pipeline(store, options.model)
         pipeline = load_pipeline(wanted, store, options.model, overrides)
         name = str(pipeline.metadata["name"])
         if not _NAME.fullmatch(name):

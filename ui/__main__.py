@@ -123,7 +123,7 @@ def _serve(
     say("Starting")
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
-    from pipelines.home import demo_to_train, store_to_ask
+    from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.origins import LOOPBACK
     from ui.collection import Collection
     from ui.server import make_server
@@ -131,8 +131,10 @@ def _serve(
     from ui.site import build_site
 
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
+    check_model_is_read([named], options.model)
     store = store_to_ask(options.store, named, say, options.model)
-    serving = Serving(named or default_pipeline(store), store, options.model, overrides)
+    pipeline = named or default_pipeline(store, options.model)
+    serving = Serving(pipeline, store, options.model, overrides)
     collection = Collection.of(serving.store)
     learning = _learning(options, serving, store)
     app = build_site(
