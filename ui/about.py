@@ -76,7 +76,7 @@ def _time_left(minutes: int | None, texts: texts_of_about.AboutTexts) -> str:
 def _laws(laws: Sequence[str], which: str, language: Language) -> str:
     if len(laws) > _MOST_LAWS:
         return f'<p><a href="{address(VIEWS["law"], language)}">{words(which)}</a></p>'
-    listed = "".join(f"<li>{words(law)}</li>" for law in laws)
+    listed = "".join(f"<li><bdi>{words(law)}</bdi></li>" for law in laws)
     if len(laws) <= _LISTED_LAWS:
         return f"<ul>{listed}</ul>"
     return f"<details><summary>{words(which)}</summary><ul>{listed}</ul></details>"

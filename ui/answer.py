@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.language import Language, counted
 from ui.law.links import article_link
 from ui.naming import citation
@@ -29,7 +29,9 @@ def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
             f'<h2 tabindex="-1">{words(texts.generated)}</h2>'
             f'<p class="written">{words(texts.written)}</p>'
         )
-        body = "".join(f"<p>{_checked(each, texts)}</p>" for each in answer["statements"])
+        body = "".join(
+            f'<p dir="auto">{_checked(each, texts)}</p>' for each in answer["statements"]
+        )
         body += f'<ol class="sources">{_sources(answer, language)}</ol>'
     told = "".join(f"<li>{_notice(each, texts, language)}</li>" for each in answer["notices"])
     notices = f'<ul class="notices">{told}</ul>' if told else ""
@@ -51,7 +53,10 @@ def _quoted(answer: Mapping[str, Any], language: Language) -> str:
     of = {source["id"]: source for source in answer["sources"]}
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
     return "".join(
-        "".join(f"<blockquote><p>{words(each['text'])}</p></blockquote>" for each in passages)
+        "".join(
+            f"<blockquote{law_attributes(None)}><p>{words(each['text'])}</p></blockquote>"
+            for each in passages
+        )
         + f'<p class="from">{_place(of[id_], language)}</p>'
         for id_, passages in groupby(quotations, key=lambda each: each["id"])
     )
@@ -60,7 +65,7 @@ def _quoted(answer: Mapping[str, Any], language: Language) -> str:
 def _place(source: Mapping[str, Any], language: Language) -> str:
     link = words(article_link(str(source["id"]), language))
     state = words(TEXTS[language].states[source["state"]])
-    return f'<a href="{link}">{words(citation(source))}</a> <span>({state})</span>'
+    return f'<a href="{link}"><bdi>{words(citation(source))}</bdi></a> <span>({state})</span>'
 
 
 def _sources(answer: Mapping[str, Any], language: Language) -> str:
@@ -93,15 +98,16 @@ def _checked(statement: Mapping[str, Any], texts: AnswerTexts) -> str:
             first, last = check["start"] - start, check["end"] - start
             opened[first] = opened.get(first, "") + f'<span class="{css}">'
             # What begins later ends first, so that spans stay within one another.
-            closed[last] = f'</span> <span class="verdict {css}">({told})</span>' + closed.get(
-                last, ""
+            closed[last] = (
+                f'</span> <span class="verdict {css}" dir="auto">({told})</span>'
+                + closed.get(last, "")
             )
     places = sorted({0, len(text), *opened, *closed})
     parts = []
     for place, after in zip(places, [*places[1:], len(text)], strict=True):
         parts += [closed.get(place, ""), opened.get(place, ""), words(text[place:after])]
     if statement["uncited"]:
-        parts.append(f' <span class="verdict doubt">({words(texts.uncited)})</span>')
+        parts.append(f' <span class="verdict doubt" dir="auto">({words(texts.uncited)})</span>')
     return "".join(parts)
 
 

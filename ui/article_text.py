@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ui.language import Language, number
 from ui.texts.asking import TEXTS
 
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
@@ -34,6 +35,20 @@ class Span(NamedTuple):
 def words(text: object) -> str:
     """Any value as escaped text on one line."""
     return html.escape(_BREAKS.sub(" ", str(text)))
+
+
+def law_attributes(tag: object) -> str:
+    """The attributes of an element that holds words of the law, whatever way they are written.
+
+    Law may run the other way than the page does; so its direction is its own, and never that of
+    what stands beside it.
+
+    Args:
+        tag: of the law's language; whatever is none is left out.
+    """
+    known = isinstance(tag, str) and _LANGUAGE.fullmatch(tag)
+    spoken = f' lang="{tag}"' if known else ""
+    return f'{spoken} dir="auto"'
 
 
 def word_count(text: str) -> int:
@@ -89,11 +104,10 @@ def article_text(text: str, marked: Span | None, language: Language) -> str:
     if rest < _FOLDED_WORDS:
         return "".join(written)
     seen = marked is not None and marked.end > paragraphs[shown].start
+    told = words(TEXTS[language].rest.format(words=number(rest, language)))
     return (
         "".join(written[:shown]) + f"<details{' open' if seen else ''}>"
-        f"<summary>{words(TEXTS[language].rest.format(words=number(rest, language)))}</summary>"
-        + "".join(written[shown:])
-        + "</details>"
+        f'<summary dir="auto">{told}</summary>' + "".join(written[shown:]) + "</details>"
     )
 
 

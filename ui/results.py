@@ -8,21 +8,18 @@ HTML alone, so every function returns exactly one line.
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ui.answer import answer_panel
-from ui.article_text import article_text, marked_passage, word_count, words
+from ui.article_text import article_text, law_attributes, marked_passage, word_count, words
 from ui.language import Language, counted, number
 from ui.law.links import article_link, division_link
 from ui.naming import article_title, citation
 from ui.states import state_line
 from ui.takeaway import web_address
 from ui.texts import asking, stages
-
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 
 # Lists are cut this deep in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
@@ -87,10 +84,10 @@ def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[st
     items = "".join(f"<li>{_article(document, language)}</li>" for document in documents)
     panel = answer_panel(answer["answer"], language) if "answer" in answer else ""
     for_what = words(texts.asked).format(
-        question=f"<q>{words(asked)}</q>", ms=number(float(answer["took_ms"]), language)
+        question=f"<q><bdi>{words(asked)}</bdi></q>", ms=number(float(answer["took_ms"]), language)
     )
-    how = texts.narrowed.format(how=" · ".join(narrowed))
-    told = f'<p class="narrowed">{words(how)}</p>' if narrowed else ""
+    how = " · ".join(f"<bdi>{words(each)}</bdi>" for each in narrowed)
+    told = f'<p class="narrowed">{words(texts.narrowed).format(how=how)}</p>' if narrowed else ""
     return (
         f'<div class="results">{panel}'
         f'<h2 tabindex="-1">{counted(len(documents), texts.found, language)}</h2>'
@@ -107,7 +104,7 @@ def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: st
         law: its name.
         headings: from the top of the law.
         language: of the interface.
-        tongue: attribute of the law's own language.
+        tongue: attributes of the law's words.
     """
     steps = [
         (step, division_link(law, headings[:level], language))
@@ -121,7 +118,7 @@ def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: st
 
 def _article(document: Mapping[str, Any], language: Language) -> str:
     texts = asking.TEXTS[language]
-    tongue = language_attribute(document.get("language"))
+    tongue = law_attributes(document.get("language"))
     link = words(article_link(str(document["id"]), language))
     url = web_address(document.get("source_url"))
     official = (
@@ -141,15 +138,10 @@ def _article(document: Mapping[str, Any], language: Language) -> str:
         f'{told}<div class="law"{tongue}>{article_text(text, marked, language)}</div>'
         f"{_read_in_part(document, language)}"
         f'<p class="source">{official}<a href="{link}">{words(texts.in_the_law)}</a>'
-        f'<span class="copyable">{words(citation(document))}</span></p>'
+        f'<span class="copyable" dir="auto">{words(citation(document))}</span></p>'
         f'{_unseen(texts.found_by)}<ul class="ranks">{ranks(document["ranks"], language)}</ul>'
         "</article>"
     )
-
-
-def language_attribute(tag: object) -> str:
-    """The attribute of a text in a language; empty where that is not known."""
-    return f' lang="{tag}"' if isinstance(tag, str) and _LANGUAGE.fullmatch(tag) else ""
 
 
 def ranks(given: Mapping[str, int], language: Language) -> str:

@@ -30,6 +30,12 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return sum(map(_em, text)) * size * (_BOLD if bold else 1.0)
 
 
+def is_from_right(text: str) -> bool:
+    """Whether a text's first letter is of a script that is written from right to left."""
+    sides = (unicodedata.bidirectional(letter) for letter in text)
+    return next((side for side in sides if side in ("L", "R", "AL")), "L") != "L"
+
+
 def fitted(text: str, room: float, size: float, *, lines: int = 1, bold: bool = False) -> list[str]:
     """A text cut into lines; what does not fit is left out, and the last line ends with "…".
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from components.statutes.article import Article, spoken_number
 from pipelines.tree_view.colours import INK, SHEET
-from pipelines.tree_view.lettering import fitted, text_width
+from pipelines.tree_view.lettering import fitted, is_from_right, text_width
 from pipelines.tree_view.svg import element, words
 
 # Faces of one width everywhere: lines are broken here and not where the picture is read.
@@ -64,7 +64,13 @@ def letters(
     anchor: str | None = None,
     lang: str | None = None,
 ) -> str:
-    """One line of text; `y` is its base line."""
+    """One line of text; `y` is its base line, and `x` where its left end is without an anchor.
+
+    Words of a right-to-left script begin at their right end, which is where SVG anchors them.
+    """
+    from_right = is_from_right(text)
+    if from_right and anchor != "middle":
+        anchor = "end" if anchor is None else None
     return element(
         "text",
         words(text),
@@ -75,6 +81,7 @@ def letters(
         font_family=SANS if sans else None,
         fill=fill,
         text_anchor=anchor,
+        direction="rtl" if from_right else None,
         lang=lang,
     )
 

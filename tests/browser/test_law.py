@@ -278,7 +278,7 @@ def test_the_structure_is_announced(open_page: Callable[..., Any], aldermere: st
     assert page.get_by_role("region", name="Place dans la loi").count() == 1
     # The law's own words are in its language.
     assert page.locator(".law").get_attribute("lang") == "en"
-    assert page.locator(".trail li[lang=en]").count() == 5
+    assert page.locator(".trail li > [lang=en]").count() == 5
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])")
     assert levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pipelines.comparing import SHOWN, Comparison, Fact, Found, Moved, Told
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.compare.times import times
 from ui.language import Language, counted, number
 from ui.law.links import article_link
 from ui.naming import article_title
-from ui.results import language_attribute
 from ui.texts.compare import TEXTS
 from ui.texts.stages import stage_texts
 
@@ -34,7 +33,7 @@ def comparison(question: str, compared: Comparison, language: Language) -> str:
     """
     texts = TEXTS[language]
     asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
-    for_what = words(texts.asked).format(question=f"<q>{words(asked)}</q>")
+    for_what = words(texts.asked).format(question=f"<q><bdi>{words(asked)}</bdi></q>")
     return (
         f'<div class="comparison"><h2 tabindex="-1">{words(_in_common(compared, language))}</h2>'
         f'<p class="asked">{for_what}</p><p class="summed">{words(_summed(compared, language))}</p>'
@@ -137,7 +136,7 @@ def _drawn(side: _Side, compared: Comparison, language: Language) -> str:
 def _item(
     place: int, article: Mapping[str, Any], moved: Moved, said: str, language: Language
 ) -> str:
-    tongue = language_attribute(article.get("language"))
+    tongue = law_attributes(article.get("language"))
     link = article_link(str(article["id"]), language)
     facts = "".join(f"<li>{_fact(fact, language)}</li>" for fact in moved.facts)
     why = f'<ul class="facts">{facts}</ul>' if facts else ""

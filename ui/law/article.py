@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from components.statutes.article import Article
-from ui.article_text import whole_text, words
+from ui.article_text import law_attributes, whole_text, words
 from ui.collection import Collection
 from ui.language import Language, address, day
 from ui.law.asked import KINDS
@@ -18,7 +18,6 @@ from ui.law.parts import trail
 from ui.law.reading import Law
 from ui.naming import article_title, citation
 from ui.notice import notice
-from ui.results import language_attribute
 from ui.states import state_line
 from ui.takeaway import web_address
 from ui.texts import law as law_texts
@@ -48,7 +47,7 @@ def article_main(
     Raises:
         StoreError: The store cannot be read.
     """
-    tongue = language_attribute(article.language)
+    tongue = law_attributes(article.language)
     title = article_title(article.number)
     of = f" <span{tongue}>{words(article.law)}</span>" if article.law else ""
     texts = TEXTS[language]
@@ -124,7 +123,7 @@ def _take_away(found: Mapping[str, Any], on: date | None, site: str, language: L
     return (
         f'<section class="keep" aria-labelledby="take"><h2 id="take">'
         f"{words(texts.take_away)}</h2><h3>{words(texts.citation)}</h3>"
-        f'<p><span class="copyable">{words(citation(found))}</span></p>'
+        f'<p><span class="copyable" dir="auto">{words(citation(found))}</span></p>'
         f"<h3>{words(texts.permalink)}</h3>"
         f'<p><span class="copyable" data-button="{words(texts.copy_link)}">{words(permalink)}'
         "</span></p>"

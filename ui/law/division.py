@@ -8,12 +8,11 @@ from functools import cached_property
 
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.language import Language, counted, number
 from ui.law.links import division_link
 from ui.law.parts import article_item, trail
 from ui.law.reading import Law
-from ui.results import language_attribute
 from ui.texts.law import TEXTS
 
 # Entries of a page.
@@ -72,20 +71,21 @@ def division_main(shown: Shown, articles: Mapping[int, Article], language: Langu
     """
     texts = TEXTS[language]
     law, node = shown.law, shown.node
-    tongue = language_attribute(law.language_of(node))
+    spoken = law.language_of(node)
+    tongue = law_attributes(spoken)
     name, headings = law.way_to(node)
     is_all = node == ROOT
     title = words(texts.law) if is_all else words(shown.label)
     intro = f"<p>{words(texts.intro)}</p>" if is_all else ""
     entries = "".join(
-        f"<li>{_entry(law, each, articles, tongue, language)}</li>" for each in shown.entries
+        f"<li>{_entry(law, each, articles, spoken, language)}</li>" for each in shown.entries
     )
     listed = f'<ol class="contents">{entries}</ol>' if entries else f"<p>{words(texts.no_law)}</p>"
     return (
         f"{'' if is_all else trail(name, headings, None, tongue, language)}"
         f'<div class="division"><h1{"" if is_all else tongue}>{title}</h1>{intro}'
         f'<p class="counts">{words(_counts(shown, language))}</p>'
-        f"{_beside(shown, tongue, language)}"
+        f"{_beside(shown, spoken, language)}"
         f'<h2 class="unseen">{words(texts.contents)}</h2>{listed}'
         f"{_pages(shown, language)}</div>"
     )
@@ -109,7 +109,7 @@ def _counts(shown: Shown, language: Language) -> str:
 
 
 def _entry(
-    law: Law, node: int, articles: Mapping[int, Article], tongue: str, language: Language
+    law: Law, node: int, articles: Mapping[int, Article], spoken: str | None, language: Language
 ) -> str:
     position = law.position_at(node)
     if position is not None:
@@ -117,14 +117,14 @@ def _entry(
     name, headings = law.way_to(node)
     link = words(division_link(name, headings, language))
     count = counted(int(law.structure.articles_below[node]), TEXTS[language].articles, language)
-    own = tongue or language_attribute(law.language_of(node))
+    own = law_attributes(spoken or law.language_of(node))
     label = words(law.structure.tree.label[node])
     return (
         f'<a class="inner" href="{link}"{own}>{label}</a> <span class="count">{words(count)}</span>'
     )
 
 
-def _beside(shown: Shown, tongue: str, language: Language) -> str:
+def _beside(shown: Shown, spoken: str | None, language: Language) -> str:
     """The division before this one, and the one after, below the same."""
     if shown.node == ROOT:
         return ""
@@ -144,7 +144,7 @@ def _beside(shown: Shown, tongue: str, language: Language) -> str:
     ):
         if 0 <= index < len(beside):
             link = words(division_link(*law.way_to(beside[index]), language))
-            own = language_attribute(law.language_of(beside[index])) or tongue
+            own = law_attributes(law.language_of(beside[index]) or spoken)
             links.append(
                 f'<li><a rel="{rel}" href="{link}">{words(told)}'
                 f" <span{own}>{words(tree.label[beside[index]])}</span></a></li>"

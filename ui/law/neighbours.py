@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from components.statutes.article import Article
 from pipelines.tree_view.neighbourhood import Neighbourhood
 from pipelines.tree_view.outline import window
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.language import Language, counted, number
 from ui.law.division import PAGE
 from ui.law.links import division_link, picture_link
 from ui.law.parts import article_item, shown_items
 from ui.law.reading import Law
 from ui.naming import article_title
-from ui.results import language_attribute
 from ui.texts import law as law_texts
 from ui.texts.article import TEXTS
 
@@ -79,7 +78,7 @@ def picture_figure(article: Article, language: Language) -> str:
 def _above(place: Neighbourhood, language: Language) -> str:
     texts = TEXTS[language]
     law = place.article.law
-    tongue = language_attribute(place.article.language)
+    tongue = law_attributes(place.article.language)
     headings = [division.label for division in place.path[1:]]
     items = []
     for level, division in enumerate(place.path):
@@ -115,7 +114,7 @@ def _neighbour(
         return f"<li>{words(none)}</li>"
     where = ""
     if article.headings != place.article.headings:
-        tongue = language_attribute(article.language)
+        tongue = law_attributes(article.language)
         name = article.headings[-1] if article.headings else article.law
         said = words(TEXTS[language].where).format(place=f"<span{tongue}>{words(name)}</span>")
         where = f' <span class="where">{said}</span>'
@@ -171,7 +170,7 @@ def _citations(
 
 def _cited(place: Neighbourhood, article: Article, language: Language) -> str:
     foreign = article.law != place.article.law
-    tongue = language_attribute(article.language)
+    tongue = law_attributes(article.language)
     where = f' <span class="where"{tongue}>{words(article.law)}</span>' if foreign else ""
     return article_item(article, language, where)
 

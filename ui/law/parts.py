@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from components.statutes.article import Article
 from pipelines.tree_view.marks import beginning
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.language import Language, address, counted, number
 from ui.law.links import LAW, article_link, division_link
 from ui.naming import article_title
-from ui.results import language_attribute
 from ui.texts import article as article_texts
 from ui.texts.law import TEXTS
 
@@ -26,7 +25,7 @@ def trail(
         law: Its name; "" where there is none.
         headings: From the top of the law down.
         here: The last step, below the headings; None where the last heading is it.
-        tongue: Attribute of the law's own language.
+        tongue: Attributes of the law's words.
         language: Of the interface.
     """
     texts = TEXTS[language]
@@ -37,7 +36,8 @@ def trail(
     if here is not None:
         steps.append(f'<li aria-current="page">{words(here)}</li>')
     else:
-        steps[-1] = f'<li{tongue} aria-current="page">{words(names[-1] if law else texts.law)}</li>'
+        last = f"<span{tongue}>{words(names[-1])}</span>" if law else words(texts.law)
+        steps[-1] = f'<li aria-current="page">{last}</li>'
     return (
         f'<nav class="trail" aria-label="{words(texts.you_are_here)}"><ol>{"".join(steps)}</ol>'
         "</nav>"
@@ -53,7 +53,7 @@ def article_item(article: Article, language: Language, where: str = "") -> str:
         where: HTML.
     """
     link = words(article_link(article.id, language))
-    tongue = language_attribute(article.language)
+    tongue = law_attributes(article.language)
     told = first_words(article)
     said = f' <span class="words"{tongue}>{words(told)}</span>' if told else ""
     return f'<a href="{link}">{words(article_title(article.number))}</a>{where}{said}'
@@ -70,7 +70,7 @@ def first_words(article: Article) -> str:
 
 
 def _step(name: str, link: str, tongue: str) -> str:
-    return f'<li{tongue}><a href="{words(link)}">{words(name)}</a></li>'
+    return f'<li><a href="{words(link)}"{tongue}>{words(name)}</a></li>'
 
 
 def shown_items(items: Sequence[str], seen: int, count: int, language: Language) -> str:

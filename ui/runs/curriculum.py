@@ -8,11 +8,10 @@ from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
 from components.stores.database import StoreError
-from ui.article_text import words
+from ui.article_text import law_attributes, words
 from ui.language import Language, decimal, number
 from ui.law.links import article_link
 from ui.naming import article_title
-from ui.results import language_attribute
 from ui.runs.curves import bucket_name
 from ui.runs.records import Epoch, Example, Negative
 from ui.runs.run import Run
@@ -101,7 +100,7 @@ def _choices(name: str, examples: Sequence[Example], question: int, language: La
         listed.append(
             f'<li><a href="{words(run_link(name, language, place))}"{current}>'
             f"{words(texts.question.format(number=number(place, language)))}</a>"
-            f" <span>{words(example.text)}</span></li>"
+            f' <span dir="auto">{words(example.text)}</span></li>'
         )
     return (
         f'<nav aria-label="{words(texts.questions)}"><ul class="choices">{"".join(listed)}</ul>'
@@ -116,7 +115,7 @@ def _asked(example: Example, articles: Mapping[str, Article], language: Language
         f"<li>{_title(each, articles, language)}</li>" for each in example.positives
     )
     return (
-        f'<div class="followed"><h4{language_attribute(known[0].language if known else None)}>'
+        f'<div class="followed"><h4{law_attributes(known[0].language if known else None)}>'
         f"<q>{words(example.text or example.question)}</q></h4>"
         f"<p>{words(texts.answered_by)}</p><ul>{positives}</ul></div>"
     )
@@ -206,7 +205,7 @@ def _title(id: str, articles: Mapping[str, Article], language: Language) -> str:
             f'<span class="title"><code>{words(id)}</code></span>'
             f'<span class="law">{words(TEXTS[language].unknown_article)}</span>'
         )
-    spoken = language_attribute(article.language)
+    spoken = law_attributes(article.language)
     place = ", ".join((article.law, *article.headings[-1:]))
     return (
         f'<a class="title" href="{words(article_link(id, language))}"{spoken}>'

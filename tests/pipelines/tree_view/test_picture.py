@@ -231,6 +231,16 @@ def test_an_article_right_below_its_law_alone_in_it() -> None:
     assert (picture[1].text or "").startswith("第一条 stands in 民法典. 0 other articles")
 
 
+def test_words_from_the_right_begin_at_their_right_end() -> None:
+    text = "(أ) للمستأجر الحق."
+    arabic = [article(n, ["الباب الأول"], law="قانون", text=text, language="ar") for n in (1, 2)]
+    lines = list(drawn(place_of(arabic, "h1")).iter(f"{SVG}text"))
+    turned = {each.text for each in lines if each.get("direction") == "rtl"}
+    assert turned == {"قانون", "الباب الأول", text}
+    # Without an anchor they would stand at the left of their place, over what is there.
+    assert {each.get("text-anchor") for each in lines if each.text == text} == {"end"}
+
+
 def test_dates_of_force_are_shown() -> None:
     dated = replace(article(1), valid_from=date(2009, 1, 1), valid_to=date(2015, 3, 31))
     assert "In force from 2009-01-01 to 2015-03-31" in lines_of(drawn(place_of([dated], "h1")))

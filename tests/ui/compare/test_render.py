@@ -141,6 +141,7 @@ def test_markup_from_a_law_a_question_or_a_file_is_text() -> None:
                 "li",
                 "span",
                 "a",
+                "bdi",
                 "strong",
                 "code",
             ),

@@ -20,7 +20,7 @@ Site = Callable[..., TestClient]
 
 def test_an_article_shows_its_words_state_source_and_notice(site: Site):
     page = site(small_law()).get(article_link("h1", "en")).text
-    assert '<div class="law" lang="en"><p>Rule 1.</p></div>' in page
+    assert '<div class="law" lang="en" dir="auto"><p>Rule 1.</p></div>' in page
     assert "In force since 1 January 2019" in page
     assert '<a href="https://law.example/1" rel="noopener noreferrer">' in page
     assert "Information, not legal advice." in page

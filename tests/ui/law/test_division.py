@@ -37,7 +37,7 @@ def test_a_division_lists_what_is_in_it_and_what_is_beside_it(site: Site):
         (division_link(HOUSING, RENT, "en"), "Chapter 1. General"),
         (division_link(HOUSING, ["Book I", "Chapter 2. Repairs"], "en"), "Chapter 2. Repairs"),
     ]
-    assert '<h1 lang="en">Book I</h1>' in page
+    assert '<h1 lang="en" dir="auto">Book I</h1>' in page
     assert "2 divisions, 5 articles in all" in page
 
 
@@ -79,9 +79,9 @@ def test_a_division_whose_first_article_tells_no_language_has_that_of_what_it_ho
         document(2, ("A", "Deux"), language="fr"),
     ]
     page = site(documents).get(division_link(HOUSING, ["A"], "en")).text
-    assert "<h1>A</h1>" in page
-    assert re.search(r'<a class="inner" href="[^"]*" lang="fr">Deux</a>', page)
-    assert re.search(r'<a class="inner" href="[^"]*">One</a>', page)
+    assert '<h1 dir="auto">A</h1>' in page
+    assert re.search(r'<a class="inner" href="[^"]*" lang="fr" dir="auto">Deux</a>', page)
+    assert re.search(r'<a class="inner" href="[^"]*" dir="auto">One</a>', page)
 
 
 def test_what_is_in_a_division_is_looked_up_once_however_many_pages_there_are(tmp_path: Path):

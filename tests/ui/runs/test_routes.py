@@ -78,7 +78,7 @@ def test_the_negatives_stand_at_three_moments_with_titles_and_distances(
     for word in words:
         assert word in text
     prefix = "/fr" if path.startswith("/fr") else ""
-    answer = f'<a class="title" href="{prefix}/article?id=a7" lang="en">Article 7</a>'
+    answer = f'<a class="title" href="{prefix}/article?id=a7" lang="en" dir="auto">Article 7</a>'
     assert document.count(answer) == 1
     assert "Who pays for 7?" in text
     moments = document[document.index('class="moments"') :]
