@@ -150,6 +150,8 @@ def _event(name: str, shown: list[Any]) -> dict[str, Any]:
         "api_visibility": "private",
         "show_progress": "minimal",
         "show_progress_on": shown[1],
+        # By itself Gradio drops what is asked while a question is still searched.
+        "trigger_mode": "always_last",
     }
 
 

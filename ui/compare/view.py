@@ -85,6 +85,8 @@ def _form(
         "show_progress": "minimal",
         "show_progress_on": results,
         "api_visibility": "private",
+        # By itself Gradio drops what is asked while a question is still compared.
+        "trigger_mode": "always_last",
         **_ALONE,
     }
     gr.on(
