@@ -92,7 +92,7 @@ def build_page(
         arrive.click(
             lambda link: _spread(desk.arrive(link)),
             inputs=[arrival],
-            outputs=[question, *narrowed, filters, *shown],
+            outputs=[*narrowed, filters, *shown],
             **_event("arrive", shown),
         )
     bound(page)
@@ -157,9 +157,9 @@ def _event(name: str, shown: list[Any]) -> dict[str, Any]:
 
 def _spread(arrival: Arrival) -> tuple[Any, ...]:
     """An arrival as the page's parts; what narrows a search that one comes back to is seen."""
-    question, laws, which, day, shown = arrival
+    laws, which, day, shown = arrival
     narrows = bool(laws or day or which != "all")
-    return question, laws, which, day, gr.Accordion(open=narrows), *shown
+    return laws, which, day, gr.Accordion(open=narrows), *shown
 
 
 def _unseen_box(name: str) -> gr.Textbox:

@@ -46,12 +46,12 @@ class Shown(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A search as a link tells it: what to put into each field of the page.
+    """A search as a link tells it: what to put into the fields that narrow a search.
 
-    `laws` is a list of them where they are chosen from one, and else the words of a name.
+    The question is put into its field by the page itself, before it is answered. `laws` is a list
+    of them where they are chosen from one, and else the words of a name.
     """
 
-    question: str
     laws: list[str] | str
     which: str
     day: str
@@ -141,7 +141,7 @@ class Desk:
             known = set(self._collection.laws)
             laws = [law for law in laws if law in known]
         which = which if which in WHICH else "all"
-        return Arrival(question[: MAX_QUESTION_CHARS + 1], laws, which, _field_day(on), shown)
+        return Arrival(laws, which, _field_day(on), shown)
 
     def _message(self, message: tuple[str, str], **told: str) -> Shown:
         return Shown(results.message(message[0], message[1].format(**told)))

@@ -35,7 +35,8 @@ STYLES = (
     "runs.css",
     "print.css",
 )
-SCRIPT = "page.js"
+# In this order: the second uses what the first declares.
+SCRIPTS = ("page.js", "asked.js")
 
 
 def document(view: View | None, language: Language, title: str, main: str, here: str) -> str:
@@ -58,7 +59,7 @@ def document(view: View | None, language: Language, title: str, main: str, here:
 
 
 def head(language: Language, title: str = "") -> str:
-    """What a document's head holds: its title, our styles and our script.
+    """What a document's head holds: its title, our styles and our scripts.
 
     Args:
         language: of the interface.
@@ -66,11 +67,12 @@ def head(language: Language, title: str = "") -> str:
     """
     named = f"{title} · Lexarbor" if title else "Lexarbor"
     styles = "".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)
+    scripts = "".join(f'<script src="/{script}" defer></script>' for script in SCRIPTS)
     return (
         f"<title>{html.escape(named)}</title>"
         f'<meta name="description" content="{html.escape(TEXTS[language].description)}">'
         '<link rel="icon" href="/favicon.svg" type="image/svg+xml">'
-        f'{styles}<script src="/{SCRIPT}" defer></script>'
+        f"{styles}{scripts}"
     )
 
 

@@ -1,6 +1,6 @@
 // What Gradio's components cannot say or do of themselves: which part of the page announces changes,
-// where reading goes on after a search, how far the search has learnt its law, links to a question,
-// and what a reader takes away.
+// how far the search has learnt its law, where reading goes on after a search, and what a reader takes
+// away. Which question is asked, and asked again, is in asked.js.
 "use strict";
 
 const secondsBetweenLooks = 2;
@@ -106,47 +106,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/* Links to a question: it stands behind the #, which is never sent to the server */
-
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
-
-const arrivalField = "#arrival textarea, #arrival input";
-
-const messageShown = () => document.querySelector("#status .message");
-
-const searchShown = () => taken() && taken().link;
-
-function searchMeant() {
-  const fragment = location.hash.slice(1);
-  if (new URLSearchParams(fragment).has("q")) return fragment;
-  // Who comes back to a search finds it again, though no address has kept it.
-  return history.state && history.state.search;
-}
-
-async function arrive(tries) {
-  const fragment = searchMeant();
-  const before = searchShown();
-  const box = document.querySelector(arrivalField);
-  // The view Compare has no such field.
-  if (!fragment || fragment === before || !box) return;
-  do {
-    while (box.value !== fragment) {
-      box.value = fragment;
-      box.dispatchEvent(new Event("input", { bubbles: true }));
-      await pause(100);
-    }
-    document.getElementById("arrive").click();
-    await pause(1000);
-  } while (--tries > 0 && searchShown() === before && !messageShown());
-}
-
-function remember() {
-  const search = searchShown();
-  if (!search) return;
-  const hash = location.hash.slice(1);
-  const address = hash && hash !== search ? location.pathname : location.href;
-  history.replaceState({ search }, "", address);
-}
 
 /* A question that got no answer */
 
@@ -196,7 +156,6 @@ function followResults(results) {
     if (heading === last) return;
     last = heading;
     addCopyButtons(results);
-    remember();
     if (heading && document.activeElement.matches(".example")) heading.focus();
   }).observe(results, { childList: true, subtree: true });
 }
@@ -234,11 +193,6 @@ if (document.querySelector("gradio-app")) {
   });
   whenDrawn("#learning .learning", followLearning);
   whenDrawn("#day input", (day) => (day.type = "date"));
-  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
-  // Of the button and the field it may draw either one first.
-  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => arrive(10)));
-  // A fragment without a question is a place in the page, where the search is still shown.
-  window.addEventListener("hashchange", () => (searchMeant() ? arrive(1) : remember()));
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {

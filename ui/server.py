@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from pipelines.serving.limits import Limits
 from pipelines.serving.protocol import PromptProtocol
-from ui.frame import SCRIPT, STYLES
+from ui.frame import SCRIPTS, STYLES
 from ui.guard import Guard
 from ui.joining import Joining
 from ui.password import Passwords
@@ -28,7 +28,7 @@ _MAX_HEADERS = 16 * 1024  # bytes
 
 _FILES = {
     **dict.fromkeys(STYLES, "text/css"),
-    SCRIPT: "text/javascript",
+    **dict.fromkeys(SCRIPTS, "text/javascript"),
     "favicon.svg": "image/svg+xml",
 }
 

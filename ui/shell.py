@@ -23,7 +23,7 @@ _LANG = re.compile(r'<html([^>]*?)\slang="[^"]*"')
 class Shell:
     """ASGI middleware: completes Gradio's documents.
 
-    Adds the title, our frame, style and script, and the nonce that lets inline scripts run; takes
+    Adds the title, our frame, styles and scripts, and the nonce that lets inline scripts run; takes
     out every address on another host.
 
     Args:

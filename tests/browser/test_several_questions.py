@@ -1,4 +1,4 @@
-"""Who asks one question after another gets the answer to the last one."""
+"""Who asks one question after another gets the answer to the last one, and goes back to others."""
 
 from __future__ import annotations
 
@@ -57,4 +57,68 @@ def test_a_question_asked_while_another_is_searched_is_the_one_answered(
     page.locator(".asked q", has_text="tutelle").wait_for()
     page.wait_for_timeout(300)
     assert page.locator(".asked q").inner_text() == "tutelle"
+    assert question.input_value() == "tutelle"
+
+
+def ask(page: Any, question: str) -> None:
+    page.locator("#question textarea").fill(question)
+    page.locator("#search").click()
+    page.locator(".asked q", has_text=question).wait_for()
+
+
+def shows(page: Any, question: str) -> None:
+    page.locator(".asked q", has_text=question).wait_for()
+    assert page.locator("#question textarea").input_value() == question
+
+
+def test_back_and_forward_lead_through_the_questions(
+    open_page: Callable[..., Any], slow_page: str, answering: threading.Event
+):
+    answering.set()
+    page = open_page(slow_page)
+    entries = page.evaluate("history.length")
+    ask(page, "adoption")
+    ask(page, "it's ~ 50% & *more*")
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("checkbox", name="Code civil").check()
+    page.get_by_role("radio", name="In force on the day, or undated").check()
+    page.locator("#day input").fill("2024-02-29")
+    page.locator("#search").click()
+    page.locator(".narrowed").wait_for()
+    # The same once more is no other question.
+    page.locator("#search").click()
+    page.wait_for_timeout(500)
+    assert page.evaluate("history.length") == entries + 3
+    page.go_back()
+    page.locator(".narrowed").wait_for(state="detached")
+    shows(page, "it's ~ 50% & *more*")
+    page.go_back()
+    shows(page, "adoption")
+    page.go_forward()
+    page.go_forward()
+    page.locator(".narrowed").wait_for()
+    assert page.get_by_role("checkbox", name="Code civil").is_checked()
+    assert page.locator("#day input").input_value() == "2024-02-29"
+    assert page.evaluate("history.length") == entries + 3
+    page.evaluate("history.go(-3)")
+    page.locator(".asked").wait_for(state="detached")
+    page.locator("#question textarea").wait_for()
+    assert page.locator("#question textarea").input_value() == ""
+    assert page.url == slow_page
+
+
+def test_what_is_written_while_a_search_comes_back_stays(
+    open_page: Callable[..., Any], slow_page: str, answering: threading.Event
+):
+    answering.clear()
+    page = open_page(f"{slow_page}#q=adoption")
+    question = page.locator("#question textarea")
+    page.wait_for_function("document.querySelector('#question textarea').value === 'adoption'")
+    page.wait_for_timeout(500)
+    question.focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("tutelle")
+    answering.set()
+    page.locator(".asked q", has_text="adoption").wait_for()
+    page.wait_for_timeout(1_500)
     assert question.input_value() == "tutelle"

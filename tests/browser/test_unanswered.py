@@ -98,3 +98,33 @@ def test_a_site_that_cannot_be_reached_is_told(chromium: Any, site: str, languag
     page.locator("#status .message", has_text=LOST[language]).wait_for()
     assert not page.locator(".toast-body").is_visible()
     context.close()
+
+
+def test_the_question_pressed_while_the_site_was_away_is_asked_when_it_is_back(
+    chromium: Any, site: str, answering: threading.Event
+):
+    answering.set()
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(site)
+    question = page.locator("#question textarea")
+    asked: list[str] = []
+    page.on(
+        "request", lambda each: asked.append(each.post_data or "") if JOIN in each.url else None
+    )
+    question.fill("mariage")
+    question.press("Enter")
+    page.locator("#status .message").wait_for()
+    context.set_offline(True)
+    question.fill("filiation")
+    page.locator("#search").click()
+    page.locator("#status .message", has_text=LOST["en"]).wait_for()
+    # Gradio loads the page anew as soon as it can.
+    with page.expect_event("load"):
+        context.set_offline(False)
+    asked.clear()
+    page.locator("#status .message", has_not_text=LOST["en"]).wait_for()
+    assert question.input_value() == "filiation"
+    assert asked
+    assert all("filiation" in each for each in asked)
+    context.close()

@@ -44,7 +44,16 @@ def local() -> Iterator[TestClient]:
         yield client
 
 
-EVERYTHING = ["/", "/fr", "/page.css", "/page.js", "/theme.css", "/assets/x.js", "/none"]
+EVERYTHING = [
+    "/",
+    "/fr",
+    "/page.css",
+    "/page.js",
+    "/asked.js",
+    "/theme.css",
+    "/assets/x.js",
+    "/none",
+]
 
 
 @pytest.mark.parametrize("path", [*EVERYTHING, f"/fr{DATA}?session_hash=x", "/favicon.ico"])

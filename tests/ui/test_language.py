@@ -111,5 +111,5 @@ def test_the_frame_leads_to_every_view_and_language(language: Language):
 
 def test_a_document_escapes_its_title_and_its_address():
     page = document("law", "en", "<script>", "<h1>x</h1>", '/law?of="><script>')
-    assert "<script>" not in page.replace('<script src="/page.js" defer></script>', "")
+    assert "<script>" not in page
     assert '<html lang="en">' in page

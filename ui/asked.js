@@ -1,0 +1,106 @@
+// Which question is asked: each has its entry in the tab's history from when it is asked, so that
+// Back, a reload and a lost connection lead to it again. In a link it stands behind the #, which
+// is never sent to the server.
+"use strict";
+
+const arrivalField = "#arrival textarea, #arrival input";
+const questionField = "#question textarea, #question input";
+
+// The search that was asked last in this document, as a link tells it.
+let asked = null;
+
+// Whether the reader has written since a search began to come back: that is never written over.
+let typed = false;
+
+const plain = (link) => new URLSearchParams(link).toString();
+
+const messageShown = () => document.querySelector("#status .message");
+
+const searchShown = () => taken() && taken().link;
+
+function searchMeant() {
+  const fragment = location.hash.slice(1);
+  if (new URLSearchParams(fragment).has("q")) return plain(fragment);
+  return history.state && history.state.search;
+}
+
+function searchInFields() {
+  const search = new URLSearchParams();
+  search.set("q", document.querySelector(questionField).value.trim());
+  for (const law of document.querySelectorAll("#laws :checked")) search.append("law", law.name);
+  const law = document.querySelector("#law :is(input, textarea)");
+  if (law && law.value.trim()) search.set("law", law.value.trim());
+  const which = document.querySelector("#which :checked");
+  if (which && which.value !== "all") search.set("which", which.value);
+  const day = document.querySelector("#day input");
+  if (day && day.value) search.set("day", day.value);
+  return search;
+}
+
+function remember(search) {
+  if (!search.get("q")) return;
+  asked = search.toString();
+  if (asked === searchMeant()) history.replaceState({ search: asked }, "");
+  else history.pushState({ search: asked }, "", location.pathname);
+}
+
+function write(field, text) {
+  field.value = text;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// Asks what the page's entry in the history says, unless that was asked last.
+async function arrive(tries) {
+  const search = searchMeant();
+  if (!search || search === asked) return;
+  asked = search;
+  const box = document.querySelector(arrivalField);
+  const question = document.querySelector(questionField);
+  const before = searchShown();
+  typed = false;
+  do {
+    while (box.value !== search) {
+      write(box, search);
+      if (!typed) write(question, new URLSearchParams(search).get("q"));
+      await pause(100);
+      // Another one was asked meanwhile.
+      if (asked !== search) return;
+    }
+    document.getElementById("arrive").click();
+    await pause(1000);
+  } while (--tries > 0 && asked === search && searchShown() === before && !messageShown());
+}
+
+function goThroughHistory() {
+  if (searchMeant()) arrive(1);
+  // A fragment without a question is a place in the page, where the search is still shown.
+  else if (location.hash) history.replaceState({ search: asked }, "");
+  // The page was empty here.
+  else if (asked) location.reload();
+}
+
+function followAsking() {
+  const question = document.querySelector(questionField);
+  question.addEventListener("input", (event) => (typed ||= event.isTrusted));
+  // Of the fields only those of text are sent off with Enter.
+  const texts = "#asking :is(textarea, input:not([type=checkbox], [type=radio]))";
+  const ask = (event) => {
+    const example = event.target.closest(".example");
+    if (example) remember(new URLSearchParams({ q: example.textContent.trim() }));
+    else if (event.target.closest("#search")) remember(searchInFields());
+  };
+  document.addEventListener("click", ask, { capture: true });
+  const send = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || !event.target.matches(texts)) return;
+    remember(searchInFields());
+  };
+  document.addEventListener("keypress", send, { capture: true });
+  window.addEventListener("popstate", goThroughHistory);
+  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
+  arrive(10);
+}
+
+// Of the button and the field Gradio may draw either one first. The view Compare has neither.
+if (document.querySelector("gradio-app")) {
+  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => whenDrawn(questionField, followAsking)));
+}
