@@ -79,6 +79,16 @@ function goThroughHistory() {
   else if (asked) location.reload();
 }
 
+// A link to the page itself opens it empty, though browsers would keep the entry's search.
+function openEmpty(event) {
+  const link = event.target.closest(".masthead :is(.name, .views) a");
+  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+  if (!link || elsewhere || link.pathname !== location.pathname) return;
+  event.preventDefault();
+  history.pushState(null, "", location.pathname);
+  location.reload();
+}
+
 function followAsking() {
   const question = document.querySelector(questionField);
   question.addEventListener("input", (event) => (typed ||= event.isTrusted));
@@ -95,6 +105,7 @@ function followAsking() {
     remember(searchInFields());
   };
   document.addEventListener("keypress", send, { capture: true });
+  document.addEventListener("click", openEmpty);
   window.addEventListener("popstate", goThroughHistory);
   // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
   arrive(10);

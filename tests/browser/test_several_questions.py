@@ -122,3 +122,20 @@ def test_what_is_written_while_a_search_comes_back_stays(
     page.locator(".asked q", has_text="adoption").wait_for()
     page.wait_for_timeout(1_500)
     assert question.input_value() == "tutelle"
+
+
+@pytest.mark.parametrize("name", ["Ask", "Lexarbor"])
+def test_a_link_to_the_page_itself_opens_it_empty(
+    open_page: Callable[..., Any], slow_page: str, answering: threading.Event, name: str
+):
+    answering.set()
+    page = open_page(slow_page)
+    ask(page, "adoption")
+    page.get_by_role("link", name=name, exact=True).click()
+    page.locator(".asked").wait_for(state="detached")
+    page.locator("#question textarea").wait_for()
+    page.wait_for_timeout(1_500)
+    assert page.locator("#question textarea").input_value() == ""
+    assert page.locator(".asked").count() == 0
+    page.go_back()
+    shows(page, "adoption")
