@@ -79,6 +79,20 @@ function goThroughHistory() {
   else if (asked) location.reload();
 }
 
+function keepPlace(event) {
+  const link = event.target.closest("#results a");
+  if (!link) return;
+  history.replaceState({ ...history.state, opened: link.getAttribute("href") }, "");
+}
+
+// Who comes back from a result goes on reading there.
+function returnToPlace() {
+  const opened = history.state && history.state.opened;
+  const links = [...document.querySelectorAll("#results a")];
+  const link = links.find((each) => each.getAttribute("href") === opened);
+  if (link) link.scrollIntoView({ block: "center" });
+}
+
 // A link to the page itself opens it empty, though browsers would keep the entry's search.
 function openEmpty(event) {
   const link = event.target.closest(".masthead :is(.name, .views) a");
@@ -105,6 +119,7 @@ function followAsking() {
     remember(searchInFields());
   };
   document.addEventListener("keypress", send, { capture: true });
+  document.addEventListener("click", keepPlace);
   document.addEventListener("click", openEmpty);
   window.addEventListener("popstate", goThroughHistory);
   // What is written before Gradio has wholly come up is lost; it tells nobody when it has.

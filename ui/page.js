@@ -156,6 +156,7 @@ function followResults(results) {
     if (heading === last) return;
     last = heading;
     addCopyButtons(results);
+    returnToPlace();
     if (heading && document.activeElement.matches(".example")) heading.focus();
   }).observe(results, { childList: true, subtree: true });
 }

@@ -139,3 +139,19 @@ def test_a_link_to_the_page_itself_opens_it_empty(
     assert page.locator(".asked").count() == 0
     page.go_back()
     shows(page, "adoption")
+
+
+def test_who_comes_back_from_an_article_is_where_it_was_opened(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    ask(page, "notice")
+    link = page.locator("#results h3 a").nth(7)
+    title = link.inner_text()
+    link.click()
+    page.get_by_role("heading", level=1, name=title).wait_for()
+    page.go_back()
+    page.locator(".asked q", has_text="notice").wait_for()
+    page.wait_for_timeout(300)
+    top = link.evaluate("each => each.getBoundingClientRect().top")
+    assert 0 < top < page.viewport_size["height"]
