@@ -18,7 +18,8 @@ class Results:
     """The lines of a results file by their runs' keys.
 
     A line is written at once and synced; several grids may add to one file. A last line that was
-    cut off by a kill is removed when it is met, with a message.
+    cut off by a kill is removed when it is met after results of runs, with a message; a file of
+    anything else is refused, and left as it is.
 
     Args:
         path: The file; made with the first line.
@@ -49,27 +50,21 @@ class Results:
         if text and not text.endswith(b"\n"):
             # Another grid may be writing it at this moment. Not so while we hold the lock.
             with file_lock(self.path, wait=True):
-                self._mend(self._unread())
-                text = self._unread()
-        for raw in text.splitlines():
-            try:
-                line = json.loads(raw)
-                self.lines.setdefault(key_of(line), line)
-            except (ValueError, KeyError, TypeError) as error:
-                raise SettingsError(
-                    f"{self.path}:{self._n_lines + 1}: is no result of a run "
-                    f"({type(error).__name__}: {error}). Remove the line, or give another results "
-                    "file."
-                ) from error
-            self._n_lines += 1
-        self._size += len(text)
+                self._mend()
+        else:
+            self._take(text)
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Append a run's line."""
+        """Append a run's line.
+
+        Raises:
+            SettingsError: As when opened.
+            OSError: The file cannot be written.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
         with file_lock(self.path, wait=True):
-            self._mend(self._unread())
+            self._mend()
             self._write(text.encode() + b"\n")
         sync(self.path.parent)
         self.refresh()
@@ -81,21 +76,44 @@ class Results:
             file.seek(self._size)
             return file.read()
 
-    def _mend(self, text: bytes) -> None:
-        """End a last line that is whole; remove one that is not."""
+    def _take(self, text: bytes) -> None:
+        """Take whole lines as read."""
+        for raw in text.splitlines():
+            try:
+                line = json.loads(raw)
+                self.lines.setdefault(key_of(line), line)
+            except (ValueError, KeyError, TypeError) as error:
+                raise self._no_result(error) from error
+            self._n_lines += 1
+        self._size += len(text)
+
+    def _mend(self) -> None:
+        """Read what was added; end a last line that is whole, remove one that was cut off."""
+        text = self._unread()
         last = text.rpartition(b"\n")[2]
+        # First what is before it: of a file of something else nothing is removed.
+        self._take(text.removesuffix(last))
         if not last:
             return
         try:
-            key_of(json.loads(last))
-        except (ValueError, KeyError, TypeError):
-            number = self._n_lines + text.count(b"\n") + 1
-            say(f"{self.path}: line {number} was not written to its end, and is removed")
+            json.loads(last)
+        except ValueError as error:
+            if not self.lines:
+                raise self._no_result(error) from error
+            say(f"{self.path}: line {self._n_lines + 1} was not written to its end, and is removed")
             with self.path.open("r+b") as file:
-                file.truncate(self._size + len(text) - len(last))
+                file.truncate(self._size)
                 os.fsync(file.fileno())
         else:
+            self._take(last)
             self._write(b"\n")
+            self._size += 1
+
+    def _no_result(self, error: Exception) -> SettingsError:
+        return SettingsError(
+            f"{self.path}:{self._n_lines + 1}: is no result of a run ({type(error).__name__}: "
+            f"{error}). Remove the line, or give another results file."
+        )
 
     def _write(self, text: bytes) -> None:
         target = os.open(self.path, os.O_WRONLY | os.O_APPEND)

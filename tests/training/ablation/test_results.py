@@ -130,6 +130,38 @@ def test_a_whole_last_line_without_its_end_of_line_is_kept(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a": "JSON on one line"}',
+        b"a text",
+        b"articles:\n- one\n- two",
+        b'{"of": "another kind"}\n{"cut": ',
+    ],
+)
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(
+    two: list[dict[str, Any]], tmp_path: Path, text: bytes
+) -> None:
+    path = tmp_path / "results.jsonl"
+    results = Results(path)
+    path.write_bytes(text)
+    for use in (lambda: Results(path), results.refresh, lambda: results.add(two[0])):
+        with pytest.raises(SettingsError, match=r"results\.jsonl:1: is no result of a run"):
+            use()
+        assert path.read_bytes() == text
+
+
+def test_a_whole_last_line_that_is_no_result_is_not_removed(
+    two: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    text = written(path, two) + b'{"a": "note"}'
+    path.write_bytes(text)
+    with pytest.raises(SettingsError, match=r"results\.jsonl:3: is no result of a run"):
+        Results(path)
+    assert path.read_bytes() == text
+
+
 @pytest.mark.parametrize("broken", ['{"key": 1', "[]", '{"key": "x"}', '"x"', "\\"])
 def test_a_broken_line_in_the_middle_is_refused_by_its_number(
     two: list[dict[str, Any]], tmp_path: Path, broken: str
