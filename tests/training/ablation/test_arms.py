@@ -59,6 +59,14 @@ def test_in_batch_encodes_as_many_articles_a_step_and_in_all(settings: Settings)
     assert arm.negatives_per_question == 0
 
 
+def test_in_batch_has_patience_for_as_many_measurements(settings: Settings) -> None:
+    base = settings(negatives_per_question=4, measure_every=2, patience=6)
+    arm = CUSINES_ARMS.settings_of("in_batch", base)
+    assert arm.patience is not None
+    assert arm.patience / arm.measure_every == 6 / 2
+    assert CUSINES_ARMS.settings_of("in_batch", settings()).patience is None
+
+
 def test_three_buckets_are_cusines_itself(settings: Settings) -> None:
     assert CUSINES_ARMS.settings_of("buckets_3", settings()) == CUSINES_ARMS.settings_of(
         "cusines", settings()
