@@ -54,7 +54,7 @@ def test_an_untrained_network_ranks_as_the_bi_encoder_alone(graph_settings: Sett
     chosen = graph_settings()
     data, learner = data_of(chosen), learner_of(chosen)
     vectors = learner.encode(lambda _: None)
-    plain = BiEncoder.load(str(chosen.model), device="cpu")
+    plain = BiEncoder.load(str(chosen.model), device="cpu", dtype="float32")
     texts = [" ".join([*each.headings, each.text]) for each in data.corpus]
     torch.testing.assert_close(vectors.articles, plain.encode_articles(texts))
     torch.testing.assert_close(vectors.dev, plain.encode_queries([q.text for q in data.dev]))

@@ -41,6 +41,16 @@ def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
     assert not torch.allclose(first._inputs, other._inputs, atol=1e-2)
 
 
+def test_vectors_do_not_depend_on_what_is_fast_at_the_moment(
+    graph_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for fast in (False, True):
+        monkeypatch.setattr("components.models.devices.fast_bf16", lambda _, fast=fast: fast)
+        made.append(learner_of(graph_settings(vectors=str(tmp_path / f"vectors-{fast}"))))
+    assert torch.equal(made[0]._inputs, made[1]._inputs)
+
+
 def test_of_two_processes_one_encodes_and_the_other_waits(
     graph_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +107,9 @@ def test_other_questions_and_other_texts_are_encoded_and_the_law_that_stays_is_n
     learner = GraphLearner(chosen, joined, cpu)
     assert encoded == [[each.text for each in joined.train], []]
     vectors = learner.encode(lambda _: None)
-    expected = BiEncoder.load(str(chosen.model), device="cpu").encode_queries(encoded[0])
+    expected = BiEncoder.load(str(chosen.model), device="cpu", dtype="float32").encode_queries(
+        encoded[0]
+    )
     torch.testing.assert_close(vectors.train, expected)
     encoded.clear()
     articles = list(data.corpus)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from components.models.artifacts import whole_file
 from components.models.biencoder import BiEncoder
+from components.models.devices import DtypeName
 from components.models.digest import model_digest
 from components.models.graph_vectors import node_texts
 from components.models.locate import find_model
@@ -22,6 +23,9 @@ from components.statutes.graph import LegislativeGraph
 from training.command_line import SettingsError, say
 from training.data import TrainingData
 from training.graph_training.settings import GraphSettings
+
+DTYPE: DtypeName = "float32"
+"""Of the encoder. What "auto" is, a CPU measures anew in each process: two alike could differ."""
 
 _VECTORS = "vectors"
 
@@ -59,7 +63,8 @@ def features_of(
 ) -> Features:
     """Encode every text once, or find the vectors that an earlier run has kept.
 
-    They are found by the digests of the model and of their texts, so no other model's are taken.
+    They are found by the digests of the model and of their texts and by the number format, so no
+    other model's are taken.
     Articles and questions are kept apart: other questions on the same law, as in a fold of a
     cross-validation, do not have it encoded again.
 
@@ -82,7 +87,7 @@ def features_of(
     }
     # An encoder reads an article and a question of the same words in different ways.
     paths = {
-        side: folder / f"{_sha256([digest, side == 'nodes', read])[:32]}.safetensors"
+        side: folder / f"{_sha256([digest, DTYPE, side == 'nodes', read])[:32]}.safetensors"
         for side, read in texts.items()
     }
     with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
@@ -96,7 +101,7 @@ def _encode(
     wanted: Mapping[str, tuple[Sequence[str], Path]], settings: GraphSettings, device: torch.device
 ) -> None:
     """Encode the texts of some sides, and keep the vectors of each in its file."""
-    model = BiEncoder.load(settings.start, device=str(device))
+    model = BiEncoder.load(settings.start, device=str(device), dtype=DTYPE)
     if model.text_rule != settings.text_rule:
         raise SettingsError(
             f"text_rule is {settings.text_rule}, and {settings.start} was trained with "

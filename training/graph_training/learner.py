@@ -20,7 +20,7 @@ from components.statutes.graph import LegislativeGraph
 from training.batches import Batch
 from training.command_line import SettingsError, say
 from training.data import TrainingData
-from training.graph_training.features import features_of, start_digests
+from training.graph_training.features import DTYPE, features_of, start_digests
 from training.graph_training.settings import GraphSettings
 from training.learner import Vectors
 from training.negatives.seeding import generator
@@ -86,7 +86,7 @@ class GraphLearner:
         """Digest of the bi-encoder below, and what the network computes in and with."""
         return {
             **start_digests(self._settings),
-            "dtype": "float32",
+            "dtype": DTYPE,
             "linear": linear_library(self._nodes.device),
         }
 
