@@ -80,6 +80,8 @@ class TrainingLoop:
             **settings.to_dict(),
             **learner.fixed,
             **data.digests(),
+            # Not how it is spelled: one card computes as another of its kind.
+            "device": accelerator.device.type,
             "threads": torch.get_num_threads(),
             "processes": accelerator.num_processes,
         }

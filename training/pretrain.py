@@ -69,9 +69,11 @@ def pretrain(settings: PretrainSettings) -> None:
             return
         check_target(output)
         corpus = StatuteCorpus.read(settings.corpus)
-        dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
+        device = resolve_device(settings.device)
+        dtype = resolve_dtype(settings.dtype, device)
         fixed = {
             **settings.to_dict(),
+            "device": device.type,
             "dtype": str(dtype).removeprefix("torch."),
             "corpus_sha256": corpus.sha256,
         }

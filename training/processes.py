@@ -14,6 +14,8 @@ from accelerate.utils import broadcast_object_list
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from components.models.devices import resolve_device
+
 
 def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
     """Which of n texts this process encodes, int64; every n_processes-th."""
@@ -93,3 +95,15 @@ def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
     if accelerator.is_main_process:
         token.unlink()
     return shared
+
+
+def take_device(name: str | None) -> torch.device:
+    """The device that is named, see `resolve_device`; of several cards Accelerate then takes it.
+
+    Raises:
+        ModelError: As there.
+    """
+    device = resolve_device(name)
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    return device

@@ -39,18 +39,14 @@ def train(
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
     """
-    import torch
     from accelerate import Accelerator
 
-    from components.models.devices import resolve_device
-    from training.processes import sees_what_main_writes
+    from training.processes import sees_what_main_writes, take_device
     from training.work_folder import TRACKERS, only_process, work_folder_of
 
     output = Path(settings.output)
     _check_trackers(settings.trackers)
-    device = resolve_device(settings.device)
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)  # the one that Accelerate takes
+    device = take_device(settings.device)
     accelerator = Accelerator(
         cpu=device.type == "cpu",
         log_with=list(settings.trackers) or None,

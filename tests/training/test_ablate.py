@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from training import ablate
+from training import ablate, cusines
 from training.ablation.metrics import DENSE_METRICS, METRICS
+from training.ablation.run import learner_runs
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.loop import TrainingLoop
+from training.settings import CusinesSettings
 
 # What two runs of the same settings may differ in.
 NOT_THE_RUN = ("seconds", "environment")
@@ -180,3 +183,15 @@ def test_wrong_use_is_told_before_anything_is_made(
     assert "none is called 'cusine'" in capsys.readouterr().err
     assert ablate.main(grid(model=tmp_path / "no model")) == WRONG_USE
     assert not (tmp_path / "grid").exists()
+
+
+def test_each_process_of_a_grid_takes_the_card_that_it_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[torch.device] = []
+    monkeypatch.setattr("training.processes.resolve_device", torch.device)
+    monkeypatch.setattr("torch.cuda.set_device", taken.append)
+    monkeypatch.setattr("accelerate.Accelerator", lambda cpu: None)
+    settings = CusinesSettings(corpus="law", questions="law", output="out", device="cuda:1")
+    learner_runs(settings, cusines.start)
+    assert taken == [torch.device("cuda:1")]

@@ -270,6 +270,12 @@ def test_how_often_checkpoints_are_written_may_change(train, alone):
     assert_same(train("work", checkpoint_every=1, output="elsewhere"), alone)
 
 
+def test_how_the_device_is_spelled_may_change(train, alone, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    interrupted(train, device="cpu")
+    assert_same(train("work", device=None), alone)
+
+
 def test_the_epoch_s_negatives_are_kept_not_drawn_again(train, monkeypatch):
     interrupted(train)
     drawn: list[int] = []

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from components.models.devices import resolve_device
 from training.ablation.arms import TrainingSettings
 from training.ablation.dataset import Dataset, Split
 from training.ablation.identity import key_of, keyed_settings
 from training.ablation.measuring import Measured, measure
 from training.ablation.metrics import DENSE_METRICS, MeasuredOn
 from training.ablation.systems import Perform, System
+from training.processes import take_device
 from training.records import environment
 from training.resuming import RunState
 from training.run_settings import RunSettings
@@ -103,7 +103,7 @@ def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perfor
     """
     from accelerate import Accelerator
 
-    accelerator = Accelerator(cpu=resolve_device(settings.device).type == "cpu")
+    accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     return lambda run, work: perform(run, accelerator, start, work)
 
 

@@ -78,10 +78,12 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
     Raises:
         ModelError: A model cannot be found.
     """
-    dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
+    device = resolve_device(settings.device)
+    dtype = resolve_dtype(settings.dtype, device)
     return {
         **settings.to_dict(),
         **data.digests(),
+        "device": device.type,
         "dtype": str(dtype).removeprefix("torch."),
         "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
