@@ -98,6 +98,9 @@ def make_missing(
             dataset and device, on the mean, or as the longest of the grid's where it has none; a
             first one is begun on any budget but 0.
         clock: Seconds.
+
+    Raises:
+        SettingsError: The results cannot be written, or are those of something else.
     """
     end = None if budget_s is None else clock() + budget_s
     distinct: dict[str, Run] = {}
@@ -125,6 +128,7 @@ def make_missing(
             # Looked for once more: who held the lock just now may have ended with the line.
             results.refresh()
             if run.key not in results.lines:
+                results.check_writable()
                 say(f"Run {found + number + 1} of {len(distinct)}: {run}")
                 try:
                     line = perform(run, folder)

@@ -54,6 +54,22 @@ class Results:
         else:
             self._take(text)
 
+    def check_writable(self) -> None:
+        """Refuse a file that no line could be added to, before anything is computed for it.
+
+        Raises:
+            SettingsError: It, or its folder, cannot be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab"):
+                pass
+        except OSError as error:
+            raise SettingsError(
+                f"results: {self.path} cannot be written ({error.strerror}). Name a file in a "
+                "folder that you may write to."
+            ) from error
+
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a run's line.
 

@@ -114,6 +114,16 @@ def test_a_run_that_goes_wrong_is_named_and_the_others_are_made(runs: Runs, fake
     assert len(list(fake.work.iterdir())) == 2
 
 
+def test_results_that_cannot_be_written_are_refused_before_the_first_run(
+    runs: Runs, fake: FakeRuns, tmp_path: Path
+) -> None:
+    (tmp_path / "a file").touch()
+    fake.results = Results(tmp_path / "a file" / "results.jsonl")
+    with pytest.raises(SettingsError, match=r"results: .*results\.jsonl cannot be written"):
+        fake.go(runs())
+    assert fake.made == []
+
+
 def test_a_work_folder_goes_when_its_line_is_written(
     runs: Runs, fake: FakeRuns, line: Line
 ) -> None:
