@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from pathlib import Path
 
 from components.statutes.metrics import metric_depth
 from training.command_line import SettingsError
@@ -59,6 +60,14 @@ def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> N
                 f"{field.name} is {value}, and nothing would use it: it is of {needs}. Ask for "
                 "that too, or leave it out."
             )
+
+
+def folder_named(output: str | Path) -> None:
+    """Refuse an output that has no name, as "." and "" have none."""
+    if not Path(output).name:
+        raise SettingsError(
+            f"output: {str(output)!r} has no name. Name a folder to make, such as models/mine."
+        )
 
 
 def depth_of_metric(name: str, metric: str) -> int:

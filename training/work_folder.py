@@ -13,6 +13,7 @@ from components.models.locks import folder_lock
 from components.models.manifest import MANIFEST_FILE, read_manifest
 from training.command_line import SettingsError, say
 from training.records import METRICS_FILE
+from training.setting_checks import folder_named
 
 TRACKERS = "trackers"
 
@@ -25,10 +26,7 @@ def work_folder_of(output: Path) -> Path:
     Raises:
         SettingsError: `output` has no name, as "." has none.
     """
-    if not output.name:
-        raise SettingsError(
-            f"output: {str(output)!r} has no name. Name a folder to make, such as models/mine."
-        )
+    folder_named(output)
     return output.with_name(output.name + ".work")
 
 

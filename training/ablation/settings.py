@@ -12,7 +12,7 @@ from training.ablation.systems import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target
 from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
-from training.setting_checks import at_least
+from training.setting_checks import at_least, folder_named
 
 if TYPE_CHECKING:
     from training.ablation.dataset import Dataset
@@ -64,6 +64,8 @@ class GridSettings:
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
                 raise SettingsError(f"{name}: name at least one, and each once.")
+        folder_named(self.output)
+        at_least(self, 0, "budget_s")
         metrics = self.system.metrics
         if wrong := [metric for metric in self.compare if metric not in metrics]:
             raise SettingsError(

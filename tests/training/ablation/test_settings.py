@@ -11,6 +11,7 @@ from training.ablation.arms import CUSINES_ARMS, RANKER_ARMS
 from training.ablation.settings import (
     RANKER_RESULTS,
     AblationSettings,
+    GraphAblationSettings,
     GridSettings,
     RankerAblationSettings,
 )
@@ -71,6 +72,21 @@ def test_help_explains_the_grid_and_every_shared_setting(
     assert "1 measures on the given dev split." in text
 
 
+def test_a_grid_of_graphs_takes_no_setting_that_its_arms_decide(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = Path(__file__).parents[3] / "training" / "configs" / "ablate_graph.yaml"
+    flags = ["--config", str(file), "--output", "out"]
+    settings_from("ablate_graph", "What it does.", GraphAblationSettings, flags)
+    for name, value in (("views", "tree"), ("buckets", "5"), ("network", "gat")):
+        with pytest.raises(SystemExit, match="2"):
+            settings_from(
+                *("ablate_graph", "What it does.", GraphAblationSettings),
+                [*flags, f"--{name}", value],
+            )
+        assert f"--{name}" in capsys.readouterr().err
+
+
 def of_rankers(*arguments: str) -> GridSettings:
     return settings_from("ablate_ranker", "What it does.", RankerAblationSettings, arguments)
 
@@ -121,6 +137,9 @@ def test_without_arms_the_main_ones_are_compared(grid_settings: Settings) -> Non
         ({"seeds": (1, 1)}, "seeds: .* each once"),
         ({"folds": 0}, "folds is 0"),
         ({"compare": ("R@7",)}, "'R@7' is not measured"),
+        ({"output": ""}, "output: '.?' has no name"),
+        ({"output": "."}, "output: '.' has no name"),
+        ({"budget_s": -5.0}, "budget_s is -5"),
         ({"arms": ("best",)}, "none is called 'best'"),
     ],
 )
