@@ -32,7 +32,8 @@ class ArmScore:
         interval: Bootstrap 95% interval over questions.
         against: To the baseline, over the questions and seeds that both have; None for the baseline
             itself, and where they have none.
-        p: The paired test's p-value, Holm-adjusted over the arms; None likewise.
+        p: The paired test's p-value, Holm-adjusted over the arms, of which those that are one
+            run count once; None likewise.
     """
 
     arm: str
@@ -76,9 +77,15 @@ def compare_arms(
             score = replace(score, against=paired_randomisation(own, other))
         scores.append(score)
     compared = [score for score in scores if score.against is not None]
-    adjusted = holm([score.against.p for score in compared if score.against is not None])
-    p_of = dict(zip((score.arm for score in compared), adjusted, strict=True))
-    return [replace(score, p=p_of.get(score.arm)) for score in scores]
+    # Two arms with equal settings are one run, and one test.
+    same = {
+        score.arm: next(each.arm for each in compared if lines[each.arm] == lines[score.arm])
+        for score in compared
+    }
+    distinct = [score for score in compared if same[score.arm] == score.arm]
+    adjusted = holm([score.against.p for score in distinct if score.against is not None])
+    p_of = dict(zip((score.arm for score in distinct), adjusted, strict=True))
+    return [replace(score, p=p_of.get(same.get(score.arm, ""))) for score in scores]
 
 
 def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:

@@ -44,6 +44,18 @@ def test_arms_are_compared_question_by_question_and_holm_counts_the_arms() -> No
     assert cusines.mean == pytest.approx(sum(BETTER) / 8)
 
 
+def test_holm_counts_two_arms_that_are_one_run_once() -> None:
+    lines = {
+        "random": [values(ROWS, OTHER)],
+        "bm25_fixed": [values(ROWS, BASE)],
+        "cusines": [values(ROWS, BETTER)],
+    }
+    *_, expected = compare_arms(lines, "R@10", BASELINE)
+    both = compare_arms({**lines, "buckets_3": lines["cusines"]}, "R@10", BASELINE)
+    assert [each.arm for each in both] == ["random", "bm25_fixed", "cusines", "buckets_3"]
+    assert both[2].p == both[3].p == expected.p
+
+
 def test_a_question_counts_once_with_its_mean_over_seeds() -> None:
     lines = {
         "bm25_fixed": [values(ROWS, BASE, seed=seed) for seed in (0, 1)],
