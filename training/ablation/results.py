@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from components.models.artifacts import sync
 from components.models.locks import file_lock
 from training.ablation.identity import key_of
+from training.ablation.systems import CUSINES, SYSTEMS
 from training.command_line import SettingsError, say
 
 
@@ -97,9 +99,11 @@ class Results:
         for raw in text.splitlines():
             try:
                 line = json.loads(raw)
-                self.lines.setdefault(key_of(line), line)
+                key = key_of(line)
+                _check_values(line)
             except (ValueError, KeyError, TypeError) as error:
                 raise self._no_result(error) from error
+            self.lines.setdefault(key, line)
             self._n_lines += 1
         self._size += len(text)
 
@@ -139,3 +143,11 @@ class Results:
             os.fsync(target)
         finally:
             os.close(target)
+
+
+def _check_values(line: Mapping[str, Any]) -> None:
+    """Refuse a line without a number for each of its questions in each metric of its system."""
+    for metric in SYSTEMS[line.get("system", CUSINES.name)].metrics:
+        values = line["values"][metric]
+        if len(values) != len(line["questions"]) or not all(map(math.isfinite, values)):
+            raise ValueError(f"{metric} is not one finite number for each question")

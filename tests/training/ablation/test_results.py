@@ -174,6 +174,22 @@ def test_a_broken_line_in_the_middle_is_refused_by_its_number(
     assert path.read_bytes().endswith(text)
 
 
+@pytest.mark.parametrize("values", [None, [], ["0.5"] * 4, [float("nan")] * 4])
+def test_a_line_without_a_number_for_each_question_is_refused(
+    two: list[dict[str, Any]], tmp_path: Path, values: Any
+) -> None:
+    path = tmp_path / "results.jsonl"
+    own = {**two[1]["values"], "MAP": values}
+    if values is None:
+        del own["MAP"]
+    text = "".join(json.dumps(line) + "\n" for line in (two[0], {**two[1], "values": own}))
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(
+        SettingsError, match=r"results\.jsonl:2: is no result of a run.*(MAP|number)"
+    ):
+        Results(path)
+
+
 def test_the_first_line_of_a_run_counts(two: list[dict[str, Any]], tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     written(path, [two[0], {**two[0], "steps": 99}])
