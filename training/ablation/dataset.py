@@ -14,6 +14,7 @@ from rank_bm25 import BM25Okapi
 from components.statutes.article import TextRule
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
+from components.statutes.twins import normalised
 from training.ablation.folds import folds_of
 from training.bm25.searching import CountedLaw, Ranking, Variant
 from training.command_line import SettingsError
@@ -98,8 +99,10 @@ class Dataset:
         """
         folds = asked or (SMALL_FOLDS if len(self.questions) < SMALL else 1)
         if folds == 1 and not self.given.dev:
+            n = min(SMALL_FOLDS, len({normalised(each.text) for each in self.questions}))
+            cure = f"Set folds to {n}" if n > 1 else "Give more questions, or one of that split"
             raise SettingsError(
-                f"{self.place}: has no question of the split dev to measure by. Set folds to 5."
+                f"{self.place}: has no question of the split dev to measure by. {cure}."
             )
         if folds > 1:
             try:

@@ -58,6 +58,16 @@ def test_data_without_dev_questions_needs_folds(
     assert dataset.n_folds(None) == 5
 
 
+@pytest.mark.parametrize(("number", "cure"), [(1, "Give more questions"), (3, "Set folds to 3")])
+def test_no_more_folds_are_advised_than_there_are_questions(
+    write_law: Any, question: Callable[..., Any], tmp_path: Path, number: int, cure: str
+) -> None:
+    asked = [question(n, [n]) for n in range(number)]
+    dataset = Dataset.read(str(write_law(tmp_path / "law", questions=asked)))
+    with pytest.raises(SettingsError, match=cure):
+        dataset.n_folds(1)
+
+
 def test_bm25_ranks_as_rank_bm25_does(aldermere: Dataset) -> None:
     rankings = aldermere.lexical(k1=1.2, b=0.6, text_rule="headings_text")
     analyse = analyzer("en")
