@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from components.statutes.arm_scores import ArmScore, Line, compare_arms
@@ -51,32 +50,38 @@ def plot_arms(
     }
     arms = [arm for arm, of_arm in lines.items() if of_arm]
     written = []
-    # The same results give the same files.
-    with mpl.rc_context({"svg.hashsalt": "lexarbor", "svg.fonttype": "none"}):
+    title = name if _drawable(name) else ""
+    # The same results give the same files; a law's name is no formula.
+    with mpl.rc_context(
+        {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
+    ):
         if len(arms) > 1:
             figure, panels = plt.subplots(
                 1,
                 len(compare),
-                figsize=(1.5 + 3 * len(compare), 1.2 + 0.3 * len(arms)),
+                figsize=(1.5 + 3 * len(compare), 1.6 + 0.3 * len(arms)),
                 sharey=True,
                 squeeze=False,
                 layout="constrained",
             )
-            figure.suptitle(name)
+            figure.suptitle(title)
             for panel, metric in zip(panels[0], compare, strict=True):
                 _draw_arms(panel, [scores[metric][arm] for arm in arms], metric, baseline)
+            # Beside the panels, where it covers no arm.
+            handles, labels = panels[0][0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=2)
             written += _save(figure, folder / f"{name}-arms")
         schedules = [arm for arm in SCHEDULES if arm in arms]
         # BM25's help is measured at the end of a run only.
-        by_epoch = next((metric for metric in compare if metric != FUSED), None)
-        if len(schedules) > 1 and by_epoch is not None:
+        first = next((metric for metric in compare if metric != FUSED), None)
+        if len(schedules) > 1 and first is not None:
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epoch, name)
+            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, first, title)
             written += _save(figure, folder / f"{name}-schedules")
         buckets = [arm for arm in BUCKETS if arm in arms]
         if len(buckets) > 1:
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0], name)
+            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0], title)
             written += _save(figure, folder / f"{name}-buckets")
         numbered = {
             strategy: {
@@ -86,10 +91,22 @@ def plot_arms(
         }
         if sum(map(len, numbered.values())) > 1:
             figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_negatives(panel, numbered, scores[compare[0]], compare[0], name, baseline)
+            _draw_negatives(panel, numbered, scores[compare[0]], compare[0], title, baseline)
             written += _save(figure, folder / f"{name}-negatives")
         plt.close("all")
     return written
+
+
+def _drawable(name: str) -> bool:
+    """Whether the font has the letters of a law's name; the files have it in theirs in any case."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    letters = get_font(findfont(FontProperties())).get_charmap()
+    return all(ord(letter) in letters for letter in name)
+
+
+def _titled(name: str, what: str) -> str:
+    return f"{name}: {what}" if name else what
 
 
 def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str, baseline: str) -> None:
@@ -100,26 +117,53 @@ def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str, baseline: s
         xerr=_errors(scores),
         fmt="o",
         capsize=3,
+        label="95% interval",
+        clip_on=False,  # a value of 1 stands on the edge
     )
     for score in scores:
         if score.arm == baseline:
-            panel.axvline(score.mean, color="grey", linewidth=0.8, linestyle="--")
+            panel.axvline(score.mean, color="grey", linewidth=0.8, linestyle="--", label=baseline)
     panel.set(xlabel=metric, yticks=list(places), yticklabels=[score.arm for score in scores])
+    low, high = panel.get_xlim()
+    panel.set_xlim(max(low, 0.0), min(high, 1.0))  # every metric is a share
     if not panel.yaxis_inverted():
         panel.invert_yaxis()
 
 
+def by_epoch(lines: Sequence[Line], metric: str) -> tuple[list[int], list[float]]:
+    """The epochs at which an arm's runs were measured, and its mean there.
+
+    Each question counts alike, as in the tables; a run that stopped early keeps its last value.
+    """
+    runs = [
+        (
+            len(line["questions"]),
+            {e["epoch"]: e["dev"][metric] for e in line["epochs"] if "dev" in e},
+        )
+        for line in lines
+    ]
+    runs = [(n, values) for n, values in runs if values]
+    epochs = sorted({epoch for _, values in runs for epoch in values})
+    means = []
+    for epoch in epochs:
+        # Of runs that are measured at other epochs too, what each had last.
+        there = [
+            (n, values[max(each for each in values if each <= epoch)])
+            for n, values in runs
+            if min(values) <= epoch
+        ]
+        means.append(sum(n * value for n, value in there) / sum(n for n, _ in there))
+    return epochs, means
+
+
 def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str, name: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for arm, of_arm in lines.items():
-        measured: dict[int, list[float]] = {}
-        for line in of_arm:
-            for epoch in line["epochs"]:
-                if "dev" in epoch:
-                    measured.setdefault(epoch["epoch"], []).append(epoch["dev"][metric])
-        epochs = sorted(measured)
-        panel.plot(epochs, [fmean(measured[epoch]) for epoch in epochs], marker="o", label=arm)
-    panel.set(xlabel="epochs trained", ylabel=metric, title=f"{name}: schedules")
-    panel.set_xticks(range(max(len(line["epochs"]) for each in lines.values() for line in each)))
+        epochs, means = by_epoch(of_arm, metric)
+        panel.plot(epochs, means, marker="o", label=arm)
+    panel.set(xlabel="epochs trained", ylabel=metric, title=_titled(name, "schedules"))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.legend()
 
 
@@ -129,7 +173,7 @@ def _draw_buckets(panel: Axes, scores: Sequence[ArmScore], metric: str, name: st
         numbers, [score.mean for score in scores], yerr=_errors(scores), fmt="o-", capsize=3
     )
     panel.set(xlabel="buckets", ylabel=metric, xticks=numbers)
-    panel.set_title(f"{name}: number of buckets")
+    panel.set_title(_titled(name, "number of buckets"))
 
 
 def _draw_negatives(
@@ -150,7 +194,7 @@ def _draw_negatives(
     if baseline in scores:
         panel.axhline(scores[baseline].mean, color="grey", linestyle="--", label=baseline)
     panel.set(xlabel="negatives of a question", ylabel=metric, xticks=NUMBERS)
-    panel.set_title(f"{name}: negatives")
+    panel.set_title(_titled(name, "negatives"))
     panel.legend()
 
 
