@@ -51,11 +51,11 @@ def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
     flat = [line for of_arm in lines.values() for line in of_arm]
     n_questions, seeds = asked_and_seeds(lines)
     folds = max(line["folds"] for line in flat)
-    split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "the dev split"
+    split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "dev"
     select_by = {line["settings"]["select_by"] for line in flat if line["trained"]}
     chosen = f" by {' or '.join(sorted(select_by))}" if select_by else ""
     return (
-        f"{n_questions} questions ({split}), seeds {seeds}. Each run's epoch, 0 for none, is "
+        f"Questions: {n_questions} ({split}); seeds: {seeds}. Each run's epoch, 0 for none, is "
         f'chosen{chosen} on the questions that it is measured on, in every arm alike; "last '
         'epoch" is without that choice. Intervals: bootstrap over questions, 95%. '
         f"Measured on {machines(lines)}."

@@ -33,7 +33,7 @@ def test_means_costs_and_a_table_a_metric(runs: Runs, line: Line) -> None:
     made = runs(arms=("untrained", "bm25_fixed", "cusines"), seeds=(0, 1))
     reached = {"untrained": 0.25, "bm25_fixed": 0.5, "cusines": 0.75}
     text = tables("law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"), "bm25_fixed")
-    assert text.startswith("## law\n\n4 questions (the dev split), seeds 0, 1.")
+    assert text.startswith("## law\n\nQuestions: 4 (dev); seeds: 0, 1.")
     header, *rows = cells(text, "arm")
     assert tuple(header[2 : 2 + len(METRICS)]) == METRICS
     assert [row[0] for row in rows] == ["untrained", "**bm25_fixed**", "cusines"]
@@ -75,7 +75,7 @@ def test_folds_are_named(runs: Runs, line: Line) -> None:
     text = tables(
         "law", lines_of(made, line, {"bm25_fixed": 0.5, "cusines": 1}), 2, ("MAP",), "bm25_fixed"
     )
-    assert "16 questions (2-fold cross-validation over train and dev), seeds 0." in text
+    assert "Questions: 16 (2-fold cross-validation over train and dev); seeds: 0." in text
 
 
 def test_nothing_measured_is_said() -> None:
