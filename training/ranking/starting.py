@@ -9,15 +9,10 @@ from safetensors import safe_open
 from sentence_transformers import CrossEncoder
 from torch import nn
 
+from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.locate import find_model
-from components.models.manifest import (
-    MANIFEST_FILE,
-    QUERY_PART,
-    RANKER_PART,
-    file_digest,
-    read_manifest,
-)
+from components.models.manifest import MANIFEST_FILE, QUERY_PART, RANKER_PART, read_manifest
 from components.models.tower import check_weight_files, no_progress_bars
 
 
@@ -37,13 +32,13 @@ def start_folder(name: str) -> Path:
 
 
 def start_digest(folder: Path) -> str:
-    """sha256 of the weights that training starts from.
+    """sha256 that names what training starts from: weights, configuration and tokenizer.
 
     Raises:
         ModelError: The folder has no safetensors weights.
     """
     check_weight_files(folder)
-    return "+".join(file_digest(path) for path in sorted(folder.rglob("*.safetensors")))
+    return model_digest(folder)
 
 
 def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:

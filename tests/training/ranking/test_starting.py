@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -67,8 +69,15 @@ def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert: Path, tmp_path:
     assert head_parameters(again, tmp_path / "whole") == []
 
 
-def test_the_weights_have_a_digest(tiny_bert: Path, other_bert: Path) -> None:
+def test_what_it_starts_from_has_a_digest(
+    tiny_bert: Path, other_bert: Path, tmp_path: Path
+) -> None:
     assert start_digest(tiny_bert) == start_digest(tiny_bert) != start_digest(other_bert)
+    # The same weights under another configuration compute something else.
+    shutil.copytree(tiny_bert, tmp_path / "relu")
+    config = json.loads((tiny_bert / "config.json").read_text())
+    (tmp_path / "relu" / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
+    assert start_digest(tmp_path / "relu") != start_digest(tiny_bert)
 
 
 def test_it_is_trained_in_float32_whatever_it_was_saved_in(tiny_bert: Path, tmp_path: Path) -> None:
