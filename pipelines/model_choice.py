@@ -137,7 +137,7 @@ def model_place(
     bundled = bundled_model()
     if bundled is None or not _is_mostly_english(languages):
         return None
-    say(f"Encoding with the model for English that is installed, all-MiniLM-L6-v2 ({bundled}).")
+    say(f"Encoding with the installed model, all-MiniLM-L6-v2 for English ({bundled}).")
     return bundled
 
 

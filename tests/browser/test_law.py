@@ -216,7 +216,7 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(
             page.evaluate(
                 "(() => { const it = document.activeElement, look = getComputedStyle(it);"
                 " const box = it.getBoundingClientRect();"
-                " return [it.outerHTML.slice(0, 90), parseFloat(look.outlineWidth),"
+                " return [it.outerHTML.slice(0, 400), parseFloat(look.outlineWidth),"
                 " look.outlineStyle, box.top + scrollY, box.left] })()"
             )
         )
