@@ -149,7 +149,7 @@ def test_a_search_that_ends_in_the_same_words_is_announced_again(
           }).observe(document.querySelector("#status"), { childList: true, subtree: true });
         }"""
     )
-    say(page, "wages", ".asked q:text-is('wages')")
+    say(page, "wages", ".asked q:has-text('wages')")
     assert page.locator("#status").inner_text() == first
     assert first in page.evaluate("window.announced")
 
