@@ -42,7 +42,10 @@ def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, min
         if hasattr(component, "model"):
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
-    assert pipeline.metadata["outputs"] == {"documents": ["fuser.documents"]}
+    assert pipeline.metadata["outputs"] == {
+        "documents": ["fuser.documents"],
+        "missing": ["citation.missing"],
+    }
 
 
 @pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])

@@ -111,7 +111,7 @@ def test_a_search_is_narrowed_to_what_was_chosen():
     ask = Ask(ARTICLE)
     shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
     assert ask.narrowed == [Narrowing(("Work Code",), "in force", date(2020, 2, 29))]
-    assert "Narrowed to: Work Code · In force on the day" in shown.results
+    assert "Narrowed to: <bdi>Work Code</bdi> · <bdi>In force on the day" in shown.results
     assert "29 February 2020" in shown.results
 
 
@@ -157,7 +157,7 @@ def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     again = desk.arrive(json.loads(shown.taken)["link"])
     assert again.laws == "leasing ACT 29"
     assert ask.narrowed[1] == ask.narrowed[0]
-    assert "Narrowed to: Work Code." in desk.search("deposit", "work").results
+    assert "Narrowed to: <bdi>Work Code</bdi>." in desk.search("deposit", "work").results
     desk.search("deposit", "act 2 on  léasing")
     assert ask.narrowed[-1].laws == ("Act 2 on Léasing",)
     assert desk.search("deposit", " ").results

@@ -249,7 +249,7 @@ TEXTS: Mapping[Language, AskTexts] = {
             " trouveront peut-être mieux.",
         ),
         missing=(
-            "Absent du droit consulté ici : {articles}.",
+            "Absent du droit consulté ici : {articles}.",
             "Ce qui suit est ce qui a été trouvé d’autre pour votre question.",
         ),
         found=("article trouvé", "articles trouvés"),
