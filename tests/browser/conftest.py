@@ -143,6 +143,7 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         page.goto(address)
         if wait:
             page.locator("#question textarea").wait_for()
+            page.locator("#search").wait_for()
             page.locator(".notice").wait_for()
         return page
 
