@@ -131,3 +131,17 @@ def tiny_graphs(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> d
         made[name] = folder / name
         encoder.save(made[name], kept={"graph": network.save})
     return made
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every text that is encoded from here on."""
+    texts: list[str] = []
+    encode = BiEncoder.encode_articles_report
+
+    def watched(self: BiEncoder, batch: list[str], **options: Any) -> Any:
+        texts.extend(batch)
+        return encode(self, batch, **options)
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
+    return texts

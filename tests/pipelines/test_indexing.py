@@ -81,20 +81,6 @@ def test_an_unchanged_corpus_encodes_and_writes_nothing(
     assert store.content_version() == before
 
 
-@pytest.fixture
-def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every text that is encoded from here on."""
-    texts: list[str] = []
-    encode = BiEncoder.encode_articles_report
-
-    def watched(self: BiEncoder, batch: list[str], **options: Any) -> Any:
-        texts.extend(batch)
-        return encode(self, batch, **options)
-
-    monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
-    return texts
-
-
 def test_one_changed_article_encodes_one(
     index: Index,
     store: StatuteDocumentStore,

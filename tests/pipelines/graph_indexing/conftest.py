@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from graph_stores import Article, Index
 
-from components.models.biencoder import BiEncoder
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
 
@@ -39,17 +38,3 @@ def index(
         return index_corpus(write(articles), str(store.path), **chosen)
 
     return run
-
-
-@pytest.fixture
-def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every text that is encoded from here on."""
-    texts: list[str] = []
-    encode = BiEncoder.encode_articles_report
-
-    def watched(self: BiEncoder, batch: list[str], **options: Any) -> Any:
-        texts.extend(batch)
-        return encode(self, batch, **options)
-
-    monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
-    return texts
