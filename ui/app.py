@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -11,7 +12,7 @@ from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.about import about, learning
 from ui.article_text import words
 from ui.collection import Collection
-from ui.desk import Arrival, Ask, Desk
+from ui.desk import Ask, Desk
 from ui.language import Language, counted, number
 from ui.narrowing import WHICH
 from ui.notice import notice
@@ -77,23 +78,23 @@ def build_page(
                 html(learning(), "learning")
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
         if collection.is_aldermere:
-            _examples(desk, texts, [question, *shown])
+            examples(EXAMPLES, texts)
         html(about(collection, stages, language, generated=generated), "about")
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
+        # One function for all: of several, Gradio would let the slowest have the last word.
         gr.on(
-            [search.click, *(each.submit for each in written)],
-            desk.search,
-            inputs=[question, *narrowed],
-            outputs=shown,
-            **_event("search", shown),
-        )
-        arrive.click(
-            lambda link: _spread(desk.arrive(link)),
-            inputs=[arrival],
+            [search.click, *(each.submit for each in written), arrive.click],
+            partial(_searched, desk),
+            inputs=[arrival, question, *narrowed],
             outputs=[*narrowed, filters, *shown],
-            **_event("arrive", shown),
+            api_name="search",
+            api_visibility="private",
+            show_progress="minimal",
+            show_progress_on=shown[1],
+            # By itself Gradio drops what is asked while a question is still searched.
+            trigger_mode="always_last",
         )
     bound(page)
     return page
@@ -132,34 +133,25 @@ def _narrowing(
     return fold, [laws, which, on]
 
 
-def _examples(desk: Desk, texts: AskTexts, outputs: list[Any]) -> None:
+def examples(questions: Sequence[str], texts: AskTexts) -> None:
+    """Questions to try: the page's script asks one that is pressed."""
     with gr.Column(elem_id="examples"):
         note = f"<p>{words(texts.examples_note)}</p>" if texts.examples_note else ""
         html(f"<h2>{words(texts.examples)}</h2>{note}", "examples-heading")
-        for place, example in enumerate(EXAMPLES, start=1):
-            gr.Button(example, elem_classes="example").click(
-                lambda asked=example: (asked, *desk.search(asked)),
-                outputs=outputs,
-                **_event(f"example_{place}", outputs[1:]),
-            )
+        for example in questions:
+            gr.Button(example, elem_classes="example")
 
 
-def _event(name: str, shown: list[Any]) -> dict[str, Any]:
-    return {
-        "api_name": name,
-        "api_visibility": "private",
-        "show_progress": "minimal",
-        "show_progress_on": shown[1],
-        # By itself Gradio drops what is asked while a question is still searched.
-        "trigger_mode": "always_last",
-    }
+def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> list[Any]:
+    """A search that one comes back to, where there is a link, and else what the fields say.
 
-
-def _spread(arrival: Arrival) -> tuple[Any, ...]:
-    """An arrival as the page's parts; what narrows a search that one comes back to is seen."""
-    laws, which, day, shown = arrival
+    What narrows a search that one comes back to is put into the fields, and is seen.
+    """
+    if not link:
+        return [*(gr.skip() for _ in (*narrowed, "filters")), *desk.search(question, *narrowed)]
+    laws, which, day, shown = desk.arrive(link)
     narrows = bool(laws or day or which != "all")
-    return laws, which, day, gr.Accordion(open=narrows), *shown
+    return [laws, which, day, gr.Accordion(open=narrows), *shown]
 
 
 def _unseen_box(name: str) -> gr.Textbox:

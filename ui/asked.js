@@ -38,6 +38,8 @@ function searchInFields() {
 }
 
 function remember(search) {
+  // What the fields say is asked, and no search that was come back to before.
+  write(document.querySelector(arrivalField), "");
   if (!search.get("q")) return;
   asked = search.toString();
   if (asked === searchMeant()) history.replaceState({ search: asked }, "");
@@ -50,9 +52,13 @@ function write(field, text) {
 }
 
 // Asks what the page's entry in the history says, unless that was asked last.
-async function arrive(tries) {
+function arrive(tries) {
   const search = searchMeant();
-  if (!search || search === asked) return;
+  if (search && search !== asked) find(search, tries);
+}
+
+// Asks a search as a link tells it, and writes it into the fields.
+async function find(search, tries) {
   asked = search;
   const box = document.querySelector(arrivalField);
   const question = document.querySelector(questionField);
@@ -108,11 +114,7 @@ function followAsking() {
   question.addEventListener("input", (event) => (typed ||= event.isTrusted));
   // Of the fields only those of text are sent off with Enter.
   const texts = "#asking :is(textarea, input:not([type=checkbox], [type=radio]))";
-  const ask = (event) => {
-    const example = event.target.closest(".example");
-    if (example) remember(new URLSearchParams({ q: example.textContent.trim() }));
-    else if (event.target.closest("#search")) remember(searchInFields());
-  };
+  const ask = (event) => event.target.closest("#search") && remember(searchInFields());
   document.addEventListener("click", ask, { capture: true });
   const send = (event) => {
     if (event.key !== "Enter" || event.shiftKey || !event.target.matches(texts)) return;
@@ -126,7 +128,28 @@ function followAsking() {
   arrive(10);
 }
 
-// Of the button and the field Gradio may draw either one first. The view Compare has neither.
+function tryExample(event) {
+  const example = event.target.closest(".example");
+  if (!example) return;
+  const question = example.textContent.trim();
+  const compare = () => {
+    write(document.querySelector(questionField), question);
+    document.getElementById("search").click();
+  };
+  const ask = () => {
+    const search = new URLSearchParams({ q: question });
+    remember(search);
+    find(search.toString(), 1);
+  };
+  if (document.getElementById("comparing")) whenDrawn(questionField, compare);
+  else whenAskable(ask);
+}
+
+// Of the button and the fields Gradio may draw any first. The view Compare has no such button.
+const whenAskable = (act) =>
+  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => whenDrawn(questionField, act)));
+
 if (document.querySelector("gradio-app")) {
-  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => whenDrawn(questionField, followAsking)));
+  document.addEventListener("click", tryExample);
+  whenAskable(followAsking);
 }

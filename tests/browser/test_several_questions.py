@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,9 @@ from ui.collection import Collection
 
 pytestmark = pytest.mark.browser
 
+# The examples are about such law.
+LAW = "Civil Code of Aldermere (invented)"
+
 
 @pytest.fixture(scope="module")
 def answering() -> threading.Event:
@@ -19,14 +23,23 @@ def answering() -> threading.Event:
 
 
 @pytest.fixture(scope="module")
-def slow_page(serve_page: Callable[..., str], answering: threading.Event) -> Iterator[str]:
+def slowest() -> set[str]:
+    """Questions that take half a second longer than others."""
+    return set()
+
+
+@pytest.fixture(scope="module")
+def slow_page(
+    serve_page: Callable[..., str], answering: threading.Event, slowest: set[str]
+) -> Iterator[str]:
     """A page on which every question waits until `answering` is set, and then finds an article."""
 
     def ask(question: str) -> dict[str, Any]:
         answering.wait(60)
+        time.sleep(0.5 if question in slowest else 0)
         article = {
             "id": "1",
-            "law": "Code civil",
+            "law": LAW,
             "number": "1",
             "headings": [],
             "content": "One text.",
@@ -35,7 +48,7 @@ def slow_page(serve_page: Callable[..., str], answering: threading.Event) -> Ite
         }
         return {"question": question, "took_ms": 1.0, "documents": [article]}
 
-    yield serve_page(ask, Collection(1, ("Code civil",)))
+    yield serve_page(ask, Collection(1, (LAW,)))
     answering.set()
 
 
@@ -60,6 +73,36 @@ def test_a_question_asked_while_another_is_searched_is_the_one_answered(
     assert question.input_value() == "tutelle"
 
 
+@pytest.mark.parametrize("last", ["the example", "the question"])
+def test_of_an_example_and_a_question_the_last_one_is_answered(
+    open_page: Callable[..., Any],
+    slow_page: str,
+    answering: threading.Event,
+    slowest: set[str],
+    last: str,
+):
+    answering.clear()
+    page = open_page(slow_page)
+    example = page.locator("button.example").first
+    text = example.inner_text()
+    if last == "the question":
+        example.click()
+        page.wait_for_timeout(500)
+    page.locator("#question textarea").fill("adoption")
+    page.locator("#search").click()
+    page.wait_for_timeout(500)
+    if last == "the example":
+        example.click()
+        page.wait_for_timeout(500)
+    right, other = (text, "adoption") if last == "the example" else ("adoption", text)
+    slowest.add(other)
+    answering.set()
+    shows(page, right)
+    page.wait_for_timeout(1_000)
+    shows(page, right)
+    slowest.clear()
+
+
 def ask(page: Any, question: str) -> None:
     page.locator("#question textarea").fill(question)
     page.locator("#search").click()
@@ -80,7 +123,7 @@ def test_back_and_forward_lead_through_the_questions(
     ask(page, "adoption")
     ask(page, "it's ~ 50% & *more*")
     page.get_by_role("button", name="Filters").click()
-    page.get_by_role("checkbox", name="Code civil").check()
+    page.get_by_role("checkbox", name=LAW).check()
     page.get_by_role("radio", name="In force on the day, or undated").check()
     page.locator("#day input").fill("2024-02-29")
     page.locator("#search").click()
@@ -97,7 +140,7 @@ def test_back_and_forward_lead_through_the_questions(
     page.go_forward()
     page.go_forward()
     page.locator(".narrowed").wait_for()
-    assert page.get_by_role("checkbox", name="Code civil").is_checked()
+    assert page.get_by_role("checkbox", name=LAW).is_checked()
     assert page.locator("#day input").input_value() == "2024-02-29"
     assert page.evaluate("history.length") == entries + 3
     page.evaluate("history.go(-3)")
@@ -122,6 +165,27 @@ def test_what_is_written_while_a_search_comes_back_stays(
     page.locator(".asked q", has_text="adoption").wait_for()
     page.wait_for_timeout(1_500)
     assert question.input_value() == "tutelle"
+
+
+def test_what_is_written_before_the_page_has_wholly_come_up_stays(
+    open_page: Callable[..., Any], slow_page: str, answering: threading.Event
+):
+    answering.set()
+    page = open_page(slow_page)
+    page.locator("#question textarea").focus()
+    page.evaluate(
+        """
+        const box = document.querySelector("#arrival textarea, #arrival input");
+        const losing = setInterval(() => (box.value = ""), 20);
+        setTimeout(() => clearInterval(losing), 2000);
+        location.hash = "q=adoption";
+        """
+    )
+    page.wait_for_timeout(300)
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("tutelle")
+    page.locator(".asked q", has_text="adoption").wait_for()
+    assert page.locator("#question textarea").input_value() == "tutelle"
 
 
 @pytest.mark.parametrize("name", ["Ask", "Lexarbor"])

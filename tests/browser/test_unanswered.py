@@ -47,7 +47,7 @@ def site(pages: dict[str, Any], answering: threading.Event) -> Iterator[str]:
 
 def fill_the_queue(site: str, path: str, page: Any) -> None:
     search = next(each for each in page.fns.values() if each.api_name == "search")
-    data = ["A question", *(each.postprocess(each.value) for each in search.inputs[1:])]
+    data = ["", "A question", *(each.postprocess(each.value) for each in search.inputs[2:])]
     with httpx.Client(base_url=site) as http:
         for number in range(100):
             call = {"data": data, "fn_index": search._id, "session_hash": f"s{number}"}

@@ -63,10 +63,6 @@ class ComparingDesk:
             _logger.error("A comparison failed with %s:\n%s", type(error).__name__, place)
             return message(*asks.failed), ""
 
-    def example(self, question: str, left: object, right: object) -> tuple[str, str, str]:
-        """An example question, for the question box, and its `compare`."""
-        return (question, *self.compare(question, left, right))
-
     def _is_known(self, name: object) -> bool:
         return isinstance(name, str) and name in self._names
 

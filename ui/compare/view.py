@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import gradio as gr
 
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui.app import bound, html
+from ui.app import bound, examples, html
 from ui.article_text import words
 from ui.collection import Collection
 from ui.compare.compared import Compared
@@ -27,9 +24,6 @@ EXAMPLES = (
     "I can't afford a lawyer. Is there any help?",
     "art. 12 Housing Code",
 )
-
-# One comparison at a time; see `Compared`.
-_ALONE: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "compare"}
 
 
 def build_compare(compared: Compared, collection: Collection, language: Language) -> gr.Blocks:
@@ -73,38 +67,25 @@ def _form(
                 for value, label in zip(defaults, (texts.left, texts.right), strict=True)
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
-    examples: list[tuple[gr.Button, str]] = []
     if collection.is_aldermere:
-        with gr.Column(elem_id="examples"):
-            note = f"<p>{words(asks.examples_note)}</p>" if asks.examples_note else ""
-            html(f"<h2>{words(asks.examples)}</h2>{note}", "examples-heading")
-            examples = [(gr.Button(each, elem_classes="example"), each) for each in EXAMPLES]
+        examples(EXAMPLES, asks)
     html(notice(collection, language), "notice")
     status, results = html("", "status"), html("", "results")
-    shown: dict[str, Any] = {
-        "show_progress": "minimal",
-        "show_progress_on": results,
-        "api_visibility": "private",
-        # By itself Gradio drops what is asked while a question is still compared.
-        "trigger_mode": "always_last",
-        **_ALONE,
-    }
     gr.on(
         [search.click, question.submit],
         desk.compare,
         inputs=[question, *sides],
         outputs=[status, results],
         api_name="compare",
-        **shown,
+        api_visibility="private",
+        show_progress="minimal",
+        show_progress_on=results,
+        # By itself Gradio drops what is asked while a question is still compared.
+        trigger_mode="always_last",
+        # One comparison at a time; see `Compared`.
+        concurrency_limit=1,
+        concurrency_id="compare",
     )
-    for place, (button, example) in enumerate(examples, start=1):
-        button.click(
-            partial(desk.example, example),
-            inputs=sides,
-            outputs=[question, status, results],
-            api_name=f"example_{place}",
-            **shown,
-        )
 
 
 def _side(compared: Compared, value: str, label: str, texts: CompareTexts) -> gr.Radio:

@@ -104,14 +104,6 @@ def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(
     assert "my secret trouble" not in caplog.text
 
 
-def test_an_example_is_put_into_the_box_and_compared(asked: Compare) -> None:
-    question, status, results = desk(asked).example("my deposit", "dense", "hybrid")
-    assert question == "my deposit"
-    assert asked.asked == [("my deposit", "dense", "hybrid")]
-    assert "in common" in status
-    assert results
-
-
 def test_messages_are_in_the_language_of_the_page(asked: Compare) -> None:
     french = desk(asked, "fr")
     assert "appuyez sur Comparer" in french.compare("", "lexical", "hybrid")[0]

@@ -56,7 +56,7 @@ def test_where_there_is_one_way_only_nobody_can_ask(text_store: Path) -> None:
 
 def test_one_comparison_runs_at_a_time(vector_store: Path) -> None:
     page = build_compare(over(vector_store), ALDERMERE, "en")
-    assert len(page.fns) == 1 + len(EXAMPLES)
+    assert len(page.fns) == 1
     assert {(each.concurrency_limit, each.concurrency_id) for each in page.fns.values()} == {
         (1, "compare")
     }
