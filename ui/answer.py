@@ -45,7 +45,24 @@ def _notice(notice: Mapping[str, Any], texts: AnswerTexts, language: Language) -
     articles = "; ".join(
         f"{citation(each)} ({texts.states[each['state']]})" for each in notice.get("articles", [])
     )
-    return words(getattr(texts, code).format(articles=articles, failure=notice.get("failure", "")))
+    failure = _told(str(notice.get("failure", "")), texts.failures, texts)
+    return words(getattr(texts, code)).format(articles=words(articles), failure=failure)
+
+
+def _told(english: str, table: Mapping[str, str], texts: AnswerTexts) -> str:
+    """HTML of words that are English, in the page's language where a table has them.
+
+    What stands behind them in brackets is told as it is.
+    """
+    if texts is TEXTS["en"]:
+        return words(english)
+    for known in (english, english.partition(" (")[0]):
+        if known in table:
+            rest = english[len(known) :]
+            return words(table[known]) + (
+                f' <span lang="en">{words(rest.strip())}</span>' * bool(rest)
+            )
+    return f'<span lang="en">{words(english)}</span>'
 
 
 def _quoted(answer: Mapping[str, Any], language: Language) -> str:
@@ -115,8 +132,5 @@ def _verdict(check: Mapping[str, Any], texts: AnswerTexts) -> str:
     verdict, why = words(texts.verdicts[check["state"]]), str(check["why"])
     if not why:
         return verdict
-    # What names an article or a number is told in the words of the check, which are English.
-    known = texts is TEXTS["en"] or why in texts.whys
-    reason = words(texts.whys.get(why, why))
-    reason = reason if known else f'<span lang="en">{reason}</span>'
-    return words(texts.because).format(verdict=verdict, why=reason)
+    # What names an article or a number is told in the words of the check.
+    return words(texts.because).format(verdict=verdict, why=_told(why, texts.whys, texts))

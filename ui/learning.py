@@ -27,7 +27,11 @@ _SECONDS_TO_FOLLOW = 3.0
 # What is left after the last step: encoding, measuring, indexing, loading.
 _TRAINING_SHARE = 0.9
 
-_INTERRUPTED = {130, -signal.SIGINT, -signal.SIGTERM}
+# The kernel kills where memory is short.
+_INTERRUPTED = {
+    130,
+    *(-each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)),
+}
 
 
 class Learning:
@@ -127,7 +131,8 @@ class Learning:
         if self._ending.wait(_SECONDS_TO_FOLLOW if code in _INTERRUPTED else 0):
             return False
         if code in _INTERRUPTED:
-            self._fail("The training was interrupted; it goes on when the page is next started")
+            how = "killed (memory may be short)" if code == -signal.SIGKILL else "interrupted"
+            self._fail(f"The training was {how}; it goes on when the page is next started")
         elif code != 0 or demo.trained() is None:
             self._fail(f"The training ended with exit status {code}; {demo.log} says why")
         else:

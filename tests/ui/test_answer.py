@@ -117,6 +117,22 @@ def test_the_laws_own_words_are_quoted_with_their_place() -> None:
     assert "No answer was written: the generator cannot be reached." in text
 
 
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (
+            "the generator did not reply in time (60 s)",
+            'le modèle n’a pas répondu à temps <span lang="en">(60 s)</span>.',
+        ),
+        ("the generator cannot be reached", "le modèle est injoignable."),
+        ("the <sea> (1)", '<span lang="en">the &lt;sea&gt; (1)</span>.'),
+    ],
+)
+def test_why_nothing_was_written_is_told_in_french(failure: str, told: str) -> None:
+    panel = answer_panel(built(None, failure=failure), "fr")
+    assert f"Aucune réponse n’a été écrite\u00a0: {told}</li>" in panel
+
+
 def test_nothing_found_is_a_message_with_how_close_the_best_came() -> None:
     near = {
         "law": "Housing Code",

@@ -168,14 +168,23 @@ def test_a_training_that_will_not_end_is_killed(
     assert not is_running(demo.starts()[0][0])
 
 
-def test_a_training_that_somebody_ends_is_said(make_demo: Callable[..., Any]):
+@pytest.mark.parametrize(
+    ("by", "said"), [(signal.SIGTERM, "interrupted"), (signal.SIGKILL, "killed (memory may be")]
+)
+def test_a_training_that_somebody_ends_is_said_and_kept(
+    make_demo: Callable[..., Any], by: signal.Signals, said: str
+):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
+    demo.work.mkdir(parents=True)
+    (demo.work / "checkpoint").touch()
     with Learning(demo, page.take_over, page.said.append) as learning:
         until(lambda: demo.starts())
-        os.kill(demo.starts()[0][0], signal.SIGTERM)
+        os.kill(demo.starts()[0][0], by)
         until(lambda: learning.standing().state == "failed")
+    assert said in page.said[-1]
     assert "goes on when the page is next started" in page.said[-1]
-    assert demo.work.exists()
+    assert (demo.work / "checkpoint").exists()
+    assert len(demo.starts()) == 1
 
 
 def test_an_interruption_of_both_is_no_failure(make_demo: Callable[..., Any]):

@@ -17,6 +17,8 @@ class AnswerTexts:
         states: of an article, as they stand behind its name.
         whys: what speaks against a citation or quotation, by its English words; what is not among
             them is shown in those.
+        failures: why there is no reply, by its English words without what they hold in brackets;
+            shown as `whys` are.
         counted: notices that count, by their code: what follows the number, for one and many.
     """
 
@@ -28,6 +30,7 @@ class AnswerTexts:
     states: Mapping[str, str]
     because: str
     whys: Mapping[str, str]
+    failures: Mapping[str, str]
     counted: Mapping[str, tuple[str, str]]
     generator_failed: str
     not_answered: str
@@ -58,6 +61,7 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         },
         because="{verdict}: {why}",
         whys={},
+        failures={},
         counted={
             "not_found": (
                 "citation or quotation was not found.",
@@ -114,6 +118,20 @@ TEXTS: Mapping[Language, AnswerTexts] = {
             "it names the law otherwise": "la référence désigne la loi sous un autre nom",
             "its paragraph was not found in the article": (
                 "le paragraphe visé est introuvable dans l’article"
+            ),
+        },
+        failures={
+            "the generator did not reply in time": "le modèle n’a pas répondu à temps",
+            "the generator refused or failed": "le modèle a refusé de répondre ou a échoué",
+            "the generator cannot be reached": "le modèle est injoignable",
+            "the generator failed": "le modèle a échoué",
+            "the generator still has earlier questions to answer": (
+                "le modèle traite encore des questions précédentes"
+            ),
+            "the generator's reply is empty": "la réponse du modèle est vide",
+            "the generator's reply broke off": "la réponse du modèle s’est interrompue",
+            "the generator's reply is longer than 10,000 characters": (
+                "la réponse du modèle dépasse 10\u00a0000 caractères"
             ),
         },
         counted={

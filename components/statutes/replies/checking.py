@@ -42,7 +42,7 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
     """
     quotations = find_quotations(reply)
     quoted = [(each.start, each.end) for each in quotations]
-    citations = checked_citations(reply, sources, quoted)
+    citations = checked_citations(reply, sources, quotations)
     cited = [(each.start, each.end) for each in citations]
     texts = _Texts(sources)
     statements = []
@@ -96,6 +96,8 @@ class _Texts:
         id_: str | None = None
         passage: tuple[int, int] | None = None
         words = _LEFT_OUT.sub("", plain_text(_EMPHASIS.sub("", quotation.text)).text)
+        # Law may hold such signs itself: "R. *231-1".
+        as_written = _LEFT_OUT.sub("", plain_text(quotation.text).text)
         if len(words.rstrip(_ENDING)) < SHORTEST_QUOTATION:
             why = TOO_SHORT
         elif not quotation.closed:
@@ -103,21 +105,23 @@ class _Texts:
         else:
             ids, why = cited_for
             for id_ in ids:
-                passage = self._passage(id_, words)
+                passage = self._passage(id_, as_written) or self._passage(id_, words)
                 if passage:
                     state = "verified"
                     break
             else:
                 id_ = ids[0] if ids else None
-                state, why = self._elsewhere(words, id_, why)
+                state, why = self._elsewhere(as_written, words, id_, why)
         return CheckedQuotation(
             quotation.start, quotation.end, quotation.text, state, id_, passage, why
         )
 
-    def _elsewhere(self, words: str, id_: str | None, doubt: str) -> tuple[CheckState, str]:
+    def _elsewhere(
+        self, as_written: str, words: str, id_: str | None, doubt: str
+    ) -> tuple[CheckState, str]:
         """State of a quotation that does not stand where it should, and why."""
         for source in self._sources.values():
-            if self._passage(source.id, words):
+            if self._passage(source.id, as_written) or self._passage(source.id, words):
                 place = f"{source.law}, {source.number}"
                 if id_ is not None:
                     return "not found", f"it stands in {place}, not in the article cited"

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
+from components.statutes.citations import Citation
 from components.statutes.replies.checked import CheckedCitation, CheckState, Source
-from components.statutes.replies.reference_marks import find_reference_marks
+from components.statutes.replies.quotations import Quotation
+from components.statutes.replies.reference_marks import MARK, find_reference_marks
 
 # Emphasis within a citation, blanked out one for one so that spans stay: "Section **99**".
 _EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
@@ -25,7 +27,15 @@ _NAME_BEHIND = re.compile(
     r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
     r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
 )
+# How the name of a law may go on behind what retrieval has read of it: "(Northern Ireland)". What
+# names a part of the article does not belong to it.
+_NAME_GOES_ON = re.compile(
+    r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
+    r"(?!(?:Abs|Satz|Nr|Num|Para|Sub|Al\b|Alin|Ziff|Buchst|Art|Sec|Cl|Part|Ch)\w*)"
+    r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
+_HINT_WITHIN = 200  # characters behind a citation, in which its law is named
 _WHICH_LAW = "it does not say of which law"
 _SEVERAL = "it fits several of the articles given"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -35,19 +45,22 @@ _NO_NAME = frozenset(
 
 
 def checked_citations(
-    reply: str, sources: Sequence[Source], quoted: Sequence[tuple[int, int]]
+    reply: str, sources: Sequence[Source], quotations: Sequence[Quotation]
 ) -> list[CheckedCitation]:
     """Every citation of a reply, in their order.
 
     Args:
         reply: What was written.
         sources: The articles that it was written from.
-        quoted: Spans of its quotations: what these cite in words is the law's affair.
+        quotations: What it quotes: what stands cited within is the law's affair, but for marks at
+            a quotation's end, which are the writer's.
     """
     marks = [
         _of_mark(mark.start, mark.end, mark.numbers, reply, sources)
         for mark in find_reference_marks(reply)
+        if not any(_quotes_mark(each, mark.end, reply) for each in quotations)
     ]
+    quoted = [(each.start, each.end) for each in quotations]
     named, ends = _named(reply, sources, quoted, marks)
     # "[Article 9]" is a citation in words.
     marks = [mark for mark in marks if not any(mark.start <= n.start < mark.end for n in named)]
@@ -69,6 +82,13 @@ def checked_citations(
         for each in (*marks, *named)
     ]
     return sorted(checked, key=lambda each: each.start)
+
+
+def _quotes_mark(quotation: Quotation, end: int, reply: str) -> bool:
+    """Whether a mark that ends there stands within a quotation, and words of it behind."""
+    if not quotation.closed or not quotation.start < end < quotation.end:
+        return False
+    return any(each.isalnum() for each in MARK.sub("", reply[end : quotation.end]))
 
 
 def _behind(end: int, marks: Sequence[CheckedCitation], reply: str) -> CheckedCitation | None:
@@ -109,7 +129,8 @@ def _named(
         citation = resolved.citation
         if any(start <= citation.start < end for start, end in quoted):
             continue
-        state, why = _state(resolved, plain, of)
+        more = _more_of_name(citation, reply, plain)
+        state, why = _state(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
         if why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
@@ -139,7 +160,12 @@ def _ids_of_next_mark(
 
 
 def _state(
-    resolved: ResolvedCitation, plain: str, of: dict[str, Source], *, told: bool = False
+    resolved: ResolvedCitation,
+    plain: str,
+    of: dict[str, Source],
+    more: str = "",
+    *,
+    told: bool = False,
 ) -> tuple[CheckState, str]:
     """State of a citation in words, and what speaks against it.
 
@@ -147,6 +173,7 @@ def _state(
         resolved: With the articles that fit it.
         plain: The reply.
         of: The sources by id.
+        more: How the name of its law goes on behind its hint.
         told: Whether the law is known from elsewhere.
     """
     citation = resolved.citation
@@ -160,7 +187,8 @@ def _state(
     if not told:
         if citation.law_hint is None:
             return "not checked", _WHICH_LAW
-        if not resolved.certain or not _is_name(citation.law_hint, source.law):
+        named = _is_name(citation.law_hint, source.law) and _goes_on(more, source.law)
+        if not resolved.certain or not named:
             return "not checked", "it names the law otherwise"
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
@@ -169,6 +197,30 @@ def _state(
     if any(not re.search(rf"(?<!\w){re.escape(level)}(?!\w)", text, re.I) for level in levels):
         return "not checked", "its paragraph was not found in the article"
     return "verified", ""
+
+
+def _more_of_name(citation: Citation, reply: str, plain: str) -> str:
+    """How the name of a citation's law goes on behind its hint; initials are names by themselves.
+
+    It is read with its emphasis, which ends a name: "**Section 12 Housing Code** Tenants ...".
+    """
+    hint = citation.law_hint
+    if hint is None or hint.isupper():
+        return ""
+    place = plain.find(hint, citation.group[1], citation.group[1] + _HINT_WITHIN)
+    more = _NAME_GOES_ON.match(reply, place + len(hint)) if place >= 0 else None
+    return more[0] if more else ""
+
+
+def _goes_on(more: str, law: str) -> bool:
+    """Whether the capitals and years with which a name goes on stand in a law's name too."""
+    known = _words(law)
+    return all(
+        any(_alike(word, each) for each in known)
+        for written in re.findall(r"\w+", more)
+        if not written[0].islower()
+        for word in _words(written)
+    )
 
 
 def _is_name(hint: str, law: str) -> bool:

@@ -39,6 +39,7 @@ _PAIRS = {
 }
 _SINGLE = "‘‚‛'’＇"
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
+_SINGLE_CLOSING = re.compile(rf"[{_SINGLE}](?![^\W_])")
 _ALONE = "”」』›»❞〞〟"  # may close what was never opened
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
@@ -168,9 +169,12 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
     The last one that can close it does, before the next one that can open: "'the tenants' right'"
     is one quotation.
     """
+    stop = min(end, position + _LONGEST_SINGLE)
+    if not _SINGLE_CLOSING.search(reply, position, stop):
+        return None  # as nearly everywhere in text full of apostrophes
     last = spaced = None
     straight = depth = 0
-    for place in range(position, min(end, position + _LONGEST_SINGLE)):
+    for place in range(position, stop):
         character = reply[place]
         straight += character == '"'
         depth += (character in "“«「") - (character in "”»」")

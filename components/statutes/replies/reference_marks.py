@@ -6,14 +6,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_AND = r"(?:,|;|、|/|&|and|or|und|oder|et|ou|和|to|à|bis|-|–|\s)"
+# Nothing of it is given back: a reply can hold thousands of blanks behind "[1".
+_AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
 _NUMBER = r"[#^]?\d{1,5}"
+# Behind these a raised figure is a power, as in m², mg/m³ and 10³.
+_POWER = "".join(
+    f"(?<!(?<!{before}){unit})"
+    for before, unit in (
+        (r"\d", "10"),
+        (r"[^\W\d_]", "m"),
+        (r"[^\W\d_]", "[cdhkmµμ]m"),
+        (r"[^\W\d_]", "(?:ft|yd)"),
+    )
+)
 # Emphasis, escapes and invisible characters may stand around what is meant.
 _LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
 MARK = re.compile(
-    rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:\s*{_AND}\s*{_AND}*\s*{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
+    rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:{_AND}{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
     r"[\]］】}]"
-    r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
+    rf"|{_POWER}(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})"
 )
 _UNREAD = re.compile(r"[\[［【{][^\[\]【】［］{}\n]{0,24}\d[^\[\]【】［］{}\n]{0,24}[\]］】}]")
 _ITEM = re.compile(r"(\d+)(?:\s?(?:[-–]|to|à|bis)\s?[#^]?(\d+))?")

@@ -1,0 +1,123 @@
+"""What of a reply is a citation of the writer's, and which article and law it names."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from components.statutes.replies.checked import CheckState
+from components.statutes.replies.checking import check_reply
+
+
+@dataclass(frozen=True)
+class Given:
+    id: str
+    law: str
+    number: str
+    text: str
+
+
+DWELLING = Given("h1", "Housing Act", "12", "A dwelling has a floor of at least 9 m² a person.")
+AIR = Given("h2", "Housing Act", "13", "The sum is paid [2] within ten working days of notice.")
+FORMULA = Given("h3", "Fees Act", "7", "They follow E*, the value_of_fees, under R. *3231-1 alone.")
+SOURCES = [DWELLING, AIR, FORMULA]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["9 m²", "9m²", "9 cm²", "2 m³", "5 mg/m³", "10³ crowns", "12 km²", "5 sq ft²"],
+)
+def test_a_power_is_no_mark(written: str) -> None:
+    checked = check_reply(f"A dwelling needs {written} of floor.", SOURCES)
+    assert checked.citations == []
+    assert [each.uncited for each in checked.statements] == [True]
+
+
+@pytest.mark.parametrize("written", ["so²", "them²", "room.²", "2019²", "»²"])
+def test_a_raised_figure_behind_a_word_is_a_mark(written: str) -> None:
+    marks = check_reply(f"It is {written} and goes on.", SOURCES).citations
+    assert [each.text for each in marks] == ["²"]
+
+
+def test_what_is_quoted_keeps_its_power() -> None:
+    checked = check_reply('It needs "a floor of at least 9 m²" [1].', SOURCES)
+    assert [each.state for each in checked.quotations] == ["verified"]
+    assert [each.text for each in checked.citations] == ["[1]"]
+
+
+def test_brackets_in_quoted_law_are_the_laws() -> None:
+    checked = check_reply('It says "The sum is paid [2] within ten working days" [2].', SOURCES)
+    assert [each.state for each in checked.quotations] == ["verified"]
+    assert [(each.text, each.ids) for each in checked.citations] == [("[2]", ("h2",))]
+    alone = check_reply('It says "The sum is paid [2] within ten working days".', SOURCES)
+    assert alone.citations == []
+    assert [each.cited for each in alone.statements] == [False]
+
+
+def test_marks_at_the_end_of_a_quotation_are_the_writers() -> None:
+    checked = check_reply('It says "within ten working days of notice [1][2]."', SOURCES)
+    assert [each.text for each in checked.citations] == ["[1]", "[2]"]
+    checked = check_reply('It says "within ten working days of notice [2]."', SOURCES)
+    assert [each.state for each in checked.quotations] == ["verified"]
+
+
+def test_a_quotation_without_an_end_hides_no_mark() -> None:
+    checked = check_reply('It says "at least 9 m² [1]. The sum is paid [2] in ten days.', SOURCES)
+    assert [each.text for each in checked.citations] == ["[1]", "[2]"]
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "the value_of_fees, under R. *3231-1",
+        "They follow E*, the value_of_fees",
+        "R. *3231-1 alone",
+    ],
+)
+def test_signs_of_emphasis_that_the_law_holds_are_its_text(quoted: str) -> None:
+    checked = check_reply(f'It says "{quoted}" [3].', SOURCES)
+    assert [each.state for each in checked.quotations] == ["verified"]
+    elsewhere = check_reply(f'It says "{quoted}" [1].', SOURCES).quotations[0].why
+    assert elsewhere == "it stands in Fees Act, 7, not in the article cited"
+
+
+def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
+    checked = check_reply(
+        'It says "The **sum** is _paid_ [2] within *ten* working days" [2].', SOURCES
+    )
+    assert [each.state for each in checked.quotations] == ["verified"]
+
+
+@pytest.mark.parametrize(
+    ("cited", "state"),
+    [
+        ("Section 12 Housing Act", "verified"),
+        ("Section 12 Housing Act (the Act)", "verified"),
+        ("Section 12 Housing Act (1)", "verified"),
+        ("Section 12 Housing Act Part 2", "verified"),
+        ("**Section 12 Housing Act** Landlords", "verified"),
+        ("Section 12 Housing Act. The landlord", "verified"),
+        ("Section 12 of the Housing Act", "verified"),
+        ("Section 12 Housing Act (Northern Ireland)", "not checked"),
+        ("Section 12 Housing Act Scotland", "not checked"),
+        ("Section 12 Housing Act for Scotland", "not checked"),
+        ("Section 12 Housing Act 1988", "not checked"),
+        ("Section 12 of the Housing Act (Northern Ireland)", "not checked"),
+    ],
+)
+def test_a_name_that_goes_on_names_another_law(cited: str, state: CheckState) -> None:
+    (citation,) = check_reply(f"{cited} says so.", SOURCES).citations
+    assert citation.state == state
+    if state == "not checked":
+        assert citation.why == "it names the law otherwise"
+
+
+def test_a_name_may_go_on_as_the_law_is_called() -> None:
+    act = replace(DWELLING, law="Housing Act (Northern Ireland) 1988")
+    for cited in ("Section 12 Housing Act (Northern Ireland)", "Section 12 Housing Act 1988"):
+        assert [e.state for e in check_reply(f"{cited} says so.", [act]).citations] == ["verified"]
+
+
+@pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
+def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply: str) -> None:
+    """What was quartic took hours, and runs into the suite's limit."""
+    assert check_reply(reply, SOURCES).citations == []
