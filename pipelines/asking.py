@@ -12,7 +12,7 @@ from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
-from components.converters.articles import headings_of, language_of, law_of, number_of
+from components.converters.articles import headings_of, language_of, law_of, number_of, ranks_of
 from components.models.errors import ModelError, VectorError
 from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import in_force_on, state_on
@@ -202,7 +202,7 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
         "headings": list(headings_of(meta)),
         "content": document.content or "",
         "score": document.score,
-        "ranks": meta.get("ranks") or {},
+        "ranks": ranks_of(meta),
         "state": state_on(on, document),
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
     }

@@ -144,6 +144,9 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
                         f"{store.model.biencoder_digest[:12]}). Ask with that one, or index again "
                         "with this one into a new store."
                     )
+            # Files and folders can be changed under a pipeline that is open.
+            for each in (name, *(user for user in users if types[user] == _DENSE)):
+                components[each].expect_model(digest)
 
 
 def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:

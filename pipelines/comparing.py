@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from haystack import Document, Pipeline
 
+from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
 from pipelines.asking import documents_output, found_article, run
 from pipelines.stages import Outputs, Stage, stages_of
@@ -202,9 +203,9 @@ def _rankings(
         return [_ranking(last, outputs)]
     # A re-ranker says of what it has read which rank it gave; what a fuser says are the places.
     read = {
-        document.id: document.meta["ranks"][last.name]
+        document.id: ranks_of(document.meta)[last.name]
         for document in documents
-        if last.name in (document.meta.get("ranks") or {})
+        if last.name in ranks_of(document.meta)
     }
     if not read:
         return rankings

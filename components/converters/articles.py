@@ -68,6 +68,14 @@ def headings_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(text for text in texts if text and not text.isspace())
 
 
+def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
+    """The place in each stage's list, by the stage's name; {} where no stage has written them."""
+    ranks = meta.get("ranks")
+    if not isinstance(ranks, Mapping):
+        return {}
+    return {stage: rank for stage, rank in ranks.items() if isinstance(rank, int)}
+
+
 def language_of(meta: Mapping[str, Any]) -> str | None:
     """An article's language; None where its metadata name none."""
     return _text(meta.get("language")) or None

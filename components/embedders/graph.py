@@ -140,7 +140,9 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
             `documents`: new ones with `embedding`, `[dim]`, of unit length, in the same order.
             `meta`: how much was encoded and how much was cut off for being too long; under
             `without_graph` the laws that were embedded without the graph, each with the reason;
-            under `unresolved_citations` how many citations lead to no article.
+            under `unresolved_citations` how many citations lead to no article; under
+            `dependent_laws` the other laws of `store` whose vectors depend on these articles
+            through citations: where these have changed, embed those again too.
 
         Raises:
             TypeError: `documents` is no list of Documents.
@@ -163,9 +165,11 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
         encoder, network = self._loaded()
         base = BaseVectors(encoder, self.store, self.progress_bar)
         vectors: dict[str, list[float]] = {}
-        unresolved = 0
+        unresolved, dependent = 0, list[str]()
         if whole := [each for law in laws if law not in incomplete for each in laws[law]]:
-            graph_vectors, unresolved = self._through_graph(whole, network, base, encoder.text_rule)
+            graph_vectors, unresolved, dependent = self._through_graph(
+                whole, network, base, encoder.text_rule
+            )
             vectors.update(_by_id(whole, graph_vectors))
         if rest := [each for law in incomplete for each in laws[law]]:
             articles = map(article_of, rest)
@@ -180,6 +184,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
                 **asdict(base.report),
                 "without_graph": incomplete,
                 "unresolved_citations": unresolved,
+                "dependent_laws": dependent,
             },
         }
 
@@ -194,8 +199,8 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
         network: LegislativeGraphEncoder,
         base: BaseVectors,
         rule: TextRule,
-    ) -> tuple[Tensor, int]:
-        """Vectors of the articles of whole laws, and how many citations are unresolved."""
+    ) -> tuple[Tensor, int, list[str]]:
+        """Vectors of articles of whole laws; citations unresolved; other laws that see them."""
         others = self._other_laws(documents, network)
         corpus = StatuteCorpus(map(article_of, in_order([*documents, *others])))
         graph = graph_for(network, corpus)
@@ -205,7 +210,10 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
         def features(nodes: Nodes) -> Tensor:
             return base.of([texts[node] for node in nodes])
 
-        return enriched(network, graph, positions, features), graph.unresolved
+        reached = graph.dependents(graph.article_nodes[positions], network.layers)
+        laws = {corpus[node - graph.n_inner].law for node in reached if node >= graph.n_inner}
+        dependent = sorted(laws - {each.meta["law"] for each in documents})
+        return enriched(network, graph, positions, features), graph.unresolved, dependent
 
     def _other_laws(
         self, documents: list[Document], network: LegislativeGraphEncoder

@@ -11,6 +11,7 @@ from components.embedders.device import checked_device
 from components.embedders.loading import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
+from components.models.errors import ModelError
 from components.models.warming import AsyncWarmUp
 from components.statutes.question import clean_question
 
@@ -51,6 +52,7 @@ class StatuteTextEmbedder(AsyncWarmUp):
         self.device = checked_device("StatuteTextEmbedder", device)
         self.dtype = dtype
         self._encoder: BiEncoder | None = None
+        self._expected: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
@@ -65,7 +67,7 @@ class StatuteTextEmbedder(AsyncWarmUp):
         """Load the model, once.
 
         Raises:
-            ModelError: no model is named, or it cannot be loaded.
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
         self._loaded()
 
@@ -81,7 +83,7 @@ class StatuteTextEmbedder(AsyncWarmUp):
 
         Raises:
             QuestionError: the question is empty or too long.
-            ModelError: no model is named, or it cannot be loaded.
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
         question = clean_question(text)
         return {"embedding": self._loaded().encode_queries([question])[0].tolist()}
@@ -106,7 +108,23 @@ class StatuteTextEmbedder(AsyncWarmUp):
         encoder = self._loaded()
         return encoder.article_encoder.shares_read(articles, encoder.text_rule)
 
+    def expect_model(self, digest: str) -> None:
+        """Refuse another model than this, should its folder change before it is loaded.
+
+        Args:
+            digest: of the model whose vectors are searched.
+        """
+        self._expected = digest
+
     def _loaded(self) -> BiEncoder:
         if self._encoder is None:
-            self._encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
+            encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
+            if self._expected is not None and encoder.digest != self._expected:
+                raise ModelError(
+                    f"StatuteTextEmbedder.model {self.model} is no longer the model whose vectors "
+                    f"are searched (digest {encoder.digest[:12]}, not {self._expected[:12]}): its "
+                    "folder was changed since. Index again with it and load the pipeline again, or "
+                    "put the old one back."
+                )
+            self._encoder = encoder
         return self._encoder

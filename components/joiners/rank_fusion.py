@@ -6,6 +6,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.converters.articles import ranks_of
 from components.retrievers.top_k import checked_top_k, is_number
 
 CITATION = "citation"
@@ -110,7 +111,7 @@ class StatuteRankFuser:
         for listed in [pinned or [], *(lists.get(stage, []) for stage in self._weights)]:
             for document in listed:
                 documents.setdefault(document.id, document)
-                ranks.setdefault(document.id, {}).update(document.meta.get("ranks") or {})
+                ranks.setdefault(document.id, {}).update(ranks_of(document.meta))
         for rank, id_ in enumerate(pinned_ids, start=1):
             ranks[id_][CITATION] = rank
         fused: dict[str, float] = {}

@@ -10,6 +10,7 @@ import torch
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 
+from components.converters.articles import ranks_of
 from components.embedders.device import checked_device
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import DtypeName
@@ -241,7 +242,7 @@ class StatuteRanker(AsyncWarmUp):
             meta = candidate.document.meta
             meta = {
                 **meta,
-                "ranks": {**(meta.get("ranks") or {}), "reranker": ranks[place]},
+                "ranks": {**ranks_of(meta), "reranker": ranks[place]},
                 "passage": candidate.in_content(passage),
             }
             if not candidate.is_whole(read):

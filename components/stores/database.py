@@ -95,11 +95,12 @@ class StatuteDatabase:
         """Device and inode of the file that this thread has open."""
         return self._open_file().identity
 
-    def follow(self) -> None:
+    def follow(self) -> "StatuteDatabase":
         """Let go of a file in whose place another was put; the next use opens that one."""
         opened: OpenFile | None = getattr(self._local, "opened", None)
         if opened is not None and opened.is_replaced(self.path):
             self._local.opened = None
+        return self
 
     def close(self) -> None:
         """Close every thread's connection; the next use opens anew."""

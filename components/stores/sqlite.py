@@ -69,7 +69,7 @@ class StatuteDocumentStore(AsyncTwins):
 
     def count_documents(self) -> int:
         """Number of documents."""
-        return int(next(self.database.rows("SELECT count(*) FROM documents"))[0])
+        return int(next(self.database.follow().rows("SELECT count(*) FROM documents"))[0])
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
         """Number of documents that match.
@@ -85,6 +85,7 @@ class StatuteDocumentStore(AsyncTwins):
         Raises:
             FilterError: when the filters are malformed.
         """
+        self.database.follow()
         rows = self._select(f"{BARE}, embedding", filter_clause(filters))
         return [from_row(*row) for row in rows]
 
@@ -111,7 +112,7 @@ class StatuteDocumentStore(AsyncTwins):
         ):
             raise ValueError("write_documents takes a list of haystack Documents.")
         written = 0
-        with self.database.writing() as connection:
+        with self.database.follow().writing() as connection:
             dim = self._dim()
             for document in documents:
                 row = as_row(document)
@@ -133,14 +134,14 @@ class StatuteDocumentStore(AsyncTwins):
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete by id; ids that are not there are passed over."""
-        with self.database.writing() as connection:
+        with self.database.follow().writing() as connection:
             connection.executemany(
                 "DELETE FROM documents WHERE id = ?", [(each,) for each in document_ids]
             )
 
     def delete_all_documents(self) -> None:
         """Delete every document; the model on record stays."""
-        with self.database.writing() as connection:
+        with self.database.follow().writing() as connection:
             connection.execute("DELETE FROM documents")
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
@@ -150,7 +151,7 @@ class StatuteDocumentStore(AsyncTwins):
             FilterError: there are no filters, or they are malformed.
         """
         check_given(filters)
-        with self.database.writing() as connection:
+        with self.database.follow().writing() as connection:
             keys = self.keys_matching(filters).tolist()
             connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
         return len(keys)
@@ -163,7 +164,7 @@ class StatuteDocumentStore(AsyncTwins):
             ValueError: `meta` cannot be stored.
         """
         check_given(filters)
-        with self.database.writing() as connection:
+        with self.database.follow().writing() as connection:
             documents = self.fetch(self.keys_matching(filters))
             for document in documents:
                 # The new meta goes through as_row, so that it meets the same checks as a write.
@@ -191,8 +192,7 @@ class StatuteDocumentStore(AsyncTwins):
 
         A file that was put in the place of the open one is opened, and has a number of its own.
         """
-        self.database.follow()
-        return int(self.database.fact("content_version"))
+        return int(self.database.follow().fact("content_version"))
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""

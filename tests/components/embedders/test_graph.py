@@ -131,6 +131,36 @@ def test_with_citations_the_store_gives_the_other_laws(
     assert from_store.run(law("Work Code"))["meta"]["unresolved_citations"] == 0
 
 
+def test_the_laws_that_cite_what_is_embedded_are_named(
+    make: Make, store: StatuteDocumentStore
+) -> None:
+    """Each law cites the next; what is two steps away no layer of these networks reaches."""
+    dependent = {
+        name: make("citing", store=store).run(law(name))["meta"]["dependent_laws"] for name in LAWS
+    }
+    assert all(dependent.values())
+    changed = law("Family Code")
+    changed[2] = replace(changed[2], content="Another rule altogether.")
+    before = vectors(make("citing").run(all_laws())["documents"])
+    after = vectors(
+        make("citing").run(
+            sorted(
+                [*changed, *law("Housing Code"), *law("Work Code")],
+                key=lambda each: each.meta["position"],
+            )
+        )["documents"]
+    )
+    moved = {
+        name
+        for name in LAWS
+        for each in law(name)
+        if np.abs(before[each.id] - after[each.id]).max() > 1e-5
+    }
+    assert moved - {"Family Code"} <= set(dependent["Family Code"])
+    assert moved - {"Family Code"}
+    assert make("tree", store=store).run(law("Family Code"))["meta"]["dependent_laws"] == []
+
+
 def edited(name: str) -> list[Document]:
     """A law whose texts have changed, that lost its last article and took one of another law."""
     texts = [replace(each, content=f"{each.content} New.") for each in law(name)[:3]]

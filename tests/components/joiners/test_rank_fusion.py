@@ -161,3 +161,9 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> N
 def test_a_list_of_no_stage_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no stage 'graph'; its stages are citation, bm25, dense"):
         StatuteRankFuser().run(graph=listed("a"))
+
+
+@pytest.mark.parametrize("odd", ["x", ["bm25", 1], {"bm25": "first"}, 3, None])
+def test_ranks_that_another_writer_has_written_are_passed_over(odd: Any) -> None:
+    found = StatuteRankFuser(stages=["dense"]).run(dense=listed("a", ranks=odd))
+    assert ranks(found) == {"a": {"dense": 1}}
