@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from ui.language import Language, decimal, number
 from ui.runs.drawing import DARK, LIGHT, MAX_PARTS, Axes, line_chart, percent, stacked_chart
@@ -13,6 +13,7 @@ from ui.texts.curves import TEXTS
 
 Chart = Literal["loss", "dev", "buckets", "views"]
 CHARTS: tuple[Chart, ...] = get_args(Chart)
+Item = TypeVar("Item")
 
 _MAX_BARS = 120
 
@@ -49,7 +50,8 @@ def draw(run: Run, chart: Chart, language: Language, *, dark: bool) -> str:
             kept=kept,
             kept_label=texts.kept,
         )
-    columns = [(_epoch_label(epoch), shares) for epoch, shares in _shares(run, chart)]
+    bars = evenly(_shares(run, chart), _MAX_BARS)
+    columns = [(_epoch_label(epoch), shares) for epoch, shares in bars]
     axes = Axes(texts.axis_epoch, texts.axis_share)
     return stacked_chart(columns, parts_of(run, chart, language), axes, language, palette)
 
@@ -59,10 +61,12 @@ def alternative(run: Run, chart: Chart, language: Language) -> str:
     texts = TEXTS[language]
     if chart == "loss":
         points = _losses(run)
-        tenth = max(1, len(points) // 10)
-        first, last = _mean(points[:tenth]), _mean(points[-tenth:])
+        single = _of_single_steps(run)
+        part = max(1, len(points) // 10) if single else 1
+        first, last = _mean(points[:part]), _mean(points[-part:])
         steps = number(points[-1][0], language)
-        return texts.alt_loss.format(
+        said = texts.alt_loss if single else texts.alt_mean_loss
+        return said.format(
             steps=steps, first=decimal(first, language, 2), last=decimal(last, language, 2)
         )
     if chart == "dev":
@@ -71,17 +75,35 @@ def alternative(run: Run, chart: Chart, language: Language) -> str:
             metric=metric_name(run.metric or "", language),
             first=measure(points[0][1], language),
             last=measure(points[-1][1], language),
-            epochs=number(points[-1][0], language),
+            epochs=epoch_name(points[-1][0], language),
         )
     columns = _shares(run, chart)
     parts = parts_of(run, chart, language)
-    said = [
+    ends = [
         texts.list_separator.join(
             f"{part} {percent(share, language)}" for part, share in zip(parts, shares, strict=True)
         )
         for _, shares in (columns[0], columns[-1])
     ]
-    return texts.alt_shares.format(first=said[0], last=said[1])
+    said = texts.alt_shares.format(first=ends[0], last=ends[1])
+    return f"{said} {some_bars(run, chart, language)}".rstrip()
+
+
+def some_bars(run: Run, chart: Chart, language: Language) -> str:
+    """How many of a run's epochs have a bar; "" where all do, or the chart has none."""
+    epochs = len(_shares(run, chart)) if chart in ("buckets", "views") else 0
+    if epochs <= _MAX_BARS:
+        return ""
+    counts = {"epochs": epochs, "shown": _MAX_BARS}
+    return TEXTS[language].some_bars.format(**{k: number(v, language) for k, v in counts.items()})
+
+
+def chart_title(run: Run, chart: Chart, language: Language) -> str:
+    """What stands above a chart."""
+    texts = TEXTS[language]
+    if chart == "loss" and not _of_single_steps(run):
+        return texts.mean_loss_title
+    return texts.chart_titles[chart]
 
 
 def parts_of(run: Run, chart: Chart, language: Language) -> list[str]:
@@ -112,19 +134,40 @@ def measure(value: float, language: Language) -> str:
     return decimal(value, language, 3) if abs(value) < 10 else decimal(value, language, 1)
 
 
+def epoch_name(epoch: float, language: Language) -> str:
+    """How often everything had been learnt; with digits behind the point within an epoch."""
+    return decimal(epoch, language, 0 if epoch.is_integer() else 2)
+
+
+def evenly(found: Sequence[Item], most: int) -> list[Item]:
+    """All, or so many of them at even steps, the first and the last among them."""
+    last = len(found) - 1
+    shown = min(len(found), most)
+    return [found[place * last // max(shown - 1, 1)] for place in range(shown)]
+
+
 def _epoch_label(epoch: Epoch) -> str:
     return f"{epoch.number + 1:g}"
 
 
 def _losses(run: Run) -> list[tuple[float, float]]:
-    every = [loss for epoch in run.shown for loss in epoch.losses]
-    if every:
-        return [(float(step), loss) for step, loss in enumerate(every, start=1)]
-    return [
-        (float(epoch.step), epoch.loss)
-        for epoch in run.shown
-        if epoch.step is not None and epoch.loss is not None
-    ]
+    if not _of_single_steps(run):
+        return [
+            (float(epoch.step), epoch.loss)
+            for epoch in run.shown
+            if epoch.step is not None and epoch.loss is not None
+        ]
+    points: list[tuple[float, float]] = []
+    for epoch in run.shown:
+        # The epoch before may be missing, its line being damaged.
+        done = max(epoch.step or 0, points[-1][0] if points else 0)
+        points += [(done + step, loss) for step, loss in enumerate(epoch.losses, start=1)]
+    return points
+
+
+def _of_single_steps(run: Run) -> bool:
+    """Whether losses are of each step; else they are means of the steps between measurements."""
+    return any(epoch.losses for epoch in run.shown)
 
 
 def _measured(run: Run) -> list[tuple[float, float]]:
@@ -149,8 +192,7 @@ def _shares(run: Run, chart: Chart) -> list[tuple[Epoch, Sequence[float]]]:
         whole = run.buckets if chart == "buckets" else len(run.views)
         if sum(counts) and len(counts) == whole and 2 <= whole <= MAX_PARTS:
             found.append((epoch, [count / sum(counts) for count in counts]))
-    every = -(-len(found) // _MAX_BARS) or 1
-    return found[::every]
+    return found
 
 
 def _mean(points: Sequence[tuple[float, float]]) -> float:

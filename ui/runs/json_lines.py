@@ -37,12 +37,13 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def read_lines(path: Path, limit: int) -> Lines:
+def read_lines(path: Path, limit: int, most: int | None = None) -> Lines:
     """Read a file of one JSON object a line.
 
     Args:
         path: of the file.
         limit: bytes that are read at most; a line that goes on behind them is left out.
+        most: lines that are read at most; all where it is None.
     """
     content = _content(path, limit + 1)
     if content is None:
@@ -51,11 +52,14 @@ def read_lines(path: Path, limit: int) -> Lines:
     lines = content[:limit].split(b"\n")
     if cut:
         lines.pop()
-    objects = []
+    objects: list[dict[str, Any]] = []
     damaged = 0
     for line in lines:
         if not line.strip():
             continue
+        if len(objects) + damaged == most:
+            cut = True
+            break
         value = _object(line)
         if value is None:
             damaged += 1

@@ -10,7 +10,6 @@ from ui.runs.json_lines import items, mapping, number, text, whole
 
 Kind = Literal["biencoder", "graph", "ranker", "pretraining", "unknown"]
 
-_MAX_EPOCHS = 2000
 _MAX_STEPS = 1_000_000  # of an epoch
 _MAX_NAMES = 40
 _MAX_BUCKETS = 6
@@ -104,12 +103,18 @@ def kind_of(records: Sequence[Mapping[str, Any]]) -> Kind:
 
 def epochs_of(records: Sequence[Mapping[str, Any]]) -> tuple[Epoch, ...]:
     """The epochs on record; lines that name none are left out."""
-    return tuple(epoch for record in records[:_MAX_EPOCHS] if (epoch := _epoch(record)))
+    return tuple(epoch for record in records if (epoch := _epoch(record)))
+
+
+def epoch_number(value: Any) -> float | None:
+    """Times that everything had been learnt, or None where it is no number from 0 on."""
+    found = number(value)
+    return None if found is None or found < 0 else found
 
 
 def _epoch(record: Mapping[str, Any]) -> Epoch | None:
-    which = number(record.get("epoch"))
-    if which is None or which < 0:
+    which = epoch_number(record.get("epoch"))
+    if which is None:
         return None
     negatives = mapping(record.get("negatives"))
     buckets = [whole(each) for each in items(negatives.get("buckets"), _MAX_BUCKETS)]

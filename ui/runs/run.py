@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ui.runs.json_lines import mapping, read_lines, read_object, stamp_of, text, whole
-from ui.runs.records import Epoch, Kind, epochs_of, kind_of
+from ui.runs.records import Epoch, Kind, epoch_number, epochs_of, kind_of
 
 METRICS_FILE = "metrics.jsonl"
 PROGRESS_FILE = "progress.json"
 _MANIFEST_FILE = "manifest.json"
 
 _METRICS_LIMIT = 8 << 20
+_METRICS_LINES = 2000
 _OBJECT_LIMIT = 1 << 20
 _KEPT = 16
 
@@ -37,7 +38,7 @@ class Run:
         base_model: what training started from, as the manifest says; may be "".
         corpus: digest of the law that was trained on; "" where that is not on record.
         missing: whether nothing is written down yet.
-        damaged: how many lines could not be read.
+        damaged: how many of the lines that were read are none of an epoch.
         cut: whether the file is longer than what was read.
     """
 
@@ -45,7 +46,7 @@ class Run:
     epochs: tuple[Epoch, ...]
     metric: str | None
     chosen_by: bool
-    best: int | None
+    best: float | None
     settings: Mapping[str, Any]
     base_model: str
     corpus: str
@@ -98,7 +99,7 @@ def _read(
     _manifest_stamp: tuple[int, int] | None,
 ) -> Run:
     """The stamps are in the key, so that what is kept of older contents is not found."""
-    found = read_lines(metrics, _METRICS_LIMIT)
+    found = read_lines(metrics, _METRICS_LIMIT, _METRICS_LINES)
     about = read_object(manifest, _OBJECT_LIMIT)
     settings = mapping(about.get("config"))
     epochs = epochs_of(found.objects)
@@ -110,7 +111,7 @@ def _read(
         epochs=epochs,
         metric=preferred[0] if preferred else None,
         chosen_by=bool(preferred) and preferred[0] == select_by,
-        best=whole(mapping(about.get("metrics")).get("epoch")),
+        best=epoch_number(mapping(about.get("metrics")).get("epoch")),
         settings=settings,
         base_model=text(about.get("base_model")),
         corpus=text(mapping(about.get("data")).get("corpus_sha256")),

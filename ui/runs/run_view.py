@@ -11,7 +11,19 @@ from typing import Any
 from ui.article_text import words
 from ui.language import Language, address, counted, day, decimal, number
 from ui.law.links import with_query
-from ui.runs.curves import CHARTS, Chart, alternative, charts_of, measure, metric_name, parts_of
+from ui.runs.curves import (
+    CHARTS,
+    Chart,
+    alternative,
+    chart_title,
+    charts_of,
+    epoch_name,
+    evenly,
+    measure,
+    metric_name,
+    parts_of,
+    some_bars,
+)
 from ui.runs.drawing import HEIGHT, WIDTH, percent
 from ui.runs.records import Epoch
 from ui.runs.run import Progress, Run
@@ -22,7 +34,8 @@ from ui.texts.training import TEXTS
 TRAINING = "/training"
 CURVES = "/curves"
 
-_LISTED_RUNS = 8
+_FIRST_RUNS = 8
+_LISTED_RUNS = 60
 _MAX_ROWS = 60
 _LISTED_METRICS = ("R@10", "R@100", "MAP", "MRR@10")
 _MAX_METRICS = 4
@@ -40,10 +53,13 @@ def run_link(name: str, language: Language, question: int | None = None) -> str:
 
 
 def run_list(runs: Sequence[RunFolder], chosen: RunFolder, language: Language) -> str:
-    """The runs as links."""
+    """The latest runs as links, and the chosen one."""
     texts = TEXTS[language]
+    shown = list(runs[:_LISTED_RUNS])
+    if chosen not in shown:
+        shown.append(chosen)
     listed = []
-    for run in runs:
+    for run in shown:
         current = ' aria-current="true"' if run is chosen else ""
         told = [texts.changed.format(day=day(on, language))] if (on := _day(run.changed)) else []
         if not run.finished:
@@ -52,13 +68,15 @@ def run_list(runs: Sequence[RunFolder], chosen: RunFolder, language: Language) -
             f'<li><a href="{words(run_link(run.name, language))}"{current}>{words(run.name)}</a>'
             f" <span>{words(', '.join(told))}</span></li>"
         )
-    first, others = ("".join(part) for part in (listed[:_LISTED_RUNS], listed[_LISTED_RUNS:]))
+    first, others = ("".join(part) for part in (listed[:_FIRST_RUNS], listed[_FIRST_RUNS:]))
     folded = ""
     if others:
-        open_ = " open" if chosen in runs[_LISTED_RUNS:] else ""
+        open_ = " open" if chosen in shown[_FIRST_RUNS:] else ""
+        left = len(runs) - len(shown)
+        more = f"<p>{words(counted(left, texts.unlisted, language))}</p>" if left else ""
         folded = (
             f"<details{open_}><summary>{words(texts.older)}</summary>"
-            f'<ul class="choices">{others}</ul></details>'
+            f'<ul class="choices">{others}</ul>{more}</details>'
         )
     return (
         f'<h2 id="runs">{words(texts.runs)}</h2><p class="quiet">{words(texts.runs_note)}</p>'
@@ -74,7 +92,7 @@ def run_summary(folder: RunFolder, run: Run, progress: Progress | None, language
         # A path says more of the machine than of the model.
         told.append(texts.started_from.format(model=PurePath(run.base_model).name))
     if run.best is not None:
-        told.append(texts.kept_epoch.format(epoch=number(run.best, language)))
+        told.append(texts.kept_epoch.format(epoch=epoch_name(run.best, language)))
         if run.chosen_by and run.metric:
             told.append(texts.chosen_by.format(metric=metric_name(run.metric, language)))
     if any(epoch.final for epoch in run.epochs):
@@ -118,8 +136,9 @@ def _figure(name: str, run: Run, chart: Chart, language: Language) -> str:
     note = texts.chart_notes[chart]
     if chart == "dev":
         note = f"{note} {_metric_help(run.metric or '', language)}".rstrip()
+    note = f"{note} {some_bars(run, chart, language)}".rstrip()
     return (
-        f"<figure><h4>{words(texts.chart_titles[chart])}</h4><picture>"
+        f"<figure><h4>{words(chart_title(run, chart, language))}</h4><picture>"
         f'<source srcset="{source("dark")}" media="(prefers-color-scheme: dark)">'
         f'<img src="{source("light")}" alt="{words(alternative(run, chart, language))}"'
         f' width="{WIDTH}" height="{HEIGHT}"></picture>'
@@ -162,7 +181,7 @@ def _numbers(name: str, run: Run, language: Language) -> str:
         for metric in dict.fromkeys((run.metric, *_LISTED_METRICS, *measured))
         if metric in measured
     ][:_MAX_METRICS]
-    rows = _some(run.epochs)
+    rows = evenly(run.epochs, _MAX_ROWS)
     some = ""
     if len(rows) < len(run.epochs):
         counts = {"epochs": len(run.epochs), "shown": len(rows)}
@@ -205,7 +224,7 @@ def _row(
 ) -> str:
     """A line of the table; `origins` of the negatives are None where nothing is drawn."""
     texts = texts_of_curves.TEXTS[language]
-    name = decimal(epoch.number, language, 0 if epoch.number.is_integer() else 2)
+    name = epoch_name(epoch.number, language)
     if epoch.final:
         name = texts.final_row.format(epoch=name)
     cells = [
@@ -231,13 +250,6 @@ def _shares(counts: Sequence[int], parts: int, language: Language) -> list[str |
     if not total or len(counts) != parts:
         return [None] * parts
     return [percent(count / total, language) for count in counts]
-
-
-def _some(epochs: Sequence[Epoch]) -> list[Epoch]:
-    """All, or as many as a table can hold at even steps, the first and the last among them."""
-    last = len(epochs) - 1
-    shown = min(len(epochs), _MAX_ROWS)
-    return [epochs[place * last // max(shown - 1, 1)] for place in range(shown)]
 
 
 def _day(seconds: float) -> date | None:

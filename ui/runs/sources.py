@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from components.retrievers.readable import ReadableStore
     from pipelines.trained_demo import TrainedDemo
 
-MAX_RUNS = 60
 _MAX_ENTRIES = 2000
 _DEMO = "aldermere"
 _WORK = ".work"
@@ -59,7 +58,7 @@ class Sources:
         self._demo = demo
 
     def runs(self) -> list[RunFolder]:
-        """The latest runs, the latest first."""
+        """The runs, the latest first."""
         found: dict[Path, RunFolder] = {}
         for model, name in self._places():
             run = _run_of(model, name)
@@ -69,7 +68,7 @@ class Sources:
         for run in found.values():
             name = next(each for each in _names(run.name) if each not in named)
             named[name] = replace(run, name=name)
-        return sorted(named.values(), key=lambda run: -run.changed)[:MAX_RUNS]
+        return sorted(named.values(), key=lambda run: -run.changed)
 
     def _places(self) -> Iterator[tuple[Path, str]]:
         """Folders that may hold a model, and what its run is called."""

@@ -15,6 +15,7 @@ class CurveTexts:
     curves: str
     no_curves: str
     chart_titles: Mapping[str, str]
+    mean_loss_title: str
     chart_notes: Mapping[str, str]
     axis_steps: str
     axis_loss: str
@@ -23,8 +24,10 @@ class CurveTexts:
     axis_share: str
     kept: str
     alt_loss: str
+    alt_mean_loss: str
     alt_dev: str
     alt_shares: str
+    some_bars: str
     list_separator: str
     metric_names: Mapping[str, str]
     metric_help: Mapping[str, str]
@@ -56,6 +59,7 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "buckets": "How difficult the negatives are",
             "views": "Which view finds them hardest",
         },
+        mean_loss_title="Mean loss between measurements",
         chart_notes={
             "loss": (
                 "How far the model is from telling answers and negatives apart; lower is better."
@@ -75,8 +79,13 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "Curve of the loss over {steps} steps: {first} on average in the first tenth, {last}"
             " in the last."
         ),
+        alt_mean_loss=(
+            "Curve of the mean loss between measurements, over {steps} steps: {first} at"
+            " first, {last} at the end."
+        ),
         alt_dev="Curve of {metric}: {first} at first, {last} after {epochs} epochs.",
-        alt_shares="Stacked bars, one an epoch. First epoch: {first}. Last: {last}.",
+        alt_shares="Stacked bars, each of one epoch. First epoch: {first}. Last: {last}.",
+        some_bars="Of {epochs} epochs, {shown} at even steps have a bar.",
         list_separator=", ",
         metric_names={
             "perplexity": "perplexity",
@@ -131,6 +140,7 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "buckets": "Difficulté des négatifs",
             "views": "Vue qui les juge les plus difficiles",
         },
+        mean_loss_title="Perte moyenne entre deux mesures",
         chart_notes={
             "loss": (
                 "Ce qui manque encore au modèle pour bien distinguer réponses et négatifs ;"
@@ -151,8 +161,16 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "Courbe de la perte sur {steps} pas : {first} en moyenne dans le premier dixième,"
             " {last} dans le dernier."
         ),
+        alt_mean_loss=(
+            "Courbe de la perte moyenne entre deux mesures, sur {steps} pas : {first} au"
+            " début, {last} à la fin."
+        ),
         alt_dev="Courbe de {metric} : {first} au début, {last} après {epochs} époques.",
-        alt_shares="Barres empilées, une par époque. Première époque : {first}. Dernière : {last}.",
+        alt_shares=(
+            "Barres empilées, chacune pour une époque. Première époque : {first}."
+            " Dernière : {last}."
+        ),
+        some_bars="Sur {epochs} époques, {shown} à intervalles réguliers ont une barre.",
         list_separator=", ",
         metric_names={
             "perplexity": "perplexité",

@@ -17,6 +17,7 @@ class TrainingTexts:
     runs: str
     runs_note: str
     older: str
+    unlisted: tuple[str, str]
     no_runs: str
     no_runs_command: str
     changed: str
@@ -59,6 +60,10 @@ TEXTS: Mapping[Language, TrainingTexts] = {
         runs="Trainings",
         runs_note="The latest first. Each has its curves and its negatives below.",
         older="Older ones",
+        unlisted=(
+            "more is not listed; it opens by its name, with run=NAME in the address.",
+            "more are not listed; they open by their names, with run=NAME in the address.",
+        ),
         no_runs="No training has written anything down yet in the folders that this page reads.",
         no_runs_command=(
             "This makes one on the demo law, in some minutes; name its folder to the page with"
@@ -138,6 +143,10 @@ TEXTS: Mapping[Language, TrainingTexts] = {
         runs="Apprentissages",
         runs_note="Le plus récent d’abord. Chacun a ses courbes et ses négatifs ci-dessous.",
         older="Plus anciens",
+        unlisted=(
+            "autre ne figure pas ici ; il s’ouvre par son nom, avec run=NOM dans l’adresse.",
+            "autres ne figurent pas ici ; ils s’ouvrent par leur nom, avec run=NOM dans l’adresse.",
+        ),
         no_runs=(
             "Aucun apprentissage n’a encore laissé de mesures dans les dossiers que lit cette page."
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
@@ -11,7 +12,16 @@ from typing import Any
 import pytest
 from run_records import an_epoch, records
 
-from ui.runs.curves import CHARTS, alternative, bucket_name, charts_of, draw, parts_of
+from ui.runs.curves import (
+    CHARTS,
+    alternative,
+    bucket_name,
+    chart_title,
+    charts_of,
+    draw,
+    parts_of,
+    some_bars,
+)
 from ui.runs.drawing import DARK, LIGHT, Axes, line_chart, stacked_chart
 from ui.runs.run import read_run
 
@@ -129,6 +139,70 @@ def test_what_is_drawn_is_said_with_its_first_and_last_numbers(write_run: WriteR
     assert bucket_name(0, 3, language) in first and bucket_name(2, 3, language) in last
     assert parts_of(run, "views", language)[2] in said[3]
     assert not re.search(r"[{}]", "".join(said))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "said"), [(0.5, "after 0.50 epochs"), (1.5, "after 1.50 epochs"), (2.0, "2 epochs")]
+)
+def test_a_part_of_an_epoch_is_said_as_it_is(write_run: WriteRun, epoch: float, said: str):
+    lines = [{"epoch": e, "step": e * 8, "perplexity": 9.0} for e in (0.0, epoch)]
+    assert said in alternative(read_run(write_run(of=lines)), "dev", "en")
+
+
+def test_losses_that_are_means_are_not_said_to_be_of_single_steps(write_run: WriteRun):
+    steps = read_run(write_run("steps"))
+    lines = [{"epoch": e / 2, "step": e * 8, "loss": 3.0 - e, "perplexity": 9.0} for e in (1, 2)]
+    means = read_run(write_run("means", lines))
+    for language, single, mean in (
+        ("en", "Loss of each step", "Mean loss between measurements"),
+        ("fr", "Perte à chaque pas", "Perte moyenne entre deux mesures"),
+    ):
+        assert chart_title(steps, "loss", language) == single
+        assert chart_title(means, "loss", language) == mean
+    said = alternative(means, "loss", "en")
+    assert "over 16 steps: 2.00 at first, 1.00 at the end" in said and "tenth" not in said
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_losses_stand_at_their_steps_where_an_epoch_before_is_missing(
+    write_run: WriteRun, damaged: int
+):
+    def of(epoch: int) -> dict[str, Any]:
+        return an_epoch(epoch, step=epoch * 10, losses=[float(epoch)] * 10)
+
+    def last_places(run: Any) -> list[tuple[float, float]]:
+        return points(draw(run, "loss", "en", dark=False))[-10:]
+
+    lines = [json.dumps(of(epoch)) for epoch in range(4)]
+    lines[damaged] = lines[damaged][:20]
+    run = read_run(write_run("damaged", "\n".join(lines).encode()))
+    assert "over 40 steps" in alternative(run, "loss", "en")
+    if damaged:  # else the drawing begins later
+        whole = read_run(write_run("whole", [of(epoch) for epoch in range(4)]))
+        assert last_places(run) == last_places(whole)
+
+
+@pytest.mark.parametrize("step", [None, 0, "x"])
+def test_losses_without_a_step_follow_those_before(write_run: WriteRun, step: Any):
+    run = read_run(write_run(of=[an_epoch(epoch, step=step) for epoch in range(3)]))
+    assert "over 12 steps" in alternative(run, "loss", "en")
+
+
+def test_of_very_many_epochs_some_have_bars_both_ends_among_them_and_it_is_said(
+    write_run: WriteRun,
+):
+    counts = [[70, 20, 10], *[[20, 60, 20]] * 198, [10, 20, 70]]
+    lines = [an_epoch(e, negatives={"buckets": each}) for e, each in enumerate(counts)]
+    run = read_run(write_run("many", lines))
+    drawn = parts(draw(run, "buckets", "en", dark=False), "rect", "part")[3:]
+    assert len(drawn) == 3 * 120
+    heights = [float(each.get("height") or 0) for each in drawn[-3:]]
+    assert [height / sum(heights) for height in heights] == pytest.approx([0.1, 0.2, 0.7], abs=0.01)
+    said = alternative(run, "buckets", "en")
+    assert "Last: easy 10%, medium 20%, difficult 70%." in said
+    for text in (said, some_bars(run, "buckets", "en")):
+        assert "Of 200 epochs, 120 at even steps have a bar." in text
+    assert some_bars(read_run(write_run("few")), "buckets", "en") == ""
 
 
 def test_difficulties_have_names_where_there_are_three():

@@ -48,6 +48,14 @@ def test_a_file_longer_than_the_limit_is_cut_at_a_whole_line(tmp_path: Path):
     assert read_lines(path, 90) == Lines(({"a": 1},) * 10)
     assert read_lines(path, 89) == Lines(({"a": 1},) * 9, cut=True)
     assert read_lines(path, 20) == Lines(({"a": 1},) * 2, cut=True)
+
+
+def test_of_very_many_lines_the_first_are_read_and_the_others_not_counted(tmp_path: Path):
+    path = tmp_path / "file"
+    path.write_bytes(b'{"a": 1}\n{"a": \n{"a": 1}\n\n')
+    assert read_lines(path, 90, 3) == Lines(({"a": 1},) * 2, damaged=1)
+    assert read_lines(path, 90, 2) == Lines(({"a": 1},), damaged=1, cut=True)
+    assert read_lines(path, 90, 1) == Lines(({"a": 1},), cut=True)
     assert read_object(path, 5) == {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,43 @@ def test_the_titles_are_said_to_be_of_another_law_unless_they_are_known_not_to_b
     assert "Titles are those" not in said(page(client))
 
 
+@pytest.mark.parametrize(("kept", "told"), [(1.0, "1"), (1.5, "1.50"), (2, "2")])
+def test_the_epoch_that_a_ranker_kept_is_told_and_ringed(
+    client: TestClient, write_run: WriteRun, kept: float, told: str
+):
+    lines = [
+        {"epoch": epoch, "step": 10 * epoch, "first_stage": {}, "dev": {"MRR@10": 0.5}}
+        for epoch in (0.0, 0.5, 1.0, 1.5, 2.0)
+    ]
+    write_run(of=lines, manifest={"config": {"select_by": "MRR@10"}, "metrics": {"epoch": kept}})
+    text = said(page(client))
+    assert f"The weights after epoch {told} were kept. They were the best by MRR@10" in text
+    assert 'class="kept"' in client.get("/curves?run=demo&chart=dev&scheme=light").text
+
+
+def test_of_very_many_runs_the_older_are_counted_and_found_by_name(
+    client: TestClient, write_run: WriteRun
+):
+    for number in range(63):
+        for file in write_run(f"run{number}").iterdir():
+            os.utime(file, (1000 + number, 1000 + number))
+    link = r'<li><a href="/training\?run=(\w+)"'
+    document = page(client)
+    assert re.findall(link, document) == [f"run{number}" for number in range(62, 2, -1)]
+    assert "3 more are not listed" in said(document)
+    assert "3 autres ne figurent pas ici\xa0;" in html.unescape(page(client, path="/fr/training"))
+    older = page(client, "?run=run0")
+    assert re.findall(link, older)[-2:] == ["run3", "run0"]
+    assert '<h2 class="named">run0</h2>' in older and "2 more are not listed" in said(older)
+    assert client.get("/curves?run=run1&chart=loss&scheme=light").status_code == 200
+
+
+def test_sixty_runs_are_all_listed(client: TestClient, write_run: WriteRun):
+    for number in range(60):
+        write_run(f"run{number}")
+    assert "not listed" not in said(page(client))
+
+
 def test_with_two_epochs_there_are_two_moments_and_the_last_is_the_latest_while_it_goes_on(
     client: TestClient, write_run: WriteRun
 ):
@@ -134,6 +172,8 @@ def test_with_two_epochs_there_are_two_moments_and_the_last_is_the_latest_while_
         ([{"epoch": 0.0, "held_out_loss": 9.0, "perplexity": 8e3}], "Perplexity"),
         ([{"epoch": 0, "graph_change": 0.1, **an_epoch(0)}], "Network over the tree"),
         ([an_epoch(e) for e in range(200)], "Of 200 epochs, 60 at even steps are listed"),
+        ([an_epoch(e) for e in range(200)], "Of 200 epochs, 120 at even steps have a bar"),
+        ([{"epoch": e, "dev": {}} for e in range(2500)], "; the end is left out"),
         ([], "There is nothing to draw yet"),
         (b'{"epoch": 0}\n{"epo', "1 line of its metrics could not be read"),
         (b"\xff\x00" * 5000, "could not be read"),

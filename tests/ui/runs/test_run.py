@@ -44,6 +44,12 @@ def test_a_half_written_line_is_counted_and_the_rest_is_there(write_run: WriteRu
     assert run.metric == "R@10"
 
 
+def test_more_records_than_are_read_are_cut_and_not_damaged(write_run: WriteRun):
+    lines = [{"epoch": epoch} for epoch in range(2500)]
+    run = read_run(write_run(of=[*lines[:10], {"no": "epoch"}, *lines[10:], {"no": "epoch"}]))
+    assert (len(run.epochs), run.damaged, run.cut) == (1999, 1, True)
+
+
 def test_a_folder_without_metrics_is_missing_them(tmp_path: Path):
     run = read_run(tmp_path)
     assert run.missing and run.epochs == () and run.metric is None and run.kind == "unknown"
@@ -69,6 +75,13 @@ def test_a_pretraining_is_told_by_its_perplexity(write_run: WriteRun):
     lines = [{"step": s, "epoch": s / 10, "held_out_loss": 9.0, "perplexity": 8e3} for s in (0, 7)]
     run = read_run(write_run(of=lines, manifest=None))
     assert run.metric == "perplexity" and run.epochs[1].number == 0.7
+
+
+@pytest.mark.parametrize(
+    ("value", "best"), [(3, 3), (1.0, 1), (1.5, 1.5), (-1, None), ("1", None), (None, None)]
+)
+def test_the_kept_epoch_is_any_number_from_0_on(write_run: WriteRun, value: Any, best: Any):
+    assert read_run(write_run(manifest={"metrics": {"epoch": value}})).best == best
 
 
 @pytest.mark.parametrize(

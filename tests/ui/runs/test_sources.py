@@ -12,7 +12,7 @@ import pytest
 
 from components.stores.database import StoreError
 from pipelines.trained_demo import TrainedDemo
-from ui.runs.sources import MAX_RUNS, Sources
+from ui.runs.sources import Sources
 
 WriteRun = Callable[..., Path]
 
@@ -102,13 +102,6 @@ def test_the_demo_s_own_training_is_named_after_its_law(tmp_path: Path):
 
 def test_folders_that_are_gone_have_no_runs(tmp_path: Path):
     assert Sources(nothing, [tmp_path / "gone", Path("/")]).runs() == []
-
-
-def test_of_very_many_the_latest_are_listed(write_run: WriteRun, tmp_path: Path):
-    for number in range(MAX_RUNS + 3):
-        at(write_run(f"run{number}"), 1000 + number)
-    found = Sources(nothing, [tmp_path / "runs"]).runs()
-    assert len(found) == MAX_RUNS and found[0].name == f"run{MAX_RUNS + 2}"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
