@@ -12,6 +12,7 @@ from typing import Any
 
 from components.models.locks import folder_lock
 from training.ablation.dataset import Dataset
+from training.ablation.memory import give_back_memory
 from training.ablation.results import Results
 from training.ablation.run import Run
 from training.ablation.settings import GridSettings
@@ -137,6 +138,7 @@ def make_missing(
                     failed.append(f"{run}: {error}")
                     continue
                 results.add(line)
+                give_back_memory()
             shutil.rmtree(folder, ignore_errors=True)
     return Outcome(0, failed, elsewhere)
 

@@ -62,6 +62,15 @@ def test_all_arms_of_a_seed_and_fold_come_before_the_next(runs: Runs, fake: Fake
     assert outcome == Outcome(0, [])
 
 
+def test_memory_is_given_back_after_each_run(
+    runs: Runs, fake: FakeRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    monkeypatch.setattr("training.ablation.grid.give_back_memory", lambda: given.append(1))
+    fake.go(runs(seeds=(4,), folds=2))
+    assert len(given) == len(fake.made) == 4
+
+
 def test_datasets_come_one_after_the_other(
     grid_settings: Any, fake: FakeRuns, small_law: Path, write_law: Any, tmp_path: Path
 ) -> None:
