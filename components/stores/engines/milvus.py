@@ -123,6 +123,8 @@ class MilvusEngine:
         def read() -> dict[str, dict[str, Any]]:
             if not self._client.has_collection(self._states, timeout=self._seconds):
                 return {}
+            # Milvus Lite opens its folder with nothing loaded, and the store loads its own only.
+            self._client.load_collection(self._states, timeout=self._seconds)
             found = self._queried(self._states, f"kind == {json.dumps(kind)}", ["key", "value"])
             return {each["key"]: json.loads(each["value"]) for each in found}
 
