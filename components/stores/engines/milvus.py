@@ -228,27 +228,38 @@ class MilvusEngine:
         return [as_document(each["entity"], sign(each["distance"])) for each in hits[0]]
 
     def _queried(
-        self, name: str, expression: str, fields: list[str], limit: int = -1
+        self, name: str, expression: str, fields: list[str], limit: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        pages = self._client.query_iterator(
-            name,
-            filter=expression,
-            output_fields=fields,
-            batch_size=_PAGE,
-            limit=limit,
-            consistency_level="Strong",
-            timeout=self._seconds,
-        )
-        try:
-            while page := pages.next():
-                yield from page
-        finally:
-            pages.close()
+        """Rows in the order of their ids, asked for as pymilvus's iterator asks.
+
+        The iterator itself writes the last id unescaped into the next expression.
+        """
+        wanted, left = expression, limit
+        while left is None or left > 0:
+            page = self._client.query(
+                name,
+                filter=wanted,
+                output_fields=fields,
+                limit=_PAGE if left is None else min(_PAGE, left),
+                consistency_level="Strong",
+                timeout=self._seconds,
+                iterator="True",
+                reduce_stop_for_best="True",
+            )
+            if not page:
+                return
+            after = parse_filters({"field": "id", "operator": ">", "value": page[-1]["id"]})
+            wanted = f"{after} and ({expression})"
+            left = None if left is None else left - len(page)
+            yield from page
 
     def _got(self, ids: Sequence[str], fields: list[str]) -> list[dict[str, Any]]:
+        # Not with the client's `get`, which puts ids unescaped between quotes.
+        wanted = parse_filters({"field": "id", "operator": "in", "value": list(ids)})
+
         def read() -> list[dict[str, Any]]:
-            found = self._client.get(
-                self._name, ids=list(ids), output_fields=fields, timeout=self._seconds
+            found = self._client.query(
+                self._name, filter=wanted, output_fields=fields, timeout=self._seconds
             )
             return list(found)
 

@@ -23,6 +23,7 @@ from components.stores.engines.engine import (
 )
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
+from pipelines.asking import ask
 from pipelines.engines import writing
 from pipelines.engines.indexing import EngineReport
 from pipelines.engines.scan import Shard
@@ -115,6 +116,31 @@ def test_an_article_moves_between_laws_either_way(
     articles[0]["law"], articles[1]["law"] = articles[1]["law"], articles[0]["law"]
     index(articles)
     assert_holds(look(), articles, tiny_model)
+
+
+def test_quotes_and_backslashes_in_names_and_ids(
+    engine: str,
+    index: Index,
+    look: Look,
+    address: str,
+    articles: list[Article],
+    tiny_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Every page of Milvus ends with one of them.
+    monkeypatch.setattr("components.stores.engines.milvus._PAGE", 1)
+    ids = ('a"1"', "a\\1", "a'1'", 'a\\"', "z")
+    odd = [{**each, "id": id_, "law": 'Act "A"'} for each, id_ in zip(articles, ids, strict=False)]
+    assert index(odd).complete
+    assert index(odd).written == 0
+    report = index(odd[1:])
+    assert (report.encoded, report.removed) == (0, 1)
+    odd[1]["valid_to"] = "2024-06-30"
+    assert (index(odd[1:]).encoded, look().listed('Act "A"').keys()) == (0, set(ids[1:]))
+    assert_holds(look(), odd[1:], tiny_model)
+    cited = f"art. {odd[1]['number']} Act A"
+    found = ask(load_pipeline(engine, store=address), cited)["documents"]
+    assert ids[1] in [each["id"] for each in found]
 
 
 def test_a_run_that_was_interrupted_goes_on(
