@@ -49,8 +49,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the engine's address; a folder (qdrant) or a .db file (milvus) for one within this "
-        "process",
+        help="the engine's address; a folder (milvus: NAME.db) for one within this process",
     )
     parser.add_argument(
         "--collection", metavar="NAME", help="the engine's collection (default: lexarbor)"

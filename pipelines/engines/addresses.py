@@ -70,8 +70,8 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
     Args:
         kind: the store's class, `QDRANT_STORE` or `MILVUS_STORE`.
         parameters: changed in place.
-        address: a URL, or for an engine within this process a folder (Qdrant) or a file that ends
-            in .db (Milvus Lite); with "#" and a collection, where it is not the one there.
+        address: a URL, or for an engine within this process a folder (Qdrant), for Milvus Lite
+            one that ends in .db; with "#" and a collection, where it is not the one there.
 
     Raises:
         LoadingError: the address is none of the engine's.
@@ -90,7 +90,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
     if local and not place.endswith(".db"):
         raise LoadingError(
             f"{address} is no address of Milvus. Give its URL ({example(kind)}), or for Milvus "
-            "Lite a file that ends in .db."
+            "Lite a folder that ends in .db."
         )
     parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
     if collection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from components.stores.engines.engine import ArticleEngine, engine_of, tried
@@ -21,7 +22,7 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
         pauses: seconds between tries.
 
     Raises:
-        LoadingError: the engine's packages are not installed.
+        LoadingError: the engine's packages are not installed, or the address is a file.
         StoreError: the engine does not answer.
     """
     serialised = {"type": kind, "init_parameters": parameters}
@@ -35,12 +36,18 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
         from components.stores.engines.milvus import may_pass
     except ImportError as error:
         raise LoadingError(not_installed(kind, error)) from error
-    if str(parameters["connection_args"]["uri"]).endswith(".db"):
+    address = str(parameters["connection_args"]["uri"])
+    if address.endswith(".db"):
+        if Path(address).is_file():
+            raise LoadingError(
+                f"{address} is a file (a Lexarbor store?); Milvus Lite keeps a folder: give "
+                "another name."
+            )
         try:
             import milvus_lite  # noqa: F401
         except ImportError as error:
             raise LoadingError(not_installed(kind, error)) from error
-    where = f"Milvus at {parameters['connection_args']['uri']}"
+    where = f"Milvus at {address}"
     return tried(
         lambda: engine_of(MilvusDocumentStore.from_dict(_copied(serialised)), pauses),
         where,

@@ -107,7 +107,7 @@ def index_into_engine(
     Args:
         source: file, folder or name of a corpus.
         engine: "qdrant" or "milvus".
-        address: URL, or for an engine within this process a folder or a .db file.
+        address: URL, or for an engine within this process a folder.
         collection: its name in the engine.
         model: folder or name of a model; None takes the one on record, else for English the
             bundled one.

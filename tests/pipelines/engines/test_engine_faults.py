@@ -167,6 +167,17 @@ def test_a_pipeline_over_an_engine_needs_its_address(
         load_pipeline(engine)
 
 
+def test_a_store_is_no_folder_of_milvus_lite(corpus: Path, tiny_model: Path) -> None:
+    store = corpus.with_name("law.db")
+    store.write_bytes(b"SQLite format 3")
+    for attempt in (
+        lambda: index_into_engine(corpus, "milvus", str(store), model=str(tiny_model)),
+        lambda: load_pipeline("milvus", store=store),
+    ):
+        with pytest.raises(LoadingError, match=r"law\.db is a file.*give another name"):
+            attempt()
+
+
 def test_a_qdrant_that_is_too_old_is_refused() -> None:
     class Old(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
