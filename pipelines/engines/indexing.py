@@ -25,7 +25,7 @@ from components.stores.engines.engine import (
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import COLLECTION, default_parameters, opened
 from pipelines.engines.scan import LawSpool, Scan, Shard, scan
-from pipelines.engines.writing import LawWriter
+from pipelines.engines.writing import LawWriter, holds_any
 from pipelines.languages import say_unknown
 from pipelines.model_choice import ChosenModel, loaded_model, model_place
 
@@ -134,7 +134,7 @@ def index_into_engine(
             say("Reading the corpus")
             found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
             say_unknown(found.languages, say)
-            _check_same_corpus(at, found)
+            _check_same_corpus(at, found, spool, record)
             chosen = _choose(model, record, found, at, say)
             record = _recorded(at, record, chosen, found)
             writer = LawWriter(at, chosen, record, say)
@@ -172,13 +172,18 @@ def _record_of(engine: ArticleEngine) -> EngineRecord | None:
     return record
 
 
-def _check_same_corpus(engine: ArticleEngine, found: Scan) -> None:
+def _check_same_corpus(
+    engine: ArticleEngine, found: Scan, spool: LawSpool, record: EngineRecord | None
+) -> None:
     """A collection keeps one corpus: what it lacks is removed, so a wrong name costs everything."""
     laws = engine.states(LAW)
-    if laws and laws.keys().isdisjoint(found.laws):
+    if not laws or not laws.keys().isdisjoint(found.laws):
+        return
+    # Every law may have been given another name; then articles are there with the same text.
+    if record is None or not holds_any(engine, spool, record.model.text_rule):
         raise StoreError(
             f"{engine.where} holds another corpus ({len(laws):,} laws, such as {min(laws)}), and "
-            "no law of this one. Name another --collection."
+            "no law or article of this one. Name another --collection."
         )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from haystack import Document
 from tqdm import tqdm
 
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
-from components.statutes.article import indexed_text
+from components.statutes.article import Article, TextRule, indexed_text
 from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord
 from components.stores.engines.rows import as_row, digest_of
 from components.stores.journal import text_digest
@@ -21,6 +22,7 @@ from pipelines.usable_vectors import ANOTHER_MODEL, check_usable
 
 _DOCUMENTS_AT_ONCE = 100
 _REMOVED_AT_ONCE = 1_000
+_ASKED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,7 @@ class LawWriter:
         for position, line in spool.lines(law):
             article = as_article(line)
             document = as_document(article, position)
-            text = indexed_text(article.headings, article.text, self._model.record.text_rule)
-            row = as_row(document, text_digest(text)[:32])
+            row = as_row(document, _digest(article, self._model.record.text_rule))
             kept = present.pop(document.id, None)
             if kept == (row["text_digest"], row["row_digest"]):
                 continue
@@ -162,6 +163,26 @@ class LawWriter:
         self.truncated += report.n_cut
         rows = dict(zip(distinct, matrix.tolist(), strict=True))
         return {id_: rows[text] for id_, text in texts.items()}
+
+
+def holds_any(engine: ArticleEngine, spool: LawSpool, rule: TextRule) -> bool:
+    """Whether some article of a spool is in an engine with the same text, whatever its law.
+
+    Args:
+        engine: is asked until one is found.
+        spool: the articles.
+        rule: what of an article the engine's vectors stand for.
+    """
+    articles = (as_article(line) for law in spool.laws for _, line in spool.lines(law))
+    while block := list(islice(articles, _ASKED_AT_ONCE)):
+        held = engine.text_digests([each.id for each in block])
+        if any(held.get(each.id) == _digest(each, rule) for each in block):
+            return True
+    return False
+
+
+def _digest(article: Article, rule: TextRule) -> str:
+    return text_digest(indexed_text(article.headings, article.text, rule))[:32]
 
 
 def _terms(document: Document) -> float:

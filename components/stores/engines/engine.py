@@ -122,6 +122,10 @@ class ArticleEngine(Protocol):
         """`(text digest, row digest)` of each article of a law, by id."""
         ...
 
+    def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
+        """Text digests of those of the articles that are there, by id, whatever their law."""
+        ...
+
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """Vectors of articles, by id."""
         ...

@@ -154,6 +154,10 @@ class MilvusEngine:
 
         return self._ask(read)
 
+    def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
+        """See `ArticleEngine.text_digests`."""
+        return {each["id"]: each["text_digest"] for each in self._got(ids, ["id", "text_digest"])}
+
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """See `ArticleEngine.vectors`."""
         found = self._got(ids, ["id", "vector"])

@@ -152,6 +152,11 @@ class QdrantEngine:
 
         return self._ask(read)
 
+    def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
+        """See `ArticleEngine.text_digests`."""
+        found = self._retrieved(ids, ["id", "meta.text_digest"], False)
+        return {each.payload["id"]: each.payload["meta"]["text_digest"] for each in found}
+
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """See `ArticleEngine.vectors`."""
         found = self._retrieved(ids, ["id"], [DENSE_VECTORS_NAME])

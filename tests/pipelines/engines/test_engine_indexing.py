@@ -239,8 +239,18 @@ def test_another_corpus_is_refused(
 ) -> None:
     index(articles)
     with pytest.raises(StoreError, match="holds another corpus"):
-        index([make_article(1, law="Code of the sea")])
+        index([make_article(1, law="Code of the sea", text="The sea is free.")])
     assert look().count() == 30
+
+
+def test_a_corpus_whose_laws_all_have_other_names_is_the_same_corpus(
+    index: Index, look: Look, articles: list[Article], tiny_model: Path
+) -> None:
+    index(articles)
+    for article in articles:
+        article["law"] += " 2027"
+    assert index(articles).complete
+    assert_holds(look(), articles, tiny_model)
 
 
 def test_records_that_this_version_cannot_read_are_refused(
