@@ -27,10 +27,15 @@ _ASKED_AT_ONCE = 1_000
 
 @dataclass(frozen=True)
 class _Changed:
-    """An article to write; `known` where the engine has its text's vector already."""
+    """An article to write.
+
+    Attributes:
+        document: with the metadata of its row.
+        listed: text digest of what the engine has of it under its law; None where it has nothing.
+    """
 
     document: Document
-    known: bool
+    listed: str | None
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class LawWriter:
         self._sparse = StatuteSparseDocumentEmbedder(record.average_length, engine.weighting)
         self._waiting: list[_Changed] = []
         self._laws: list[_Law] = []
+        self._with_stale: list[_Law] = []
 
     def write(self, spool: LawSpool) -> None:
         """Write the laws of a spool; those that are as they should be are passed over.
@@ -95,6 +101,13 @@ class LawWriter:
                 continue
             self._change(spool, law, digest)
         self._flush()
+        # Not before all are written: what is gone from one law may have moved to another, which
+        # takes its vector along.
+        for each in self._with_stale:
+            for start in range(0, len(each.stale), _REMOVED_AT_ONCE):
+                self._engine.remove(each.name, each.stale[start : start + _REMOVED_AT_ONCE])
+            self.removed += len(each.stale)
+            self._mark(each)
 
     def _change(self, spool: LawSpool, law: str, digest: str) -> None:
         present = self._engine.listed(law)
@@ -107,8 +120,8 @@ class LawWriter:
             kept = present.pop(document.id, None)
             if kept == (row["text_digest"], row["row_digest"]):
                 continue
-            known = kept is not None and kept[0] == row["text_digest"]
-            self._waiting.append(_Changed(replace(document, meta=row), known))
+            listed = None if kept is None else kept[0]
+            self._waiting.append(_Changed(replace(document, meta=row), listed))
             if len(self._waiting) >= block_size(self._model):
                 self._flush()
         self._laws.append(_Law(law, digest, spool.count(law), list(present)))
@@ -116,7 +129,7 @@ class LawWriter:
             self._flush()
 
     def _flush(self) -> None:
-        """Encode and write what waits, then mark the laws that are complete by it."""
+        """Encode and write what waits, then mark the laws that are as they should be by it."""
         embedded = self._embedded(self._waiting)
         for start in range(0, len(embedded), _DOCUMENTS_AT_ONCE):
             batch = embedded[start : start + _DOCUMENTS_AT_ONCE]
@@ -124,16 +137,25 @@ class LawWriter:
             self.written += len(batch)
         self._waiting = []
         for law in self._laws:
-            for start in range(0, len(law.stale), _REMOVED_AT_ONCE):
-                self._engine.remove(law.name, law.stale[start : start + _REMOVED_AT_ONCE])
-            self.removed += len(law.stale)
-            done = {"digest": law.digest, "articles": law.articles}
-            self._engine.put_state(LAW, law.name, done)
+            if law.stale:
+                self._with_stale.append(law)
+            else:
+                self._mark(law)
         self._laws = []
 
+    def _mark(self, law: _Law) -> None:
+        done = {"digest": law.digest, "articles": law.articles}
+        self._engine.put_state(LAW, law.name, done)
+
     def _embedded(self, changed: Sequence[_Changed]) -> list[Document]:
-        known = self._engine.vectors([each.document.id for each in changed if each.known])
         documents = [each.document for each in changed]
+        # What is not under its law may be there under another: the law's old name, or the law that
+        # it stood in.
+        held = self._engine.text_digests([each.document.id for each in changed if not each.listed])
+        held |= {each.document.id: each.listed for each in changed if each.listed}
+        known = self._engine.vectors(
+            [each.id for each in documents if held.get(each.id) == each.meta["text_digest"]]
+        )
         rule = self._model.record.text_rule
         texts = {
             each.id: indexed_text(each.meta["headings"], each.content or "", rule)

@@ -114,8 +114,30 @@ def test_an_article_moves_between_laws_either_way(
 ) -> None:
     index(articles)
     articles[0]["law"], articles[1]["law"] = articles[1]["law"], articles[0]["law"]
-    index(articles)
+    assert index(articles).encoded == 0
     assert_holds(look(), articles, tiny_model)
+
+
+@pytest.mark.parametrize("block", [1, 100])
+def test_a_law_that_is_renamed_keeps_its_vectors(
+    block: int,
+    index: Index,
+    look: Look,
+    tiny_model: Path,
+    articles: list[Article],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writing, "block_size", lambda model: block)
+    index(articles)
+    law = articles[0]["law"]
+    for article in articles[3:]:  # the first of them stays, and leaves the others behind
+        article["law"] = article["law"].replace(law, "Labour Code")
+    assert index(articles).encoded == 0
+    assert_holds(look(), articles, tiny_model)
+    articles[0]["law"] = "Labour Code"
+    assert index(articles).encoded == 0
+    assert_holds(look(), articles, tiny_model)
+    assert law not in look().states(LAW)
 
 
 def test_quotes_and_backslashes_in_names_and_ids(
