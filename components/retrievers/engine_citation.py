@@ -14,8 +14,9 @@ from components.statutes.citation_resolver import CitationResolver, ResolvedCita
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
 from components.statutes.law_names import LawNames
 from components.statutes.question import clean_question
-from components.stores.engines.engine import LAW, ArticleEngine, engine_of
+from components.stores.engines.engine import LAW, ArticleEngine
 from components.stores.engines.filters import Condition, both, compared, engine_filters
+from components.stores.engines.held import HoldsEngine
 
 _MOST_FITTING = 10_000  # articles of one number, where the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
@@ -23,7 +24,7 @@ _LAWS_KEPT = 60.0  # seconds for which the laws' names are taken to be the same
 
 
 @component
-class EngineCitationRetriever:
+class EngineCitationRetriever(HoldsEngine):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", in an engine.
 
     ```python
@@ -59,7 +60,6 @@ class EngineCitationRetriever:
         self.document_store = document_store
         self.top_k = checked_top_k("EngineCitationRetriever", top_k, at_least=1)
         self.filters = filters
-        self._engine: ArticleEngine | None = None
         self._laws: tuple[list[str], LawNames] = ([], LawNames([]))
         self._laws_end = 0.0
 
@@ -111,18 +111,17 @@ class EngineCitationRetriever:
         cited = find_citations(question)
         if not cited:
             return {"pinned": [], "documents": [], "left_out": [], "missing": []}
-        if self._engine is None:
-            self._engine = engine_of(self.document_store)
-        citations = self._resolved(self._engine, question, cited)
+        engine = self._opened()
+        citations = self._resolved(engine, question, cited)
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
-        allowed = frozenset(_matching(self._engine, ids, condition))
+        allowed = frozenset(_matching(engine, ids, condition))
         alone = only_cites(question, citations)
         pinned, listed = divided(citations, allowed, alone=alone)
         left_out, _ = divided(citations, frozenset(ids) - allowed, alone=alone)
         return {
-            "pinned": _fetched(self._engine, pinned, k),
-            "documents": _fetched(self._engine, listed, k),
-            "left_out": _fetched(self._engine, left_out, k),
+            "pinned": _fetched(engine, pinned, k),
+            "documents": _fetched(engine, listed, k),
+            "left_out": _fetched(engine, left_out, k),
             "missing": missing(citations),
         }
 

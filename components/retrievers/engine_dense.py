@@ -8,12 +8,13 @@ from haystack.document_stores.types import DocumentStore
 
 from components.retrievers.query_vector import checked_query
 from components.retrievers.top_k import checked_top_k
-from components.stores.engines.engine import ArticleEngine, by_score, engine_of
+from components.stores.engines.engine import by_score
 from components.stores.engines.filters import engine_filters
+from components.stores.engines.held import HoldsEngine
 
 
 @component
-class EngineEmbeddingRetriever:
+class EngineEmbeddingRetriever(HoldsEngine):
     """Finds the articles whose vectors are nearest to the question's, in Qdrant or Milvus.
 
     ```python
@@ -51,7 +52,6 @@ class EngineEmbeddingRetriever:
         self.document_store = document_store
         self.top_k = checked_top_k("EngineEmbeddingRetriever", top_k, at_least=1)
         self.filters = filters
-        self._engine: ArticleEngine | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
@@ -93,10 +93,8 @@ class EngineEmbeddingRetriever:
         condition = engine_filters(self.filters if filters is None else filters)
         if condition is False or k == 0:
             return {"documents": []}
-        if self._engine is None:
-            self._engine = engine_of(self.document_store)
         allowed = None if condition is True else condition
-        return {"documents": by_score(self._engine.nearest(query.tolist(), k, allowed))}
+        return {"documents": by_score(self._opened().nearest(query.tolist(), k, allowed))}
 
     @component.output_types(documents=list[Document])
     async def run_async(

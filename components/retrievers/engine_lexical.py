@@ -8,12 +8,13 @@ from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
 from components.retrievers.top_k import checked_top_k
-from components.stores.engines.engine import ArticleEngine, by_score, engine_of
+from components.stores.engines.engine import by_score
 from components.stores.engines.filters import engine_filters
+from components.stores.engines.held import HoldsEngine
 
 
 @component
-class EngineLexicalRetriever:
+class EngineLexicalRetriever(HoldsEngine):
     """Finds articles by their words (BM25), in Qdrant or Milvus.
 
     ```python
@@ -52,7 +53,6 @@ class EngineLexicalRetriever:
         self.document_store = document_store
         self.top_k = checked_top_k("EngineLexicalRetriever", top_k, at_least=1)
         self.filters = filters
-        self._engine: ArticleEngine | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
@@ -92,10 +92,8 @@ class EngineLexicalRetriever:
         condition = engine_filters(self.filters if filters is None else filters)
         if condition is False or k == 0 or not query_sparse_embedding.indices:
             return {"documents": []}
-        if self._engine is None:
-            self._engine = engine_of(self.document_store)
         allowed = None if condition is True else condition
-        return {"documents": by_score(self._engine.by_words(query_sparse_embedding, k, allowed))}
+        return {"documents": by_score(self._opened().by_words(query_sparse_embedding, k, allowed))}
 
     @component.output_types(documents=list[Document])
     async def run_async(

@@ -210,8 +210,7 @@ class MilvusEngine:
         return [as_document(each) for each in self._got(ids, READ)]
 
     def close(self) -> None:
-        """See `ArticleEngine.close`."""
-        self._client.close()
+        """See `ArticleEngine.close`: pymilvus keeps its one connection to the process's end."""
 
     def _found(
         self, asked: list[float] | str, field: str, k: int, condition: Condition | None

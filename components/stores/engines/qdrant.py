@@ -29,7 +29,7 @@ from qdrant_client import QdrantClient, models
 from components.stores.database import StoreError
 from components.stores.engines.engine import Weighting, tried
 from components.stores.engines.filters import Condition
-from components.stores.engines.qdrant_clients import may_pass, shared_client
+from components.stores.engines.qdrant_clients import let_go, may_pass, shared_client
 from components.stores.engines.rows import article_meta
 
 Value = TypeVar("Value")
@@ -220,6 +220,8 @@ class QdrantEngine:
 
     def close(self) -> None:
         """See `ArticleEngine.close`."""
+        if self._client is not None:
+            let_go(self._client, self._store)
         self._client = self._store._client = None
 
     def _opened(self) -> QdrantClient:

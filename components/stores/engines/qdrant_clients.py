@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import threading
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import httpx
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -19,11 +19,14 @@ _ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
 _MAY_PASS = (408, 409, 429)
 
 _clients: WeakValueDictionary[str, QdrantClient] = WeakValueDictionary()
+_holders: WeakKeyDictionary[QdrantClient, WeakSet[QdrantDocumentStore]] = WeakKeyDictionary()
 _opening = threading.Lock()
 
 
 def shared_client(store: QdrantDocumentStore) -> QdrantClient:
-    """The process's one client of a store's address; a local folder admits no second.
+    """The process's one client of a store's address, held until `let_go`.
+
+    A local folder admits no second.
 
     Args:
         store: names the address.
@@ -36,7 +39,19 @@ def shared_client(store: QdrantDocumentStore) -> QdrantClient:
         client = _clients.get(key)
         if client is None:
             client = _clients[key] = QdrantClient(**parameters)
+        _holders.setdefault(client, WeakSet()).add(store)
         return client
+
+
+def let_go(client: QdrantClient, store: QdrantDocumentStore) -> None:
+    """Close a client, unless other stores hold it, too."""
+    with _opening:
+        holders = _holders[client]
+        holders.discard(store)
+        if not holders:
+            for key in [key for key, each in _clients.items() if each is client]:
+                del _clients[key]
+            client.close()
 
 
 def may_pass(error: Exception) -> bool | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from haystack import Pipeline
 from milvus_lite.server_manager import server_manager_instance
+from qdrant_client import QdrantClient
 
 from pipelines.asking import ask
 from pipelines.engines.indexing import EngineReport
@@ -30,3 +33,24 @@ def test_a_folder_of_milvus_lite_outlives_its_process(
     end_process()
     report = index(articles[:-1])
     assert (report.encoded, report.removed, report.complete) == (0, 1, True)
+
+
+@pytest.mark.parametrize("close", [Pipeline.close, lambda each: asyncio.run(each.close_async())])
+def test_a_closed_pipeline_lets_go_of_the_engine_and_opens_it_again(
+    engine: str,
+    index: Index,
+    address: str,
+    articles: list[Article],
+    close: Callable[[Pipeline], None],
+) -> None:
+    index(articles)
+    pipeline = load_pipeline(engine, store=address)
+    found = ask(pipeline, "art. 3 Housing Code, on rent")
+    close(pipeline)
+    if engine == "qdrant":  # Milvus Lite keeps its folder to the process's end
+        other = QdrantClient(path=address)  # refused while the folder is held
+        other.close()
+    again = ask(pipeline, "art. 3 Housing Code, on rent")
+    assert [each["id"] for each in again["documents"]] == [
+        each["id"] for each in found["documents"]
+    ]
