@@ -106,6 +106,14 @@ def chart_title(run: Run, chart: Chart, language: Language) -> str:
     return texts.chart_titles[chart]
 
 
+def chart_note(run: Run, chart: Chart, language: Language) -> str:
+    """What a chart means, for who does not know."""
+    texts = TEXTS[language]
+    if chart == "loss" and run.kind == "pretraining":
+        return texts.hidden_words_note
+    return texts.chart_notes[chart]
+
+
 def parts_of(run: Run, chart: Chart, language: Language) -> list[str]:
     """What the parts of a chart's bars are called, from the lowest up."""
     texts = TEXTS[language]

@@ -15,6 +15,7 @@ from ui.runs.curves import (
     CHARTS,
     Chart,
     alternative,
+    chart_note,
     chart_title,
     charts_of,
     epoch_name,
@@ -127,13 +128,11 @@ def curves(name: str, run: Run, language: Language) -> str:
 
 
 def _figure(name: str, run: Run, chart: Chart, language: Language) -> str:
-    texts = texts_of_curves.TEXTS[language]
-
     def source(scheme: str) -> str:
         steps = [("run", name), ("chart", chart), ("scheme", scheme)]
         return words(address(with_query(CURVES, steps), language))
 
-    note = texts.chart_notes[chart]
+    note = chart_note(run, chart, language)
     if chart == "dev":
         note = f"{note} {_metric_help(run.metric or '', language)}".rstrip()
     note = f"{note} {some_bars(run, chart, language)}".rstrip()

@@ -17,6 +17,7 @@ class CurveTexts:
     chart_titles: Mapping[str, str]
     mean_loss_title: str
     chart_notes: Mapping[str, str]
+    hidden_words_note: str
     axis_steps: str
     axis_loss: str
     axis_epochs: str
@@ -69,6 +70,9 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "buckets": "Shares of the negatives drawn in each epoch.",
             "views": "Of the views, the one in which a negative stands nearest to an answer.",
         },
+        hidden_words_note=(
+            "How far the model is from guessing the words that are hidden from it; lower is better."
+        ),
         axis_steps="step",
         axis_loss="loss",
         axis_epochs="epochs learnt",
@@ -83,7 +87,7 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "Curve of the mean loss between measurements, over {steps} steps: {first} at"
             " first, {last} at the end."
         ),
-        alt_dev="Curve of {metric}: {first} at first, {last} after {epochs} epochs.",
+        alt_dev="Curve of {metric}: {first} at first, {last} at epoch {epochs}.",
         alt_shares="Stacked bars, each of one epoch. First epoch: {first}. Last: {last}.",
         some_bars="Of {epochs} epochs, {shown} at even steps have a bar.",
         list_separator=", ",
@@ -151,6 +155,10 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "buckets": "Parts des négatifs tirés à chaque époque.",
             "views": "Parmi les vues, celle où un négatif est le plus proche d’une réponse.",
         },
+        hidden_words_note=(
+            "Ce qui manque encore au modèle pour deviner les mots qu’on lui cache ; plus la perte"
+            " est basse, mieux c’est."
+        ),
         axis_steps="pas",
         axis_loss="perte",
         axis_epochs="époques effectuées",
@@ -165,7 +173,7 @@ TEXTS: Mapping[Language, CurveTexts] = {
             "Courbe de la perte moyenne entre deux mesures, sur {steps} pas : {first} au"
             " début, {last} à la fin."
         ),
-        alt_dev="Courbe de {metric} : {first} au début, {last} après {epochs} époques.",
+        alt_dev="Courbe de {metric} : {first} au début, {last} à l’époque {epochs}.",
         alt_shares=(
             "Barres empilées, chacune pour une époque. Première époque : {first}."
             " Dernière : {last}."

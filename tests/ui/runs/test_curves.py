@@ -16,6 +16,7 @@ from ui.runs.curves import (
     CHARTS,
     alternative,
     bucket_name,
+    chart_note,
     chart_title,
     charts_of,
     draw,
@@ -142,11 +143,20 @@ def test_what_is_drawn_is_said_with_its_first_and_last_numbers(write_run: WriteR
 
 
 @pytest.mark.parametrize(
-    ("epoch", "said"), [(0.5, "after 0.50 epochs"), (1.5, "after 1.50 epochs"), (2.0, "2 epochs")]
+    ("epoch", "said"), [(0.5, "at epoch 0.50."), (1.0, "at epoch 1."), (2.0, "at epoch 2.")]
 )
 def test_a_part_of_an_epoch_is_said_as_it_is(write_run: WriteRun, epoch: float, said: str):
     lines = [{"epoch": e, "step": e * 8, "perplexity": 9.0} for e in (0.0, epoch)]
     assert said in alternative(read_run(write_run(of=lines)), "dev", "en")
+
+
+def test_the_note_under_a_loss_says_what_is_learnt(write_run: WriteRun):
+    hidden = read_run(write_run("hidden", [{"epoch": 1.0, "held_out_loss": 3.0}]))
+    answers = read_run(write_run("answers"))
+    assert "hidden" in chart_note(hidden, "loss", "en")
+    assert "cache" in chart_note(hidden, "loss", "fr")
+    assert "answers and negatives" in chart_note(answers, "loss", "en")
+    assert "négatifs" in chart_note(answers, "loss", "fr")
 
 
 def test_losses_that_are_means_are_not_said_to_be_of_single_steps(write_run: WriteRun):
