@@ -41,6 +41,8 @@ class RunSettings(KeptSettings):
         share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
             literally per cent of the articles in each bucket. Paper: "0.7%, 0.2%, 0.1%", which can
             be read as either.
+        candidates: The hardest articles of a question's ranking that are cut into buckets and drawn
+            from; default: all, as in the paper.
         ties: How equally difficult articles rank in a view. Paper: permutation.
         k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
         cross_law: Distance in the tree between articles of two laws: farther than any two of one
@@ -86,6 +88,7 @@ class RunSettings(KeptSettings):
     buckets: int = 3
     schedule: Schedule = "curriculum"
     share_of: ShareOf = "negatives"
+    candidates: int | None = None
     ties: Ties = "mid_rank"
     k: int = 60
     cross_law: CrossLaw = "farther"
@@ -114,7 +117,7 @@ class RunSettings(KeptSettings):
 
     def __post_init__(self) -> None:
         at_least(self, 1, "k", "refresh_every", "measure_every", "epochs", "batch_size")
-        at_least(self, 1, "checkpoint_every", "max_steps", "patience")
+        at_least(self, 1, "checkpoint_every", "max_steps", "patience", "candidates")
         at_least(self, 0, "negatives_per_question", "weight_decay")
         seed_in_range(self.seed)
         above_zero(self, "temperature", "learning_rate", "clip")

@@ -199,6 +199,7 @@ def curriculum_negatives(
             buckets=settings.buckets,
             schedule=settings.schedule,
             share_of=settings.share_of,
+            candidates=settings.candidates,
             ties=settings.ties,
             k=settings.k,
             cross_law=settings.cross_law,

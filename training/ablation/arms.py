@@ -83,11 +83,13 @@ _CUSINES: Mapping[str, Mapping[str, Any]] = {
     # The model as training starts from it.
     UNTRAINED: {},
     # No negatives of its own; `settings_of` makes the batches larger instead.
-    IN_BATCH: {"negatives_per_question": 0, "views": (), "buckets": 1},
+    IN_BATCH: {"negatives_per_question": 0, "views": (), "buckets": 1, "candidates": None},
     # Uniform over the corpus, drawn anew in each epoch.
-    "random": {"views": (), "buckets": 1},
+    "random": {"views": (), "buckets": 1, "candidates": None},
     # The papers' baseline: the best of BM25's ranking, the same in each epoch.
-    "bm25_fixed": {"views": ("bm25",), "schedule": "fixed", "buckets": 1},
+    "bm25_fixed": {"views": ("bm25",), "schedule": "fixed", "buckets": 1, "candidates": None},
+    # As hard, or nearly, but others in each epoch.
+    "bm25_drawn": {"views": ("bm25",), "buckets": 1, "candidates": 40},
     "tree": {"views": ("tree",)},
     "sequence": {"views": ("sequence",)},
     "semantic": {"views": ("semantic",)},
@@ -96,7 +98,7 @@ _CUSINES: Mapping[str, Mapping[str, Any]] = {
     "permuted": {"permute_tree": True},
     "constant": {"schedule": "constant"},
     "reversed": {"schedule": "reversed"},
-    "hardest": {"schedule": "fixed", "buckets": 1},
+    "hardest": {"schedule": "fixed", "buckets": 1, "candidates": None},
     "static": {"views": ("tree", "sequence", "bm25")},
     "cusines": {},
     # Not of the paper: words count as a view of their own beside the model that is trained.
@@ -140,6 +142,7 @@ GRAPH_ARMS = Arms(
         "views": ("bm25",),
         "schedule": "fixed",
         "buckets": 1,
+        "candidates": None,
         "permute_tree": False,
         "neighbours": False,
         "citations": False,

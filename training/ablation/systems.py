@@ -159,7 +159,7 @@ GRAPH = System(
     _graph_runs,
     _tables,
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
-    frozenset({"network", "neighbours", "citations", "buckets"}),
+    frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
 )
 _LISTS = frozenset({"candidates", "dev_candidates", "dtype"})
 RANKER = System(

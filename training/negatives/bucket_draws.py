@@ -20,7 +20,8 @@ from training.negatives.seeding import generator
 class BucketDraws:
     """Draws places by the schedule; what stands at a place is not known here.
 
-    A list has the hardest negative at place 0 and as many places as its question has negatives.
+    A list has the hardest negative at place 0 and as many places as its question has negatives,
+    or candidates, where only the hardest ones are drawn from.
 
     Args:
         options: Schedule, buckets, shares and seed.
@@ -31,7 +32,7 @@ class BucketDraws:
         self._options = options
         self._question_ids = gold.question_ids
         self._phase_shares = phase_shares(options.schedule, options.buckets)
-        self._starts, ends = bucket_edges(gold.n_negatives, options.buckets)
+        self._starts, ends = bucket_edges(options.list_lengths(gold), options.buckets)
         self._sizes = ends - self._starts
 
     def phases(self, progress: float | NDArray[np.float64]) -> NDArray[np.int64]:

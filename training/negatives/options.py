@@ -10,6 +10,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from components.statutes.article import TextRule
 from components.statutes.tree import CrossLaw
 from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_shares
@@ -32,6 +35,7 @@ class NegativesOptions:
     buckets: int
     schedule: Schedule
     share_of: ShareOf
+    candidates: int | None
     ties: Ties
     k: int
     cross_law: CrossLaw
@@ -68,6 +72,8 @@ class NegativesOptions:
                 )
         in_range("negatives_per_question", self.negatives_per_question, 0, whole=True)
         in_range("buckets", self.buckets, 1, MAX_BUCKETS, whole=True)
+        if self.candidates is not None:
+            in_range("candidates", self.candidates, 1, whole=True)
         in_range("k", self.k, 1)
         in_range("seed", self.seed, 0, whole=True)
         in_range("bm25_k1", self.bm25_k1, 0)
@@ -83,6 +89,11 @@ class NegativesOptions:
             raise ValueError("run: give a run file if and only if 'run' is among the views")
         if self.share_of == "bucket" and self.schedule == "fixed":
             raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
+        if self.candidates is not None and (not self.views or self.schedule == "fixed"):
+            raise ValueError(
+                f"candidates is {self.candidates}, but there is no ranking to take the hardest of "
+                "(views is empty), or it is not drawn from (schedule 'fixed'): leave candidates out"
+            )
 
     @property
     def view_names(self) -> tuple[str, ...]:
@@ -93,6 +104,12 @@ class NegativesOptions:
     def draws_any(self) -> bool:
         """Whether anything is drawn, or a batch's other articles are the only negatives."""
         return self.negatives_per_question > 0 or self.share_of == "bucket"
+
+    def list_lengths(self, gold: Gold) -> NDArray[np.int64]:
+        """How many of its negatives, the hardest, each question draws from, `[n_questions]`."""
+        if self.candidates is None:
+            return gold.n_negatives
+        return np.minimum(gold.n_negatives, self.candidates)
 
     def check(self, gold: Gold) -> None:
         """Refuse a corpus that cannot give the negatives.
@@ -111,11 +128,12 @@ class NegativesOptions:
         # Every bucket is in focus once, or all have the same share: the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
         largest = max(shares, default=Fraction(0))
+        lengths = self.list_lengths(gold)
         if self.share_of == "bucket":
-            if largest / 100 * int(gold.n_negatives.sum()) < self.buckets:
+            if largest / 100 * int(lengths.sum()) < self.buckets:
                 raise ValueError(
                     f"share_of 'bucket' comes to less than one negative for {gold.n_questions} "
-                    "questions together: the corpus is too small. Use share_of 'negatives'"
+                    "questions together: too few articles to draw from. Use share_of 'negatives'"
                 )
             return
         fewest = int(gold.n_negatives.argmin())
@@ -126,12 +144,14 @@ class NegativesOptions:
                 f"negatives_per_question is {n}, but question {question!r} has only {available} of "
                 f"{gold.n_articles:,} articles left as negatives. Ask for fewer"
             )
-        most, held = math.ceil(n * largest), available // self.buckets
+        most, held = math.ceil(n * largest), int(lengths[fewest]) // self.buckets
         if most > held:
+            among = "" if self.candidates is None else f", of {self.candidates} candidates,"
+            more = "" if self.candidates is None else ", or more candidates"
             raise ValueError(
                 f"negatives_per_question is {n}, so a bucket has to give up to {most}, but one of "
-                f"the {self.buckets} buckets of question {question!r} holds {held}. Ask for fewer, "
-                "or use fewer buckets"
+                f"the {self.buckets} buckets of question {question!r}{among} holds {held}. Ask for "
+                f"fewer{more}, or use fewer buckets"
             )
 
 

@@ -68,6 +68,8 @@ class CurriculumNegatives:
             many from each bucket; "fixed" takes the hardest of the list, the same in every epoch.
         share_of: What a share of .70 is: .70 of the `negatives_per_question`, or, as the paper
             prints it, .70% of the "bucket" (`negatives_per_question` is then not used).
+        candidates: Only so many of a question's list, the hardest, are cut into buckets and drawn
+            from; None takes the whole list, as the paper does.
         ties: "mid_rank" gives tied articles the middle of their ranks; "permutation" ranks them in
             an order of their own in each view.
         k: Of the reciprocal rank fusion.
@@ -102,6 +104,7 @@ class CurriculumNegatives:
         buckets: int = 3,
         schedule: Schedule = "curriculum",
         share_of: ShareOf = "negatives",
+        candidates: int | None = None,
         ties: Ties = "mid_rank",
         k: int = 60,
         cross_law: CrossLaw = "farther",
@@ -120,6 +123,7 @@ class CurriculumNegatives:
             buckets=buckets,
             schedule=schedule,
             share_of=share_of,
+            candidates=candidates,
             ties=ties,
             k=k,
             cross_law=cross_law,

@@ -106,6 +106,7 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
                 "in_batch": "No negatives of its own; larger batches instead",
                 "random": "Negatives at random",
                 "bm25_fixed": "The best by words (BM25), the same in every epoch",
+                "bm25_drawn": "Of the forty best by words (BM25), others in every epoch",
                 "tree": "One view: the tree",
                 "sequence": "One view: the sequence",
                 "semantic": "One view: meaning",
@@ -213,6 +214,9 @@ TEXTS: Mapping[Language, ExperimentTexts] = {
                 "in_batch": "Sans négatifs propres, mais avec de plus grands lots",
                 "random": "Négatifs au hasard",
                 "bm25_fixed": "Les meilleurs par les mots (BM25), les mêmes à chaque époque",
+                "bm25_drawn": (
+                    "Parmi les quarante meilleurs par les mots (BM25), d’autres à chaque époque"
+                ),
                 "tree": "Une vue : l’arbre",
                 "sequence": "Une vue : la suite",
                 "semantic": "Une vue : le sens",

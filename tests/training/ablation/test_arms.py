@@ -26,6 +26,7 @@ def changed(arm: str, base: CusinesSettings) -> dict[str, Any]:
         ("cusines", {}),
         ("random", {"views": (), "buckets": 1}),
         ("bm25_fixed", {"views": ("bm25",), "schedule": "fixed", "buckets": 1}),
+        ("bm25_drawn", {"views": ("bm25",), "buckets": 1, "candidates": 40}),
         ("structural", {"views": ("tree", "sequence")}),
         ("permuted", {"permute_tree": True}),
         ("constant", {"schedule": "constant"}),
@@ -46,6 +47,15 @@ def test_an_arm_is_the_same_whatever_the_base_says_of_its_switches(settings: Set
     assert CUSINES_ARMS.settings_of("cusines", base) == CUSINES_ARMS.settings_of(
         "cusines", settings()
     )
+
+
+def test_arms_without_a_ranking_to_draw_from_have_no_candidates(settings: Settings) -> None:
+    base = settings(candidates=12)
+    held = {arm: CUSINES_ARMS.settings_of(arm, base).candidates for arm in CUSINES_ARMS.arms}
+    without = {"in_batch", "random", "bm25_fixed", "hardest"}
+    assert {arm for arm, candidates in held.items() if candidates is None} == without
+    assert held["bm25_drawn"] == 40
+    assert held["cusines"] == held["buckets_2"] == 12
 
 
 def test_in_batch_encodes_as_many_articles_a_step_and_in_all(settings: Settings) -> None:

@@ -78,7 +78,12 @@ def test_a_grid_of_graphs_takes_no_setting_that_its_arms_decide(
     file = Path(__file__).parents[3] / "training" / "configs" / "ablate_graph.yaml"
     flags = ["--config", str(file), "--output", "out"]
     settings_from("ablate_graph", "What it does.", GraphAblationSettings, flags)
-    for name, value in (("views", "tree"), ("buckets", "5"), ("network", "gat")):
+    for name, value in (
+        ("views", "tree"),
+        ("buckets", "5"),
+        ("candidates", "9"),
+        ("network", "gat"),
+    ):
         with pytest.raises(SystemExit, match="2"):
             settings_from(
                 *("ablate_graph", "What it does.", GraphAblationSettings),

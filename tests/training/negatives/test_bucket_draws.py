@@ -18,6 +18,7 @@ OPTIONS = NegativesOptions(
     buckets=3,
     schedule="curriculum",
     share_of="negatives",
+    candidates=None,
     ties="mid_rank",
     k=60,
     cross_law="farther",
@@ -66,6 +67,27 @@ def test_every_place_of_a_bucket_is_drawn_alike():
     # 400 questions x 8 of 38 to 40 places: 80 to 84 each; the deviation is below 9.
     assert set(range(38)) <= set(drawn)
     assert all(45 < drawn[place] < 125 for place in range(38))
+
+
+def test_of_candidates_only_the_hardest_are_cut_into_buckets_and_drawn():
+    draws = BucketDraws(replace(OPTIONS, candidates=30), gold())
+    phases = draws.phases(np.linspace(0, 0.999, 50))
+    counts, drawn = draws.counts(4, phases), draws.places(4, phases)
+    for row, places in enumerate(drawn):
+        by_hand = [np.count_nonzero((places // 10) == third) for third in (2, 1, 0)]
+        assert by_hand == counts[row].tolist()
+        assert draws.buckets_at(np.full(8, row), places).tolist() == (2 - places // 10).tolist()
+    assert set(np.concatenate(drawn).tolist()) == set(range(30))
+
+
+def test_candidates_beyond_a_list_are_the_whole_of_it():
+    questions = gold(6, 20)
+    phases = BucketDraws(OPTIONS, questions).phases(0.5)
+    whole, given = (
+        BucketDraws(replace(OPTIONS, candidates=candidates), questions).places(0, phases)
+        for candidates in (None, 19)
+    )
+    assert [each.tolist() for each in whole] == [each.tolist() for each in given]
 
 
 def test_fixed_takes_the_first_places_in_every_epoch():

@@ -173,6 +173,19 @@ def test_bm25_fixed_takes_the_best_scored_negatives_in_every_epoch(aldermere):
         assert scores[row, first.of(row)].tolist() == best.tolist()
 
 
+def test_bm25s_candidates_are_its_best_and_others_in_another_epoch(aldermere):
+    options = {"views": ("bm25",), "buckets": 1}
+    best = CurriculumNegatives(
+        *aldermere, schedule="fixed", negatives_per_question=40, **options
+    ).draw(0, 0.0)
+    negatives = CurriculumNegatives(*aldermere, candidates=40, negatives_per_question=4, **options)
+    first, second = negatives.draw(0, 0.0), negatives.draw(1, 0.5)
+    for row in range(negatives.gold.n_questions):
+        drawn = {*first.of(row), *second.of(row)}
+        assert drawn <= set(best.of(row))
+    assert any(set(first.of(row)) != set(second.of(row)) for row in range(5))
+
+
 def test_without_views_every_negative_is_drawn_sooner_or_later():
     articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(9)]
     questions = [Question("q0", "?", ("a0", "a4", "a8")), Question("q1", "!", ("a3",))]
@@ -332,6 +345,15 @@ def test_phases_are_told(aldermere):
         ({"views": ("run",)}, "run: give a run file if and only if"),
         ({"run": "some.run"}, "run: give a run file if and only if"),
         ({"share_of": "bucket", "schedule": "fixed"}, "'fixed' has none"),
+        ({"candidates": 0}, "candidates must be from 1 up, not 0"),
+        ({"candidates": 2.5}, "candidates must be a whole number, not 2.5"),
+        ({"candidates": 5, "schedule": "fixed"}, "candidates is 5, but there is no ranking"),
+        ({"candidates": 5, "views": (), "buckets": 1}, "candidates is 5, but there is no ranking"),
+        (
+            {"candidates": 5, "negatives_per_question": 2},
+            r"buckets of question 'q1', of 5 candidates, holds 1. Ask for fewer, or more cand",
+        ),
+        ({"candidates": 5, "share_of": "bucket"}, "comes to less than one negative for 2 q"),
         ({"share_of": "bucket"}, "comes to less than one negative for 2 questions"),
         (
             {"negatives_per_question": 9},
