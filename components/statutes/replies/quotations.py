@@ -130,7 +130,7 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
                 found.append(Quotation(place, closing[1], text))
             place = begun = closing[1]
         elif mark in _SINGLE and mark != "‘":
-            place += 1  # an apostrophe is no quotation that lacks its end
+            place += width  # apostrophes are no quotation that lacks its end
         elif _closes(reply, place) and reply[begun:place].strip():
             # What it closes was never opened: nobody knows where that began.
             found.append(Quotation(begun, place + width, _inner(reply[begun:place]), closed=False))
