@@ -9,15 +9,24 @@ from components.models.ranking import FUSION_K
 FUSED_FROM = 250
 """How many articles each list gives, as in that file."""
 
+FULL_COVERAGE = 0.5
+"""Share of a question's terms from which on BM25's list has its full weight, as there."""
 
-def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """Reciprocal rank fusion with equal weights, best first.
 
-    The score is the sum of 1 / (k + rank), k = 10; equal scores stand in the order of the rankings,
-    then of the ranks, as in `StatuteRankFuser`.
+def fuse_ranks(
+    rankings: Sequence[Sequence[int]], weights: Sequence[float] | None = None
+) -> list[int]:
+    """Reciprocal rank fusion, best first.
+
+    The score is the sum of weight / (k + rank), k = 10; equal scores stand in the order of the
+    rankings, then of the ranks, as in `StatuteRankFuser`.
+
+    Args:
+        rankings: Lists of articles, best first.
+        weights: One for each list; by default 1.
     """
     scores: dict[int, float] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, article in enumerate(ranking, start=1):
-            scores[article] = scores.get(article, 0.0) + 1 / (FUSION_K + rank)
+            scores[article] = scores.get(article, 0.0) + weight / (FUSION_K + rank)
     return sorted(scores, key=lambda article: -scores[article])

@@ -6,11 +6,13 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.converters.articles import ranks_of
+from components.converters.articles import headings_of, language_of, ranks_of
 from components.retrievers.top_k import checked_top_k, is_number
+from components.statutes.article import indexed_text
+from components.statutes.coverage import coverage, trust
 
 CITATION = "citation"
-_OTHER_INPUTS = {"pinned", "top_k"}
+_OTHER_INPUTS = {"pinned", "query", "top_k"}
 
 
 @component
@@ -33,6 +35,11 @@ class StatuteRankFuser:
 
     Each stage is an input socket of that name; a stage without input is an empty list. Pinned
     articles stand above all others.
+
+    A question asked in other words than the law's makes a list by words that is chance, and at full
+    weight it costs the list by meaning its first places. So `full_coverage` takes weight off a
+    stage: all of it counts where the article that the stage has first holds that share of the
+    question's terms (headings and text, stems without stop words), and less in proportion.
     """
 
     def __init__(
@@ -41,6 +48,7 @@ class StatuteRankFuser:
         weights: dict[str, float] | None = None,
         k: float = 10,
         top_k: int = 10,
+        full_coverage: dict[str, float] | None = None,
     ) -> None:
         """Make one input socket a stage.
 
@@ -50,6 +58,8 @@ class StatuteRankFuser:
             weights: of the stages, above 0; 1 where none is given.
             k: how flat the ranks' worth is: the higher, the less the first ranks stand out.
             top_k: how many to return at most.
+            full_coverage: stages whose weight hangs on the question, and the share of its terms,
+                above 0 and up to 1, from which on it is whole.
 
         Raises:
             ValueError: a stage is named twice or as another input, or a number is out of range.
@@ -58,7 +68,9 @@ class StatuteRankFuser:
         self.weights = weights
         self.k = k
         self.top_k = checked_top_k("StatuteRankFuser", top_k, at_least=1)
+        self.full_coverage = full_coverage
         self._weights = _checked_weights(stages, weights)
+        _check_coverage(full_coverage, self._weights)
         if not (is_number(k) and 0 <= k < math.inf):
             raise ValueError(f"StatuteRankFuser.k must be 0 or more, got {k!r}.")
         for stage in self._weights:
@@ -67,7 +79,12 @@ class StatuteRankFuser:
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
         return default_to_dict(
-            self, stages=self.stages, weights=self.weights, k=self.k, top_k=self.top_k
+            self,
+            stages=self.stages,
+            weights=self.weights,
+            k=self.k,
+            top_k=self.top_k,
+            full_coverage=self.full_coverage,
         )
 
     @classmethod
@@ -80,6 +97,7 @@ class StatuteRankFuser:
         self,
         pinned: list[Document] | None = None,
         top_k: int | None = None,
+        query: str | None = None,
         **lists: list[Document],
     ) -> dict[str, list[Document]]:
         """Fuse ranked lists.
@@ -87,6 +105,7 @@ class StatuteRankFuser:
         Args:
             pinned: articles that stand above all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
+            query: the question; for `full_coverage` alone.
             lists: one a stage, best first; a repeated article counts at its best rank.
 
         Returns:
@@ -95,7 +114,8 @@ class StatuteRankFuser:
             the first ranks of "citation". Equal scores: in order of stages, then of ranks.
 
         Raises:
-            ValueError: a list of no known stage, or a negative `top_k`.
+            ValueError: a list of no known stage, a negative `top_k`, or no `query` where there is
+                a `full_coverage`.
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
@@ -105,6 +125,7 @@ class StatuteRankFuser:
                 f"StatuteRankFuser has no stage {unknown[0]!r}; its stages are "
                 f"{', '.join(self._weights)}. Name it in StatuteRankFuser.stages."
             )
+        weights = self._weights_for(query, lists)
         pinned_ids = dict.fromkeys(document.id for document in pinned or [])
         documents: dict[str, Document] = {}
         ranks: dict[str, dict[str, int]] = {}
@@ -115,14 +136,15 @@ class StatuteRankFuser:
         for rank, id_ in enumerate(pinned_ids, start=1):
             ranks[id_][CITATION] = rank
         fused: dict[str, float] = {}
-        for stage, weight in self._weights.items():
+        for stage, weight in weights.items():
             # What the question cites is one list: first the pinned, then those in doubt.
             ahead = pinned_ids if stage == CITATION else {}
             ids = dict.fromkeys([*ahead, *(document.id for document in lists.get(stage, []))])
             for rank, id_ in enumerate(ids, start=1):
                 ranks[id_][stage] = rank
                 fused[id_] = fused.get(id_, 0.0) + weight / (self.k + rank)
-        highest = sum(weight / (self.k + 1) for weight in self._weights.values())
+        # Where nothing has any weight, all have the score 0.
+        highest = sum(weight / (self.k + 1) for weight in weights.values()) or 1.0
         scores = {id_: fused[id_] / highest for id_ in fused if id_ not in pinned_ids}
         ordered = [*pinned_ids, *sorted(scores, key=lambda id_: -scores[id_])][:top_k]
         return {
@@ -142,10 +164,27 @@ class StatuteRankFuser:
         self,
         pinned: list[Document] | None = None,
         top_k: int | None = None,
+        query: str | None = None,
         **lists: list[Document],
     ) -> dict[str, list[Document]]:
         """`run`, which is short enough for an event loop."""
-        return self.run(pinned, top_k, **lists)
+        return self.run(pinned, top_k, query, **lists)
+
+    def _weights_for(self, query: str | None, lists: dict[str, list[Document]]) -> dict[str, float]:
+        """The stages' weights for a question."""
+        weights = dict(self._weights)
+        for stage, full in (self.full_coverage or {}).items():
+            if query is None:
+                raise ValueError(
+                    f"StatuteRankFuser.full_coverage needs the question, to weigh {stage}: give "
+                    "the fuser its `query` too."
+                )
+            covered = 0.0
+            if found := lists.get(stage):
+                text = indexed_text(headings_of(found[0].meta), found[0].content or "")
+                covered = coverage(query, text, language_of(found[0].meta))
+            weights[stage] *= trust(covered, full)
+        return weights
 
 
 def _checked_weights(
@@ -174,3 +213,17 @@ def _checked_weights(
                 "To do without a list, leave it out of the stages."
             )
     return {stage: (weights or {}).get(stage, 1.0) for stage in named}
+
+
+def _check_coverage(full_coverage: dict[str, float] | None, weights: dict[str, float]) -> None:
+    for stage, share in (full_coverage or {}).items():
+        if stage not in weights:
+            raise ValueError(
+                f"StatuteRankFuser.full_coverage names {stage!r}, which is none of the stages "
+                f"{', '.join(weights)}."
+            )
+        if not (is_number(share) and 0 < share <= 1):
+            raise ValueError(
+                f"StatuteRankFuser.full_coverage[{stage!r}] must be above 0 and up to 1, got "
+                f"{share!r}."
+            )

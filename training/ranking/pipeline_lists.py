@@ -8,9 +8,10 @@ import numpy as np
 
 from components.models.dense_index import DenseIndex
 from components.models.lexical_index import LexicalIndex
-from components.statutes.article import TextRule, indexed_text
+from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
-from training.rank_fusion import FUSED_FROM, fuse_ranks
+from components.statutes.coverage import coverage, trust
+from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, fuse_ranks
 from training.ranking.first_stage import Candidates, FirstStage
 
 RERANKED = 90
@@ -41,8 +42,14 @@ def pipeline_candidates(
     )
     words = LexicalIndex.build(texts, k1=_K1, b=_B)
     nearest = DenseIndex(stage.articles, device="cpu").search(stage.dev.vectors, FUSED_FROM)[1]
-    found = [
-        fuse_ranks([words.search(question.text, FUSED_FROM)[0].tolist(), by_vector])[:RERANKED]
-        for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True)
-    ]
+    found = []
+    for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True):
+        by_words = words.search(question.text, FUSED_FROM)[0].tolist()
+        weight = _weight_of_words(question.text, corpus[by_words[0]]) if by_words else 0.0
+        found.append(fuse_ranks([by_words, by_vector], [weight, 1.0])[:RERANKED])
     return replace(stage.dev, found=np.array(found, dtype=np.int64))
+
+
+def _weight_of_words(question: str, first: Article) -> float:
+    text = indexed_text(first.headings, first.text)
+    return trust(coverage(question, text, first.language), FULL_COVERAGE)

@@ -130,7 +130,7 @@ def test_whatever_comes_in_each_article_comes_out_once_with_a_score_up_to_one(
 def test_stages_are_sockets_of_a_pipeline() -> None:
     pipeline = Pipeline()
     pipeline.add_component("fuser", StatuteRankFuser(stages=["bm25", "dense"]))
-    assert set(pipeline.inputs()["fuser"]) == {"bm25", "dense", "pinned", "top_k"}
+    assert set(pipeline.inputs()["fuser"]) == {"bm25", "dense", "pinned", "query", "top_k"}
     found = pipeline.run({"fuser": {"dense": listed("a")}})["fuser"]
     assert ranks(found) == {"a": {"dense": 1}}
     found = asyncio.run(pipeline.run_async({"fuser": {"dense": listed("a")}}))["fuser"]

@@ -10,11 +10,13 @@ import yaml
 
 from components.models.biencoder import BiEncoder
 from components.statutes.article import TextRule
+from components.statutes.coverage import coverage
 from pipelines.asking import ask
 from pipelines.files import FOLDER
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from training.data import TrainingData
+from training.rank_fusion import FULL_COVERAGE
 from training.ranking.first_stage import FirstStage
 from training.ranking.pipeline_lists import RERANKED, pipeline_candidates
 
@@ -22,7 +24,9 @@ from training.ranking.pipeline_lists import RERANKED, pipeline_candidates
 def test_as_many_as_the_pipeline_ranks() -> None:
     text = (FOLDER / "hybrid_rerank.yaml").read_text(encoding="utf-8")
     pipeline = yaml.safe_load(text)
-    assert pipeline["components"]["ranker"]["init_parameters"]["candidates"] == RERANKED
+    parameters = {name: each["init_parameters"] for name, each in pipeline["components"].items()}
+    assert parameters["ranker"]["candidates"] == RERANKED
+    assert parameters["fuser"]["full_coverage"] == {"bm25": FULL_COVERAGE}
 
 
 @pytest.mark.parametrize("rule", ["headings_text", "text"])
@@ -51,9 +55,13 @@ def test_the_lists_are_those_of_the_pipeline(
     stage = FirstStage.search(biencoder, data, 5)
     found = pipeline_candidates(stage, data.corpus, rule)
     assert found.questions == data.dev
+    covered = []
     for question, positions in zip(data.dev, found.found.tolist(), strict=True):
         expected = [
             each["id"] for each in ask(pipeline, question.text, top_k=RERANKED)["documents"]
         ]
         assert [data.corpus.ids[position] for position in positions] == expected
+        first = data.corpus[positions[0]]
+        covered.append(coverage(question.text, f"{' '.join(first.headings)} {first.text}", "en"))
+    assert min(covered) < FULL_COVERAGE  # so that what weight BM25 has is seen in the order
     assert not np.array_equal(found.found[:, :5], stage.dev.found)
