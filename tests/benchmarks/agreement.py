@@ -29,7 +29,7 @@ def second_rank(ranks: dict[str, int]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--store", required=True, type=Path)
-    parser.add_argument("--questions", required=True, type=Path)
+    parser.add_argument("--questions", required=True, help="a file, or 'aldermere'")
     parser.add_argument("--split", help="default: all questions")
     options = parser.parse_args()
     pipeline = load_pipeline("hybrid", store=options.store)
