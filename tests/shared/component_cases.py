@@ -178,9 +178,16 @@ CASES = [
     ),
     Case(
         StatuteRankFuser,
-        {"stages": ["bm25", "graph"], "weights": {"graph": 2.0}, "k": 60, "top_k": 3},
+        {
+            "stages": ["bm25", "graph"],
+            "weights": {"graph": 2.0},
+            "k": 60,
+            "top_k": 3,
+            "full_coverage": {"bm25": 0.4},
+        },
         {
             "pinned": [Document(id="p", meta={"ranks": {"bm25": 9}}, embedding=[1.0])],
+            "query": "A question?",
             "bm25": [Document(id="a", embedding=[1.0]), Document(id="p")],
             "top_k": 2,
         },
