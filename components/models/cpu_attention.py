@@ -24,16 +24,27 @@ _LONGEST = 256
 
 
 AttentionWay = Literal["fused", "plain"]
+# Empty, or what counts in place of the race.
+_settled: list[AttentionWay] = []
 
 
 def attention_way(device: torch.device) -> AttentionWay:
     """How bfloat16 attention is computed in a `fast_attention` block.
 
-    Which is faster is measured, once a process. The plain way rounds scores to bfloat16 before the
-    softmax, the fused one after it.
+    Which is faster is measured, once a process, or settled. The plain way rounds scores to bfloat16
+    before the softmax, the fused one after it.
     """
-    faster = device.type == "cpu" and _plain_gain() >= _WORTHWHILE_GAIN
-    return "plain" if faster else "fused"
+    if device.type != "cpu":
+        return "fused"
+    if _settled:
+        return _settled[0]
+    return "plain" if _plain_gain() >= _WORTHWHILE_GAIN else "fused"
+
+
+def settle_attention_way(way: object) -> None:
+    """Compute one way from here on, faster or not; what is none is passed over."""
+    if way in ("plain", "fused"):
+        _settled[:] = ["plain" if way == "plain" else "fused"]
 
 
 def fast_attention(device: torch.device) -> AbstractContextManager[object]:

@@ -20,6 +20,8 @@ _WORTHWHILE_GAIN = 1.2
 
 
 LinearLibrary = Literal["torch", "onednn"]
+# Empty, or what counts in place of the race.
+_settled: list[LinearLibrary] = []
 
 
 def linear_library(device: torch.device) -> LinearLibrary:
@@ -27,10 +29,21 @@ def linear_library(device: torch.device) -> LinearLibrary:
 
     PyTorch sends every float32 product on x86 to MKL, which on other makers' AVX-512 processors
     keeps to narrower instructions: there oneDNN, which PyTorch brings along, is twice as fast.
-    Which is faster is measured, once a process; the two differ by rounding.
+    Which is faster is measured, once a process, or settled; the two differ by rounding.
     """
-    faster = device.type == "cpu" and _onednn_gain() >= _WORTHWHILE_GAIN
-    return "onednn" if faster else "torch"
+    if device.type != "cpu":
+        return "torch"
+    if _settled:
+        return _settled[0]
+    return "onednn" if _onednn_gain() >= _WORTHWHILE_GAIN else "torch"
+
+
+def settle_linear_library(library: object) -> None:
+    """Let a library compute from here on, faster or not; one that cannot serve is passed over."""
+    if library == "torch":
+        _settled[:] = ["torch"]
+    elif library == "onednn" and _onednn_gain() > 0:
+        _settled[:] = ["onednn"]
 
 
 def fast_linear(device: torch.device) -> AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
+from components.models import cpu_attention, cpu_linear
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.biencoder_learner import BiEncoderLearner
@@ -35,6 +36,13 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is taken up again settles what computes: for its test, not for the next."""
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_attention, "_settled", [])
 
 
 def bert(folder: Path, *, seed: int) -> Path:

@@ -13,6 +13,7 @@ import pytest
 import torch
 from runs import of_aldermere, outcome, work_of
 
+from components.models.cpu_linear import settle_linear_library
 from training.cusines import main
 
 _KILLS = 5
@@ -38,6 +39,8 @@ def start() -> Iterator[Callable[[list[str]], BaseProcess]]:
 
 def command(arguments: list[str]) -> None:
     torch.set_num_threads(1)
+    # Each process would race anew, and on a busy machine the run alone might begin another way.
+    settle_linear_library("torch")
     sys.exit(main(arguments))
 
 

@@ -14,6 +14,7 @@ import torch
 from accelerate import Accelerator
 from runs import steady
 
+from components.models import cpu_linear
 from components.models.biencoder import BiEncoder
 from components.models.cpu_linear import linear_library
 from training import checkpoints
@@ -253,6 +254,17 @@ def test_another_model_law_or_machine_is_refused(
             train("work")
     finally:
         torch.set_num_threads(1)
+
+
+def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone, monkeypatch):
+    # The race of a busy moment has another winner.
+    began = linear_library(torch.device("cpu"))
+    interrupted(train)
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 0.5 if began == "onednn" else 2.0)
+    assert linear_library(torch.device("cpu")) != began
+    assert_same(train("work"), alone)
+    assert linear_library(torch.device("cpu")) == began
 
 
 def test_a_model_whose_weights_changed_under_the_same_name_is_refused(

@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from components.models import cpu_attention
+from components.models import cpu_attention, cpu_linear
 from components.models.cpu_attention import fast_attention, plain_attention
+from components.models.inference import measured_way, settle_way
 
 Fused = Callable[..., Tensor]
 fused: Fused = torch.nn.functional.scaled_dot_product_attention
@@ -79,6 +80,7 @@ def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(given)
         return plain_attention(*given)
 
+    monkeypatch.setattr(cpu_attention, "_settled", [])
     monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 2.0)
     monkeypatch.setattr(cpu_attention, "plain_attention", spy)
     return calls
@@ -119,6 +121,7 @@ def test_gradients_go_the_fused_way(plain_calls: list[Any]) -> None:
 
 
 def test_where_it_is_not_faster_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_attention, "_settled", [])
     monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 1.0)
 
     def never(*given: Any) -> Tensor:
@@ -130,3 +133,23 @@ def test_where_it_is_not_faster_nothing_changes(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 2.0)
     with torch.no_grad(), fast_attention(torch.device("meta")):
         torch.nn.functional.scaled_dot_product_attention(*parts())
+
+
+def test_what_is_settled_counts_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_attention, "_settled", [])
+    monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 1.0)
+    for settled, expected in (("plain", "plain"), ("fused", "fused"), ("other", "fused")):
+        cpu_attention.settle_attention_way(settled)
+        assert cpu_attention.attention_way(CPU) == expected
+        assert cpu_attention.attention_way(torch.device("cuda")) == "fused"
+
+
+def test_ways_are_settled_as_they_were_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (cpu_attention, cpu_linear):
+        monkeypatch.setattr(module, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 1.0)
+    monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 1.0)
+    for way in ("linear layers: onednn", "attention: plain", "nothing", None):
+        settle_way(way)
+    assert measured_way(CPU, torch.float32) == "linear layers: onednn"
+    assert measured_way(CPU, torch.bfloat16) == "attention: plain"

@@ -7,7 +7,12 @@ import torch
 from torch import nn
 
 from components.models import cpu_linear
-from components.models.cpu_linear import _OneDnnLinear, fast_linear, linear_library
+from components.models.cpu_linear import (
+    _OneDnnLinear,
+    fast_linear,
+    linear_library,
+    settle_linear_library,
+)
 
 pytestmark = pytest.mark.skipif(
     cpu_linear._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
@@ -81,6 +86,7 @@ def test_bf16_is_left_alone():
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
+    monkeypatch.setattr(cpu_linear, "_settled", [])
     monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: gain)
     calls: list[int] = []
     monkeypatch.setattr(
@@ -92,6 +98,20 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     assert linear_library(torch.device("cpu")) == ("onednn" if taken else "torch")
     assert linear_library(on_gpu) == "torch"
     assert isinstance(fast_linear(on_gpu), nullcontext)
+
+
+def test_what_is_settled_counts_where_it_can_serve(monkeypatch):
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 1.0)
+    for settled, expected in (("onednn", "onednn"), ("torch", "torch"), ("blis", "torch")):
+        settle_linear_library(settled)
+        assert linear_library(cpu) == expected
+        assert linear_library(torch.device("cuda")) == "torch"
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 0.0)
+    settle_linear_library("onednn")
+    assert linear_library(cpu) == "torch"
 
 
 def test_a_pytorch_without_the_operator_is_served_by_mkl(monkeypatch):
