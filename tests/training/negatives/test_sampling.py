@@ -173,19 +173,6 @@ def test_bm25_fixed_takes_the_best_scored_negatives_in_every_epoch(aldermere):
         assert scores[row, first.of(row)].tolist() == best.tolist()
 
 
-def test_bm25s_candidates_are_its_best_and_others_in_another_epoch(aldermere):
-    options = {"views": ("bm25",), "buckets": 1}
-    best = CurriculumNegatives(
-        *aldermere, schedule="fixed", negatives_per_question=40, **options
-    ).draw(0, 0.0)
-    negatives = CurriculumNegatives(*aldermere, candidates=40, negatives_per_question=4, **options)
-    first, second = negatives.draw(0, 0.0), negatives.draw(1, 0.5)
-    for row in range(negatives.gold.n_questions):
-        drawn = {*first.of(row), *second.of(row)}
-        assert drawn <= set(best.of(row))
-    assert any(set(first.of(row)) != set(second.of(row)) for row in range(5))
-
-
 def test_without_views_every_negative_is_drawn_sooner_or_later():
     articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(9)]
     questions = [Question("q0", "?", ("a0", "a4", "a8")), Question("q1", "!", ("a3",))]
