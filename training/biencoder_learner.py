@@ -10,7 +10,7 @@ import torch
 from accelerate import Accelerator
 
 from components.models.biencoder import BiEncoder
-from components.models.inference import measured_way, settle_way
+from components.models.inference import measured_way
 from training.batches import Batch
 from training.data import TrainingData
 from training.learner import Vectors
@@ -54,10 +54,6 @@ class BiEncoderLearner:
             "dtype": self._texts.dtype_name,
             "products": measured_way(self.model.device, self._texts.dtype),
         }
-
-    def go_on_as(self, before: Mapping[str, Any]) -> None:
-        """Settle what computes, as it was measured when the run began."""
-        settle_way(before.get("products"))
 
     def optimizer(self, total_steps: int) -> Optimizer:
         """AdamW with warm-up and linear decay; a fresh head has its own rate."""

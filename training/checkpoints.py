@@ -111,6 +111,16 @@ def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | 
     return None
 
 
+def newest_state(work: Path) -> dict[str, Any] | None:
+    """The state of the newest checkpoint that can be read, its tensors not looked at."""
+    for folder in reversed(_steps(work)):
+        try:
+            return read_state(folder)
+        except TrainingError:
+            continue
+    return None
+
+
 def remove_old(work: Path) -> None:
     """Keep the newest checkpoints, and the best weights that they name."""
     steps = _steps(work)

@@ -30,13 +30,6 @@ class Learner(Protocol):
     def fixed(self) -> Mapping[str, Any]:
         """What beside settings and data must be the same when a run is taken up again."""
 
-    def go_on_as(self, before: Mapping[str, Any]) -> None:
-        """Compute as the run did that is taken up again, where this machine can.
-
-        Args:
-            before: Its `fixed`, with what else was kept.
-        """
-
     def optimizer(self, total_steps: int) -> Optimizer:
         """A fresh optimizer over what is trained, for a run of so many steps."""
 

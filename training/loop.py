@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,17 +117,13 @@ class TrainingLoop:
         return self._state
 
     def _take_up(self) -> None:
-        found = self._resuming.newest(say, self._go_on_as)
+        found = self._resuming.newest(say)
         if found is None:
             return
         self._state, learner = found
         self._learner.restore(learner)
         if self._state.step:
             say(f"Going on from step {self._state.step:,} of {self._steps:,}")
-
-    def _go_on_as(self, before: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._learner.go_on_as(before)
-        return self._learner.fixed
 
     def _between_epochs(self) -> None:
         """Encode, measure, draw, keep: everything that needs the weights of this moment."""

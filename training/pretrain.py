@@ -53,6 +53,7 @@ def pretrain(settings: PretrainSettings) -> None:
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.word_segmentation import words_joined
+    from training.as_begun import compute_as_begun
     from training.hf_trainer.checkpoints import claim
     from training.pretraining.masked_training import train_masked
     from training.pretraining.starting import open_start, segmentation_of, start_folder
@@ -69,6 +70,7 @@ def pretrain(settings: PretrainSettings) -> None:
             return
         check_target(output)
         corpus = StatuteCorpus.read(settings.corpus)
+        compute_as_begun(work)
         device = resolve_device(settings.device)
         dtype = resolve_dtype(settings.dtype, device)
         fixed = {

@@ -40,6 +40,7 @@ def train(settings: RankerTrainingSettings) -> None:
     # Imported here, so that --help answers without waiting for torch.
     from components.models.artifacts import check_target
     from components.models.tower import no_progress_bars
+    from training.as_begun import compute_as_begun
     from training.data import TrainingData
     from training.hf_trainer.checkpoints import claim
     from training.ranking.preparing import fixed_by, prepare
@@ -60,6 +61,7 @@ def train(settings: RankerTrainingSettings) -> None:
             return
         check_target(output)
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
+        compute_as_begun(work)
         claim(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

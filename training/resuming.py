@@ -156,16 +156,8 @@ class Resuming:
         best = read_checkpoint(self._work / state.best["folder"])
         self._put(best.tensors(_BEST))
 
-    def newest(
-        self,
-        say: Callable[[str], object],
-        go_on_as: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-    ) -> tuple[RunState, Mapping[str, Any]] | None:
+    def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
         """Take up the newest complete checkpoint: its state, and that of the learner.
-
-        Args:
-            say: Gets messages.
-            go_on_as: Is told what the run depends on, and gives what of that it could follow.
 
         Raises:
             SettingsError: It is of another run.
@@ -173,9 +165,7 @@ class Resuming:
         checkpoint = newest_checkpoint(self._work, say)
         if checkpoint is None:
             return None
-        before = checkpoint.state["fixed"]
-        self._fixed |= go_on_as(before)
-        check_same_run(self._work, before, self._fixed)
+        check_same_run(self._work, checkpoint.state["fixed"], self._fixed)
         self._put(checkpoint.tensors("model"))
         self._optimizer.restore(checkpoint.tensors("optimizer"))
         kept = checkpoint.state

@@ -128,10 +128,12 @@ def fit(
     Returns:
         The learner with its best weights, and the state at the end.
     """
+    from training.as_begun import compute_as_begun
     from training.loop import TrainingLoop
 
     if negatives is None:
         negatives = curriculum_negatives(settings, data, str(accelerator.device))
+    compute_as_begun(work)
     learner = start(settings, data, accelerator)
     work.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(

@@ -19,6 +19,8 @@ DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 # A matrix product of a small encoder's feed-forward size; below this gain the casts eat it up.
 _PROBE_SHAPE = (512, 384, 1536)
 _WORTHWHILE_GAIN = 1.3
+# Empty, or what counts in place of the race on a CPU.
+_settled: list[bool] = []
 
 
 def resolve_device(device: str | None) -> torch.device:
@@ -64,11 +66,19 @@ def fast_bf16(device: torch.device) -> bool:
     """Whether bfloat16 matrix products are faster than float32 ones on `device`.
 
     CUDA: where the card supports it. CPU: measured, once a process, because an instruction set
-    that is announced may still be emulated. Elsewhere: no.
+    that is announced may still be emulated, or settled. Elsewhere: no.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return device.type == "cpu" and _cpu_bf16_gain() >= _WORTHWHILE_GAIN
+    if device.type != "cpu":
+        return False
+    return _settled[0] if _settled else _cpu_bf16_gain() >= _WORTHWHILE_GAIN
+
+
+def settle_bf16(dtype: object) -> None:
+    """Let "auto" be this number format on a CPU from here on; what is none is passed over."""
+    if dtype in ("float32", "bfloat16"):
+        _settled[:] = [dtype == "bfloat16"]
 
 
 @functools.cache

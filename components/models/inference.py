@@ -29,11 +29,7 @@ def measured_way(device: torch.device, dtype: torch.dtype) -> str:
 
 
 def settle_way(way: object) -> None:
-    """Compute from here on as `measured_way` said in another process, where this one can.
-
-    Which way is faster hangs on what else the machine does at that moment. A run that is taken up
-    again needs the way that it began with.
-    """
+    """Compute from here on as `measured_way` said in another process, where this one can."""
     text = str(way)
     if text.startswith(_LINEAR):
         settle_linear_library(text.removeprefix(_LINEAR))

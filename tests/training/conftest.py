@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
-from components.models import cpu_attention, cpu_linear
+from components.models import cpu_attention, cpu_linear, devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.biencoder_learner import BiEncoderLearner
@@ -41,8 +41,19 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is taken up again settles what computes: for its test, not for the next."""
-    monkeypatch.setattr(cpu_linear, "_settled", [])
-    monkeypatch.setattr(cpu_attention, "_settled", [])
+    for module in (cpu_attention, cpu_linear, devices):
+        monkeypatch.setattr(module, "_settled", [])
+
+
+@pytest.fixture
+def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """`race(bf16)`: from here on another process, where bfloat16 is the faster, or is not."""
+
+    def run(bf16: bool) -> None:
+        monkeypatch.setattr(devices, "_settled", [])
+        monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: 2.0 if bf16 else 0.5)
+
+    return run
 
 
 def bert(folder: Path, *, seed: int) -> Path:

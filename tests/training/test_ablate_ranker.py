@@ -218,6 +218,30 @@ def test_a_run_taken_up_again_keeps_the_candidates_that_it_began_with(
     assert resumed["epochs"] == whole["epochs"]
 
 
+def test_the_number_format_of_the_beginning_stays(
+    grid: Flags,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    no_pictures: None,
+    race: Callable[[bool], None],
+) -> None:
+    begin = watch.RankerWatch.on_step_begin
+
+    def interrupted(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == 3:
+            raise KeyboardInterrupt
+        begin(self, args, state, control, **kwargs)
+
+    race(True)
+    with monkeypatch.context() as patch:
+        patch.setattr(watch.RankerWatch, "on_step_begin", interrupted)
+        assert ablate_ranker.main(grid(arms="[easy_2]", dtype="auto")) == INTERRUPTED
+    race(False)
+    assert ablate_ranker.main(grid(arms="[easy_2]", dtype="auto")) == DONE
+    (line,) = lines_in(tmp_path / "results.jsonl")
+    assert line["environment"]["dtype"] == "bfloat16"
+
+
 def test_without_a_dev_split_a_share_of_train_chooses(
     grid: Flags, write_law: Any, question: Any, tmp_path: Path, no_pictures: None, capsys: Any
 ) -> None:

@@ -234,6 +234,22 @@ def test_a_changed_setting_is_refused_by_name(
     assert "with masked 0.15; now it is 0.3" in capsys.readouterr().err
 
 
+def test_the_number_format_of_the_beginning_stays(
+    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, race: Callable[[bool], None]
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    of = {"corpus": small_law / "articles.jsonl", "output": tmp_path / "m", "model": "scratch"}
+    race(True)
+    with monkeypatch.context() as patch:
+        patch.setattr("training.pretraining.masked_training.train_masked", interrupt)
+        assert main(flags(**of, **TINY, dtype="auto")) == INTERRUPTED
+    (tmp_path / "m.work" / "checkpoint-1").mkdir()
+    race(False)
+    assert main(flags(**of, **TINY, dtype="auto")) == DONE
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

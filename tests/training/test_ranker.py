@@ -321,6 +321,24 @@ def test_another_seed_is_another_run(
     assert "with seed 0; now it is 1" in capsys.readouterr().err
 
 
+def test_the_number_format_of_the_beginning_stays(
+    flags: Callable[..., list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    race: Callable[[bool], None],
+) -> None:
+    def died(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    race(True)
+    with monkeypatch.context() as patch:
+        patch.setattr("training.ranking.training_run.train_ranker", died)
+        assert main(flags(output=tmp_path / "model", dtype="auto")) != DONE
+    (tmp_path / "model.work" / "checkpoint-1").mkdir()
+    race(False)
+    assert main(flags(output=tmp_path / "model", dtype="auto")) == DONE
+
+
 def test_several_processes_are_refused(
     flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

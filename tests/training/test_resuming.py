@@ -267,6 +267,21 @@ def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone,
     assert linear_library(torch.device("cpu")) == began
 
 
+def test_the_number_format_of_the_beginning_stays_to_the_end(train, race):
+    race(True)
+    alone = train("alone", dtype="auto")
+    interrupted(train, dtype="auto")
+    race(False)
+    assert_same(train("work", dtype="auto"), alone)
+
+
+def test_a_number_format_that_is_named_is_not_changed(train, race):
+    race(True)
+    interrupted(train, dtype="auto")
+    with pytest.raises(SettingsError, match="dtype 'bfloat16'; now it is 'float32'"):
+        train("work", dtype="float32")
+
+
 def test_a_model_whose_weights_changed_under_the_same_name_is_refused(
     train, tmp_path, tiny_bert, other_bert
 ):

@@ -21,6 +21,7 @@ from training.ablation.dataset import Split
 from training.ablation.measuring import Measured, unseen, values_of
 from training.ablation.metrics import RANKER_METRICS, RE_RANKED_METRICS, WITH_FIRST_STAGE
 from training.ablation.run import PLACES, Run, found, rounded, surroundings
+from training.as_begun import compute_as_begun
 from training.command_line import Place
 from training.data import TrainingData
 from training.hf_trainer.checkpoints import claim
@@ -233,6 +234,7 @@ def _trained(
 ) -> Order:
     """Train, or go on in the work folder; what the weights that are best on dev make of it."""
     data = split.data
+    compute_as_begun(work)
     claim(work, fixed_by(settings, data))
     shared = shared.kept_in(work, settings, split)
     setup = shared.setup

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu_linear import linear_library, settle_linear_library
+from components.models.cpu_linear import linear_library
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, read_manifest
@@ -89,10 +89,6 @@ class GraphLearner:
             "dtype": DTYPE,
             "linear": linear_library(self._nodes.device),
         }
-
-    def go_on_as(self, before: Mapping[str, Any]) -> None:
-        """Settle what computes, as it was measured when the run began."""
-        settle_linear_library(before.get("linear"))
 
     def optimizer(self, total_steps: int) -> Optimizer:  # noqa: ARG002
         """AdamW with the same rate at every step (G-DSR, Table 5)."""

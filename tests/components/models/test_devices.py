@@ -25,10 +25,20 @@ def test_an_unknown_number_format_is_refused():
 
 @pytest.mark.parametrize(("gain", "expected"), [(4.0, torch.bfloat16), (0.9, torch.float32)])
 def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
+    monkeypatch.setattr(devices, "_settled", [])
     monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: gain)
     assert devices.resolve_dtype("auto", torch.device("cpu")) == expected
     assert devices.resolve_dtype("float32", torch.device("cpu")) == torch.float32
     assert devices.resolve_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+def test_what_is_settled_counts_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(devices, "_settled", [])
+    monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: 1.0)
+    for settled, expected in (("bfloat16", True), (None, True), ("float32", False), ("x", False)):
+        devices.settle_bf16(settled)
+        assert devices.fast_bf16(torch.device("cpu")) is expected
+        assert devices.fast_bf16(torch.device("meta")) is False
 
 
 def test_the_gain_is_measured_once():
