@@ -59,7 +59,8 @@ def by_scores(weight: float, scaled: Callable[[Scores], Scores]) -> Way:
     def fused(lists: Lists) -> Sequence[str]:
         pinned = [each.id for each in lists["pinned"]]
         total: dict[str, float] = {}
-        for stage, own in (("bm25", weight * trusted(lists)), ("dense", 1.0 - weight)):
+        words = weight * trusted(lists)
+        for stage, own in (("bm25", words), ("dense", 1.0 - words)):
             if listed := lists[stage]:
                 values = scaled(np.array([each.score for each in listed]))
                 for each, value in zip(listed, values, strict=True):
