@@ -65,8 +65,8 @@ def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
 def fast_bf16(device: torch.device) -> bool:
     """Whether bfloat16 matrix products are faster than float32 ones on `device`.
 
-    CUDA: where the card supports it. CPU: measured, once a process, because an instruction set
-    that is announced may still be emulated, or settled. Elsewhere: no.
+    CUDA: where the card supports it. CPU: as settled, or measured once a process, because an
+    instruction set that is announced may still be emulated. Elsewhere: no.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
