@@ -92,6 +92,7 @@ class TrainingData:
         # Nobody looks at test here, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
+        _say_what_is_asked_twice(dev, by_split["test"])
         return data
 
     @cached_property
@@ -128,18 +129,32 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
     Raises:
         SettingsError: A question stands in both, by its words.
     """
-    learnt = {normalised(question.text): question for question in train}
-    leaked = [
-        f"{question.id!r} (as {same.id!r} in {same.split})"
-        for question in asked
-        if (same := learnt.get(normalised(question.text)))
-    ]
+    leaked = _asked_in_both(train, asked)
     if leaked:
         raise SettingsError(
             f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. What is "
             "learnt by heart measures nothing: put each question into one split, as "
             "`python -m training.clean_questions --questions PATH --output FILE` does."
         )
+
+
+def _say_what_is_asked_twice(dev: Sequence[Question], test: Sequence[Question]) -> None:
+    """Say where what chooses the model is measured on later; nothing is learnt from it."""
+    if twice := _asked_in_both(dev, test):
+        say(
+            f"{len(twice)} questions of test choose the model as questions of dev: "
+            f"{_some(twice)}. What is measured on test flatters it by these; `python -m "
+            "training.clean_questions` leaves each in one split"
+        )
+
+
+def _asked_in_both(known: Sequence[Question], asked: Sequence[Question]) -> list[str]:
+    before = {normalised(question.text): question for question in known}
+    return [
+        f"{question.id!r} (as {same.id!r} in {same.split})"
+        for question in asked
+        if (same := before.get(normalised(question.text)))
+    ]
 
 
 def _digest_of_run(path: str) -> str:

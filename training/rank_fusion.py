@@ -9,6 +9,9 @@ from components.models.ranking import FUSION_K
 FUSED_FROM = 250
 """How many articles each list gives, as in that file."""
 
+RERANKED = 90
+"""How many of the fused list a ranker reads, as in `pipelines/hybrid_rerank.yaml`."""
+
 FULL_COVERAGE = 0.5
 """Share of a question's terms from which on BM25's list has its full weight, as there."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from components.models.inference import inference
 from components.models.locate import find_model
 from components.models.manifest import RANKER_PART
 from components.models.pair_tokenizer import PairTokenizer, Span
-from components.models.pair_tokens import Ids, PairRows
+from components.models.pair_tokens import Ids, PairRows, truncated
 from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import RankerSettings, ranker_manifest
 from components.models.ranker_opening import open_cross_encoder, prepare
@@ -40,7 +40,9 @@ class ArticleScores:
     Attributes:
         logits: float32 `[n_articles]`, each its best passage's.
         best: The characters of that passage.
-        read: Of each article the characters of every passage that was read, in their order.
+        read: Of each article the characters of every passage that was read, in their order. Where
+            question and passage do not fit into the model together, a passage ends with the last
+            whole word that was read.
     """
 
     logits: Tensor
@@ -52,7 +54,8 @@ class CrossEncoderRanker:
     """Scores questions against articles; the score of an article is that of its best passage.
 
     An article is given as one text, its headings first where `text_rule` says so (`indexed_text`),
-    and cut into passages of `passage_tokens` tokens between words; so headings stand in the first
+    and cut into passages of `passage_tokens` tokens between words, fewer where the model reads too
+    little for them and a question; so headings stand in the first
     passage, as they do for the bi-encoder. Scoring is safe in several threads at once.
 
     Example:
@@ -98,6 +101,12 @@ class CrossEncoderRanker:
         """Where the model is."""
         return next(self.encoder.parameters()).device
 
+    @property
+    def passage_tokens(self) -> int:
+        """Longest passage in tokens: as asked, or what leaves a question a quarter of the room."""
+        room = self.tokenizer.format.room
+        return min(self.settings.passage_tokens, room - room // 4)
+
     def passages(self, text: str) -> list[Span]:
         """Cut an article's text; one that fits into a passage stays whole.
 
@@ -107,7 +116,7 @@ class CrossEncoderRanker:
         """
         spans = self._cuts.get(text)
         if spans is None:
-            spans = self.tokenizer.passages(text, self.settings.passage_tokens)
+            spans = self.tokenizer.passages(text, self.passage_tokens)
             self._cuts.put(text, spans, len(spans))
         return spans
 
@@ -183,9 +192,10 @@ class CrossEncoderRanker:
         Raises:
             torch.OutOfMemoryError: One pair alone does not fit.
         """
-        read = dict(zip(texts, passages, strict=True))
-        pairs = [(question, text[start:end]) for text, kept in read.items() for start, end in kept]
+        given = dict(zip(texts, passages, strict=True))
+        pairs = [(question, text[start:end]) for text, kept in given.items() for start, end in kept]
         logits = self.logits(pairs).numpy()
+        read = self._read(question, given)
         winners: dict[str, tuple[float, Span]] = {}
         start = 0
         for text, kept in read.items():
@@ -199,6 +209,22 @@ class CrossEncoderRanker:
             best=[winners[text][1] for text in texts],
             read=[read[text] for text in texts],
         )
+
+    def _read(self, question: str, given: Mapping[str, list[Span]]) -> dict[str, list[Span]]:
+        """What of each text's passages is read beside the question, in whole words."""
+        words = [text[start:end] for text, spans in given.items() for start, end in spans]
+        ids = self._token_ids([question, *words])
+        room = self.tokenizer.format.room
+
+        def read(text: str, span: Span) -> Span:
+            passage = text[span.start : span.end]
+            tokens = len(ids[passage])
+            _, kept = truncated(len(ids[question]), tokens, room)
+            if kept == tokens:
+                return span
+            return Span(span.start, span.start + self.tokenizer.passages(passage, kept)[0].end)
+
+        return {text: [read(text, span) for span in spans] for text, spans in given.items()}
 
     def _token_ids(self, texts: Sequence[str]) -> dict[str, Ids]:
         found: dict[str, Ids] = {}

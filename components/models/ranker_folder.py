@@ -128,6 +128,11 @@ def ranker_manifest(folder: Path) -> Manifest | None:
                 f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
                 "whole. Copy it again, or train the model again."
             )
+        if (folder / SETTINGS_FILE).exists():
+            raise ModelError(
+                f"{folder}: is the part of a model folder, whose {MANIFEST_FILE} says what the "
+                f"ranker reads of an article. Give that folder, {folder.parent}."
+            )
         return None
     manifest = read_manifest(folder)
     if RANKER_PART not in manifest.parts:

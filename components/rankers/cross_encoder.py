@@ -76,7 +76,8 @@ class StatuteRanker(AsyncWarmUp):
             top_k: how many to return at most.
             candidates: how many of the documents to rank at most, from the first.
             score_threshold: leaves out what scores less; pinned articles stay.
-            meta_fields: metadata that is read before the article's headings and text.
+            meta_fields: metadata that is read before the article's headings and text; short ones,
+                since they take up the first passage.
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
             fuse_with_first_stage: whether the order in which documents come in counts too, by the
@@ -84,7 +85,7 @@ class StatuteRanker(AsyncWarmUp):
                 ranker's.
             time_budget_ms: time that ranking may take; what does not fit into it is not ranked. At
                 the very first question, when no speed is known, one candidate is read whatever it
-                takes.
+                takes; so is one after several questions that had time for none.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
                 in the model's folder. Without any the first passages are read.
 
@@ -105,6 +106,8 @@ class StatuteRanker(AsyncWarmUp):
         self.biencoder = biencoder
         self._models: tuple[CrossEncoderRanker, PassageChooser | None] | None = None
         self._pace = Pace()
+        if not isinstance(calibrated, bool):
+            raise ValueError(f"StatuteRanker.calibrated must be true or false, got {calibrated!r}.")
         if not (fuse_with_first_stage is None or isinstance(fuse_with_first_stage, bool)):
             raise ValueError(
                 "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
@@ -261,8 +264,10 @@ class StatuteRanker(AsyncWarmUp):
             ):
                 if asked and there is None:
                     raise ModelError(
-                        f"StatuteRanker.{name} is true, and the ranker of {self.model} was trained "
-                        "without it. Set it to false, or train the ranker with it."
+                        f"StatuteRanker.{name} is true, and {self.model} holds nothing for it: "
+                        "training (python -m training.ranker) fits it on dev questions, where it "
+                        "has some and the ranker's scores tell answers apart. Set it to false, or "
+                        "train with more questions of the split dev."
                     )
             self._models = models
         return self._models

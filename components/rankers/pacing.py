@@ -31,12 +31,15 @@ class Pace:
 
     Each portion takes about half of the time that is left, so that a wrong guess is seen while
     there is time to mend it. A candidate that would take more than that alone waits until the
-    others are done: one long article does not cost the ranks of fifty. Safe to share by threads: at
-    worst a speed is a portion old.
+    others are done: one long article does not cost the ranks of fifty. Where several questions in a
+    row have no candidate that fits, one is tried alone, whatever it takes. Safe to share by
+    threads: at worst a speed is a portion old.
     """
 
     def __init__(self) -> None:
         self._speeds = _Speed(), _Speed()
+        # Doubled at each question for which every candidate was taken to be too slow.
+        self._leeway = 1.0
 
     def portions(
         self, n: int, work_of: Callable[[int], Work], seconds: float | None
@@ -65,10 +68,8 @@ class Pace:
                 done = True
                 yield portion
             waiting = later
-        if n and not done:
-            # A busy moment must not decide for ever: the next question is allowed more.
-            for speed in self._speeds:
-                speed.seconds /= 2
+        if waiting and not done:
+            self._leeway *= 2
 
     def _round(
         self,
@@ -94,6 +95,12 @@ class Pace:
                 if needed is None or needed <= left * share:
                     taken.append((places[turn], work))
                     expected += needed or 0.0
+                elif self._leeway > 1 and needed <= left * self._leeway:
+                    # A busy moment must not decide for ever: one is tried, to see the speed anew.
+                    self._forget(work)
+                    taken.append((places[turn], work))
+                    turn += 1
+                    break
                 else:
                     later.append(places[turn])
                 turn += 1
@@ -108,10 +115,17 @@ class Pace:
             encoding: Seconds that the choice of passages took.
             reading: Seconds that the scores took.
         """
+        self._leeway = 1.0
         for speed, units, seconds in zip(self._speeds, work, (encoding, reading), strict=True):
             if units:
                 speed.units = _KEPT * speed.units + units
                 speed.seconds = _KEPT * speed.seconds + seconds
+
+    def _forget(self, work: Work) -> None:
+        """The speeds that doing some work will show."""
+        for speed, units in zip(self._speeds, work, strict=True):
+            if units:
+                speed.units = speed.seconds = 0.0
 
     def _seconds(self, work: Work) -> float | None:
         """How long it will take; None where nothing is known.

@@ -92,7 +92,10 @@ def test_the_rankers_order_is_the_answer(pipeline: Pipeline) -> None:
     scores = [each["score"] for each in documents]
     assert scores == sorted(scores, reverse=True)
     for each in documents:
-        assert each["passage"] == {"start": 0, "end": len(each["content"])}
+        # Spelt letter by letter, some are two passages of what the tiny model reads; both are read.
+        start, end = each["passage"]["start"], each["passage"]["end"]
+        assert start == 0 < end or start < end == len(each["content"])
+        assert "passages_read" not in each
 
 
 def test_where_the_order_before_counts_the_best_score_still_decides(

@@ -35,7 +35,9 @@ def test_questions_that_no_article_answers_are_left_out_and_counted(small_law, c
     assert "2 questions that no article answers are left out" in capsys.readouterr().err
 
 
-def test_a_test_question_is_neither_learnt_nor_chosen_by(tmp_path, write_law, article, question):
+def test_a_test_question_is_neither_learnt_nor_chosen_by(
+    tmp_path, write_law, article, question, capsys
+):
     folder = write_law(
         tmp_path,
         [article(n) for n in range(9)],
@@ -44,6 +46,7 @@ def test_a_test_question_is_neither_learnt_nor_chosen_by(tmp_path, write_law, ar
     data = read(folder, dev_share=0.5)
     assert [q.id for q in data.train] == ["q1"]
     assert [q.id for q in data.dev] == ["q3"]
+    assert "choose the model" not in capsys.readouterr().err
 
 
 def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
@@ -63,13 +66,15 @@ def test_a_test_question_that_stands_in_train_is_refused(tmp_path, write_law, ar
         read(folder)
 
 
-def test_a_test_question_that_stands_in_dev_is_refused_where_dev_is_learnt_in_the_end(
-    tmp_path, write_law, article, question
+def test_a_test_question_that_stands_in_dev_is_told_and_refused_where_dev_is_learnt_in_the_end(
+    tmp_path, write_law, article, question, capsys
 ):
     test = {**question(3, [3], "test"), "text": question(2, [2])["text"]}
     asked = [question(1, [1]), question(2, [2], "dev"), test]
     folder = write_law(tmp_path, [article(n) for n in range(9)], asked)
     assert len(read(folder).dev) == 1
+    twice = "questions of test choose the model as questions of dev: 'q3' (as 'q2' in dev)."
+    assert f"1 {twice}" in capsys.readouterr().err
     with pytest.raises(SettingsError, match=r"1 questions of test.*'q3' \(as 'q2' in dev\)"):
         read(folder, final=True)
 

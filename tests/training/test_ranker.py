@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from dying import die_once_saved
+from ranker_flags import ranker_flags
 from sentence_transformers import CrossEncoder
 
 from components.models.biencoder import BiEncoder
@@ -31,25 +33,7 @@ PAIRS = [("What must the tenant do?", TEXT[0]), ("When?", "Rule 3: on notice.")]
 
 @pytest.fixture(scope="module")
 def flags(small_law: Path, tiny_bert: Path) -> Callable[..., list[str]]:
-    def of(**fields: Any) -> list[str]:
-        values = {
-            "corpus": small_law / "articles.jsonl",
-            "questions": small_law / "questions.jsonl",
-            "model": tiny_bert,
-            "start": tiny_bert,
-            "candidates": 15,
-            "negatives": 2,
-            "passage_tokens": 12,
-            "batch_size": 8,
-            "max_steps": 4,
-            "learning_rate": 1e-3,
-            "dtype": "float32",
-            "device": "cpu",
-            **fields,
-        }
-        return [part for name, value in values.items() for part in (f"--{name}", str(value))]
-
-    return of
+    return partial(ranker_flags, small_law, tiny_bert)
 
 
 @pytest.fixture(autouse=True)
@@ -122,12 +106,6 @@ def test_another_ranker_goes_on_from_it(
         for each in (trained, tmp_path / "more")
     )
     assert not torch.equal(before.logits(PAIRS), after.logits(PAIRS))
-
-
-def test_what_is_read_is_remembered(flags: Callable[..., list[str]], tmp_path: Path) -> None:
-    output = tmp_path / "model"
-    assert main(flags(segmentation="vi", output=output, max_steps=2)) == DONE
-    assert CrossEncoderRanker.load(output, device="cpu").settings.segmentation == "vi"
 
 
 @pytest.mark.parametrize("strategy", ["hard", "easy"])
@@ -208,30 +186,6 @@ def test_use_is_fitted_on_the_pipelines_candidates(
     metrics = read_manifest(tmp_path / "model").metrics
     assert metrics["in_pipeline"]["hybrid"]["MRR@10"] == 1
     assert metrics["fusion"]["10.0"] == pytest.approx(1)
-
-
-@pytest.mark.parametrize("better", [True, False])
-def test_what_the_pipeline_gains_is_told(
-    better: bool,
-    flags: Callable[..., list[str]],
-    tmp_path: Path,
-    capsys: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def evaluated(lists: Any, ranked: Any, names: list[str]) -> dict[str, dict[str, float]]:
-        value = 0.5 if (ranked == lists.found) == better else 0.6
-        return {name: dict.fromkeys([each.id for each in lists.questions], value) for name in names}
-
-    monkeypatch.setattr("training.ranking.measuring.DevLists._evaluated", evaluated)
-    assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
-    said = capsys.readouterr().err
-    before, after = ("0.500", "0.600") if better else ("0.600", "0.500")
-    assert "how the ranker is used: 120 candidates of dev are re-ranked" in said
-    assert f"MRR@10 {before} before re-ranking, {after} by the ranker alone, {after} by b" in said
-    assert ("weight that is +0.100, p 0." in said) == better
-    assert ("The ranker does not help there: the pipeline hybrid finds more" in said) != better
-    gain = read_manifest(tmp_path / "model").metrics["gain"]
-    assert gain["difference"] == pytest.approx(0.1 if better else -0.1)
 
 
 def test_a_law_of_fewer_articles_than_the_metric_looks_at(

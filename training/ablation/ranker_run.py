@@ -22,7 +22,6 @@ from training.ablation.measuring import Measured, unseen, values_of
 from training.ablation.metrics import RANKER_METRICS, RE_RANKED_METRICS, WITH_FIRST_STAGE
 from training.ablation.run import PLACES, Run, found, rounded, surroundings
 from training.as_begun import compute_as_begun
-from training.command_line import Place
 from training.data import TrainingData
 from training.hf_trainer.checkpoints import claim
 from training.ranking.examples import Passages
@@ -246,8 +245,8 @@ def _trained(
     dev: Logits = np.load(best / LOGITS_FILE, allow_pickle=False)
     measured = dev
     if shared.measured is not shared.dev:
-        kept = replace(settings, start=Place(str(best / MODEL_FOLDER)))
-        measured = _logits(open_ranker(kept, setup.biencoder), shared.measured)
+        weights = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
+        measured = _logits(weights, shared.measured)
     return Order.of(
         *(settings, shared, dev, measured),
         records=records,

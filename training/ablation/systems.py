@@ -100,7 +100,15 @@ def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
     return {
         "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
+        # Only where the start decides it: lines of before have no such field.
+        **({"start_segmentation": words} if (words := _words_of_start(settings)) else {}),
     }
+
+
+def _words_of_start(settings: RankerTrainingSettings) -> str | None:
+    from training.ranking.starting import reading_of
+
+    return None if settings.segmentation else reading_of(settings).segmentation
 
 
 def _cusines_runs(settings: CusinesSettings) -> Perform:

@@ -6,11 +6,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.models.ranker_folder import Calibration
+from training.negatives.gold import Gold
 from training.ranking.article_pairs import probabilities
 
 _FOLDS = 5
 _BINS = 10
 _STEPS = 100
+
+
+def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
+    """Which candidates answer their question, as what reads the same as one that does.
+
+    Metrics count the articles that are marked; a ranker cannot tell their twins from them, which
+    are no negatives in training either.
+
+    Args:
+        found: Positions, `[n_questions, depth]`.
+        gold: Of the same questions.
+
+    Returns:
+        bool `[n_questions, depth]`.
+    """
+    rows = [np.isin(*each) for each in zip(found, gold.excluded, strict=True)]
+    return np.array(rows, dtype=np.bool_)
 
 
 def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:

@@ -43,16 +43,6 @@ class DevLists:
         """Of the candidates that are re-ranked, float32 `[n_questions, depth]`."""
         return self.pairs.logits(score).reshape(len(self.questions), self.depth)
 
-    @property
-    def answers(self) -> NDArray[np.bool_]:
-        """Which of them answer their question, bool `[n_questions, depth]`."""
-        return np.array(
-            [
-                [article in question.relevant for article in ids[: self.depth]]
-                for question, ids in zip(self.questions, self.found, strict=True)
-            ]
-        )
-
     def re_ranked(
         self, logits: NDArray[np.float32], weight: float | None = None
     ) -> list[list[str]]:

@@ -11,11 +11,8 @@ from components.models.lexical_index import LexicalIndex
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.coverage import coverage, trust
-from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, fuse_ranks
+from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, RERANKED, fuse_ranks
 from training.ranking.first_stage import Candidates, FirstStage
-
-RERANKED = 90
-"""How many candidates are re-ranked, as in that file."""
 
 # As StatuteBM25Retriever has them by default.
 _K1, _B = 1.5, 0.75

@@ -13,8 +13,9 @@ from datasets import Dataset
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.devices import resolve_device, resolve_dtype
+from components.models.errors import ModelError
+from components.models.manifest import RANKER_PART
 from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import RankerSettings
 from components.statutes.article import indexed_text
 from training.command_line import SettingsError, say
 from training.data import TrainingData
@@ -28,8 +29,10 @@ from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import (
     head_parameters,
     open_start,
+    reading_of,
     start_digest,
     start_folder,
+    start_reading,
 )
 
 # Negatives whose scores are looked at; more say no more.
@@ -87,6 +90,7 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
         "dtype": str(dtype).removeprefix("torch."),
         "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
+        "segmentation": reading_of(settings).segmentation,
     }
 
 
@@ -104,6 +108,7 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     """
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
+    _say_what_is_read(settings, ranker)
     network = open_network(settings.model, settings.device)
     stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
@@ -111,23 +116,52 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     return prepare_on(FirstStageSetup(biencoder, stage, passages, dev), settings, data, ranker)
 
 
-def open_ranker(settings: RankerTrainingSettings, biencoder: BiEncoder) -> CrossEncoderRanker:
+def open_ranker(
+    settings: RankerTrainingSettings, biencoder: BiEncoder, weights: Path | None = None
+) -> CrossEncoderRanker:
     """What training starts from, reading what of an article the bi-encoder reads.
 
+    Args:
+        settings: Of the run.
+        biencoder: The first stage.
+        weights: Folder of an epoch's weights, in place of the start's.
+
     Raises:
-        ModelError: It cannot be opened.
+        ModelError: It cannot be opened, or scores no pairs of texts; the message names it.
     """
-    return CrossEncoderRanker(
-        open_start(start_folder(settings.start), resolve_device(settings.device), settings.seed),
-        RankerSettings(
-            passages=settings.passages,
-            passage_tokens=settings.passage_tokens,
-            segmentation=settings.segmentation,
-        ),
-        text_rule=biencoder.text_rule,
-        dtype=settings.dtype,
-        name=settings.start,
-    )
+    folder = weights or start_folder(settings.start)
+    try:
+        return CrossEncoderRanker(
+            open_start(folder, resolve_device(settings.device), settings.seed),
+            reading_of(settings),
+            text_rule=biencoder.text_rule,
+            dtype=settings.dtype,
+            name=settings.start,
+        )
+    except ModelError as error:
+        if str(folder) in str(error):
+            raise
+        raise ModelError(f"start {settings.start}: {error}") from error
+
+
+def _say_what_is_read(settings: RankerTrainingSettings, ranker: CrossEncoderRanker) -> None:
+    """Say where that is not what was asked for, or not what the start learnt on."""
+    reading, before = ranker.settings, start_reading(settings.start)
+    if reading.segmentation != settings.segmentation:
+        say(f"Words are read as the start reads them: segmentation {reading.segmentation}")
+    if (folder := start_folder(settings.start)).name == RANKER_PART and before is not None:
+        learnt, asked = (f"{each.passages} of {each.passage_tokens}" for each in (before, reading))
+        if learnt != asked:
+            say(
+                f"{folder} learnt on passages of an article, {learnt} tokens; here it reads "
+                f"{asked} (passages, passage_tokens)"
+            )
+    if ranker.passage_tokens < reading.passage_tokens:
+        say(
+            f"passage_tokens is {reading.passage_tokens}, and {settings.start} reads "
+            f"{ranker.tokenizer.format.room} tokens of question and passage together: passages "
+            f"are of {ranker.passage_tokens}"
+        )
 
 
 def prepare_on(

@@ -12,11 +12,17 @@ from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
 from components.models.ranker_folder import RankerSettings
 from components.statutes.significance import paired_randomisation
-from training.command_line import Place, say
+from training.command_line import say
 from training.data import TrainingData
-from training.ranking.calibration import calibration_report, fit_calibration
+from training.negatives.gold import Gold
+from training.rank_fusion import RERANKED
+from training.ranking.calibration import (
+    answers_among,
+    calibration_report,
+    fit_calibration,
+)
 from training.ranking.fusion_weight import FusionWeight
-from training.ranking.pipeline_lists import RERANKED, pipeline_candidates
+from training.ranking.pipeline_lists import pipeline_candidates
 from training.ranking.preparing import Prepared, candidate_lists, open_ranker
 from training.ranking.records import best_record, plot_records
 from training.ranking.settings import RankerTrainingSettings
@@ -63,6 +69,7 @@ def publish(
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
         _say_what_ranking_does(fitted, settings.select_by)
+        _say_what_scores_are(fitted["calibration"], use)
     use.save(part)
     folder = find_model(settings.model)
     kept: dict[str, Path] = {}
@@ -93,13 +100,13 @@ def _fitted(
     # As long as a measuring on dev of all candidates: nobody should think that it hangs.
     say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
     lists = candidate_lists(data, found, RERANKED, setup.passages)
-    kept = dataclasses.replace(settings, start=Place(str(best / MODEL_FOLDER)))
-    ranker = open_ranker(kept, setup.biencoder)
+    ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
+    answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
     weight = FusionWeight.choose(lists, logits, settings.select_by)
     use = dataclasses.replace(
         prepared.ranker.settings,
-        calibration=fit_calibration(logits, lists.answers),
+        calibration=fit_calibration(logits, answers),
         fusion_weight=weight.chosen,
     )
     in_pipeline = {
@@ -109,7 +116,7 @@ def _fitted(
     }
     gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
     return use, {
-        "calibration": calibration_report(logits, lists.answers),
+        "calibration": calibration_report(logits, answers),
         "fusion": weight.tried,
         "in_pipeline": in_pipeline,
         "gain": dataclasses.asdict(gain),
@@ -125,6 +132,21 @@ def _say_what_training_did(
         say(
             f"Training did not help: on dev the start has {metric} {best['dev'][metric]:.3f}, the "
             f"best epoch {trained:.3f}. The model keeps the start's weights."
+        )
+
+
+def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
+    """Say how far scores are from probabilities, or that nothing makes them such."""
+    if use.calibration is None:
+        say(
+            "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
+            "speak for answers (calibrated: true will be refused)"
+        )
+    elif report is not None:
+        say(
+            f"Calibrated, scores are off by {report['error']:.3f} in the mean on dev questions "
+            "that they were not fitted on (expected calibration error; "
+            f"{report['uncalibrated']:.3f} as they are)"
         )
 
 

@@ -10,6 +10,7 @@ from components.statutes.word_segmentation import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.negatives.semihard import Strategy
+from training.rank_fusion import RERANKED
 from training.setting_checks import (
     above_zero,
     at_least,
@@ -20,6 +21,8 @@ from training.setting_checks import (
 )
 
 _BUNDLED = Place(BUNDLED_MODEL)
+# Metrics for which it counts what stands among the first k, and not where.
+_OF_A_SET = ("R@", "Exist@")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +116,24 @@ class RankerTrainingSettings(KeptSettings):
                 f"{self.candidates} candidates. Ask for fewer."
             )
         first_card(self.device)
+        self._check_metric()
+
+    def _check_metric(self) -> None:
         depth = depth_of_metric("select_by", self.select_by)
-        if depth > self.re_ranked:
+        # How the ranker is used is fitted on what the pipeline re-ranks, however many these are.
+        fewest = min(self.re_ranked, RERANKED)
+        if depth > fewest:
+            more = (
+                "Re-rank more (dev_candidates, candidates), or choose" if depth <= RERANKED else ""
+            )
             raise SettingsError(
-                f"select_by is {self.select_by}, and {self.re_ranked} candidates are re-ranked on "
-                "dev. Re-rank more (dev_candidates, candidates), or choose another metric."
+                f"select_by is {self.select_by}, and {fewest} candidates are re-ranked on dev. "
+                f"{more or 'Choose'} another metric."
+            )
+        if depth == fewest and self.select_by.startswith(_OF_A_SET):
+            raise SettingsError(
+                f"select_by is {self.select_by}, which no order of the {fewest} candidates that "
+                "are re-ranked on dev can change. Choose by fewer articles, or by MRR@10."
             )
 
     @property

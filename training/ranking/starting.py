@@ -13,7 +13,12 @@ from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, RANKER_PART, read_manifest
+from components.models.ranker_folder import SETTINGS_FILE, RankerSettings
 from components.models.tower import check_weight_files, no_progress_bars
+from training.ranking.settings import RankerTrainingSettings
+
+# What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
+_RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
 
 def start_folder(name: str) -> Path:
@@ -29,6 +34,36 @@ def start_folder(name: str) -> Path:
         return folder
     parts = read_manifest(folder).parts
     return folder / (RANKER_PART if RANKER_PART in parts else QUERY_PART)
+
+
+def start_reading(name: str) -> RankerSettings | None:
+    """What a ranker that training starts from reads of an article, and how; of a Lexarbor folder
+    without a ranker how its bi-encoder reads words. None for any other model.
+
+    Raises:
+        ModelError: There is no such model within reach, or its `ranker.json` is broken.
+    """
+    folder = start_folder(name)
+    if (folder / SETTINGS_FILE).exists():
+        return RankerSettings.load(folder)
+    whole = find_model(name)
+    if (whole / MANIFEST_FILE).exists():
+        return RankerSettings(segmentation=read_manifest(whole).segmentation)
+    return None
+
+
+def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
+    """What the ranker will read of an article; its words as the start reads them, if not told.
+
+    Raises:
+        ModelError: As `start_reading`, or what tells words apart is not installed.
+    """
+    before = start_reading(settings.start)
+    return RankerSettings(
+        passages=settings.passages,
+        passage_tokens=settings.passage_tokens,
+        segmentation=settings.segmentation or (before.segmentation if before else None),
+    )
 
 
 def start_digest(folder: Path) -> str:
@@ -55,7 +90,7 @@ def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
     stored: set[str] = set()
     for path in folder.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:
-            stored.update(file.keys())
+            stored.update(_as_loaded(key) for key in file.keys())  # noqa: SIM118
     names = [name for name, _ in model.named_parameters()]
     # An encoder's own names begin where the encoder of a cross-encoder does ("bert.").
     lacking = {
@@ -64,6 +99,12 @@ def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
         if not any(name == known or name.endswith(f".{known}") for known in stored)
     }
     return [name for name in names if lacking and (name in lacking or ".pooler." in name)]
+
+
+def _as_loaded(key: str) -> str:
+    for before, now in _RENAMED.items():
+        key = key.replace(before, now)
+    return key
 
 
 def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
@@ -87,5 +128,8 @@ def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
             )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"{folder}: cannot be opened as a cross-encoder: {reason}") from error
+        raise ModelError(
+            f"{folder}: cannot be opened as a cross-encoder: {reason} Start from an encoder "
+            "without a head for another task, or from a cross-encoder with one score."
+        ) from error
     return model

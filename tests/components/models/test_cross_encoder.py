@@ -171,6 +171,39 @@ def test_a_trained_model_is_opened_with_its_settings(
     assert torch.allclose(ranker.logits(PAIRS), predicted(folder / "ranker", PAIRS), atol=1e-5)
 
 
+def test_the_part_alone_does_not_say_how_it_is_used(
+    tiny_bert: Path, tiny_ranker: Path, tmp_path: Path
+) -> None:
+    folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker)
+    with pytest.raises(
+        ModelError, match=r"is the part of a model folder.*Give that folder, .*model"
+    ):
+        CrossEncoderRanker.load(folder / "ranker")
+
+
+def test_a_passage_leaves_room_for_a_question(tiny_ranker: Path) -> None:
+    encoder = CrossEncoder(str(tiny_ranker), device="cpu")
+    ranker = CrossEncoderRanker(encoder, RankerSettings(passage_tokens=100_000))
+    room = ranker.tokenizer.format.room
+    assert ranker.passage_tokens == room - room // 4
+    article = " ".join(random.Random(3).choices(["roof", "rent", "unquestionably"], k=room))
+    spans = ranker.passages(article)
+    assert len(spans) > 1
+    assert ranker.score_articles("roof?", [article], [spans]).read == [spans]
+    # A question that takes up more costs the end of each passage, in whole words.
+    read = ranker.score_articles("roof? " * room, [article], [spans]).read[0]
+    assert read != spans
+    for span, kept in zip(spans, read, strict=True):
+        assert kept.start == span.start and kept.end <= span.end
+        first, then = ranker.tokenizer.token_ids([article[slice(*kept)], article[slice(*span)]])
+        assert len(first) <= room // 2  # the longer of the two has one more
+        if len(first) < len(then):
+            assert article[kept.end] == " "
+            word = article[kept.end : span.end].split()[0]
+            more = ranker.tokenizer.token_ids([f"{article[slice(*kept)]} {word}"])[0]
+            assert len(more) > room // 2
+
+
 def test_a_model_without_a_ranker_says_how_to_get_one(tiny_bert: Path, tmp_path: Path) -> None:
     BiEncoder.load(tiny_bert, device="cpu").save(tmp_path / "model")
     with pytest.raises(ModelError, match=r"holds biencoder, but no ranker.*training.ranker"):

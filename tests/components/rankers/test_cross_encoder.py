@@ -141,11 +141,29 @@ def test_five_thousand_words_and_a_question_of_two_thousand_characters(trained: 
     assert found["meta"]["n_ranked"] == 2
 
 
+def test_what_a_long_question_leaves_no_room_for_is_not_said_to_be_read(
+    make: Callable[..., StatuteRanker],
+) -> None:
+    content = "the landlord must mend the roof, " * 9  # 63 tokens of the 93 that the model reads
+    whole = make().run("who?", [law(1, content)])["documents"][0].meta
+    assert "passages_read" not in whole
+    assert content[: whole["passage"]["end"]].strip() == content.strip()
+    meta = make().run("who mends the roof? " * 20, [law(1, content)])["documents"][0].meta
+    assert meta["passages_read"] == [meta["passage"]]
+    # Half of the room, 47 tokens, ends after "the".
+    assert content[: meta["passage"]["end"]].split() == content.split()[:40]
+
+
 def test_calibration_changes_scores_and_no_order(trained: str) -> None:
     documents = [law(n) for n in range(10)]
-    plain = StatuteRanker(trained, CPU, "float32").run(QUESTION, documents)
-    found = StatuteRanker(trained, CPU, "float32", calibrated=True).run(QUESTION, documents)
-    assert ids(found) == ids(plain)
+    # By the ranker's order alone: the first stage's would hide another.
+    plain, found = (
+        StatuteRanker(
+            trained, CPU, "float32", calibrated=calibrated, fuse_with_first_stage=False
+        ).run(QUESTION, documents)
+        for calibrated in (False, True)
+    )
+    assert ids(found) == ids(plain) != [each.id for each in documents]
     for one, other in zip(plain["documents"], found["documents"], strict=True):
         logit = math.log(one.score / (1 - one.score))
         assert other.score == pytest.approx(1 / (1 + math.exp(2.0 - 0.5 * logit)), abs=1e-4)

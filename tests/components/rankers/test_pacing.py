@@ -167,3 +167,21 @@ def test_a_busy_moment_does_not_decide_for_ever(clock: Clock) -> None:
     done = [len(work(pace, clock, [FAST] * 4, 1.0, reading=0.001)) for _ in range(8)]
     assert done[0] == 0
     assert done[-1] == 4
+
+
+def test_questions_that_had_no_time_do_not_cost_a_later_one_its_own(clock: Clock) -> None:
+    pace = Pace()
+    work(pace, clock, [FAST] * 100, None, reading=0.001)
+    for seconds in (0.001, 1e-9):
+        for _ in range(2_000):
+            work(pace, clock, [FAST] * 90, seconds, reading=0.001, asking=1e-8)
+    started = clock.now
+    assert 40 < len(work(pace, clock, [FAST] * 200, 1.0, reading=0.001)) <= 100
+    assert clock.now - started <= 1.0
+
+
+def test_where_nothing_ever_fits_one_is_tried_now_and_then(clock: Clock) -> None:
+    pace = Pace()
+    work(pace, clock, [FAST], None)  # .02 s each, and the budget is .003
+    done = [len(work(pace, clock, [FAST] * 9, 0.003)) for _ in range(8)]
+    assert done == [0, 0, 0, 1, 0, 0, 0, 1]

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from components.statutes.article import Article
+from components.statutes.question import Question
+from training.negatives.gold import Gold
 from training.ranking.article_pairs import probabilities
 from training.ranking.calibration import (
+    answers_among,
     calibration_error,
     calibration_report,
     fit_calibration,
@@ -20,6 +24,15 @@ def sample(n: int, scale: float, offset: float, seed: int = 0) -> tuple[np.ndarr
     random = np.random.default_rng(seed)
     logits = random.normal(0, 3, n).astype(np.float32)
     return logits, random.random(n) < probabilities(scale * logits + offset)
+
+
+def test_what_reads_the_same_as_an_answer_answers_too() -> None:
+    texts = ["Rent is due monthly.", "The roof is kept whole.", "rent is  due monthly.", "Dogs."]
+    law = [Article(f"a{n}", f"{n}", "Housing Code", (), text) for n, text in enumerate(texts)]
+    asked = [Question("q0", "When?", ("a0",)), Question("q1", "Who?", ("a3", "a1"))]
+    found = np.array([[1, 2, 0], [3, 0, 1]])
+    answers = answers_among(found, Gold.of(law, asked))
+    assert answers.tolist() == [[False, True, True], [True, False, True]]
 
 
 def test_it_finds_the_curve_that_the_answers_came_from() -> None:

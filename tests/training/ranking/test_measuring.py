@@ -34,10 +34,6 @@ def test_the_first_are_re_ranked_and_the_others_stay(lists: DevLists) -> None:
     assert ranked == [["a3", "a1", "a2", "a4"], ["a5", "a0", "a6", "a7"]]
 
 
-def test_answers_are_marked(lists: DevLists) -> None:
-    assert lists.answers.tolist() == [[False, False, True], [False, True, False]]
-
-
 def test_only_what_the_lists_are_deep_enough_for_is_measured(lists: DevLists) -> None:
     metrics = lists.metrics(lists.re_ranked(lists.logits(score)), "MRR@3")
     # The article a9 was not found: it counts as missed.

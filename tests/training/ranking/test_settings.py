@@ -42,9 +42,23 @@ def test_the_papers_values_are_the_defaults() -> None:
         ("dev_candidates", 91, "the first stage finds 90"),
         ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
         ("select_by", "MRR", "select_by: .*MRR"),
+        ("select_by", "Exist@90", "Exist@90, which no order of the 90 candidates .* can change"),
+        ("select_by", "R@90", "R@90, which no order"),
         ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
     ],
 )
 def test_a_value_out_of_range_is_refused_by_name(field: str, value: Any, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         settings(**{field: value})
+
+
+def test_a_metric_is_one_that_the_fitting_can_be_told_by_too() -> None:
+    assert settings(select_by="R@89").select_by == "R@89"
+    assert settings(select_by="MRR@90").select_by == "MRR@90"
+    assert settings(select_by="R@10", dev_candidates=11).re_ranked == 11
+    with pytest.raises(SettingsError, match="R@10, which no order of the 10 candidates"):
+        settings(select_by="R@10", dev_candidates=10)
+    with pytest.raises(SettingsError, match=r"90 candidates are re-ranked on dev. Choose another"):
+        settings(select_by="R@100", candidates=200)
+    with pytest.raises(SettingsError, match=r"R@90, which no order of the 90"):
+        settings(select_by="R@90", candidates=200)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.ranker_folder import RankerSettings
-from training.ranking.starting import head_parameters, open_start, start_digest, start_folder
+from training.command_line import Place, Target
+from training.ranking.settings import RankerTrainingSettings
+from training.ranking.starting import (
+    head_parameters,
+    open_start,
+    reading_of,
+    start_digest,
+    start_folder,
+)
 
 CPU = torch.device("cpu")
 
@@ -67,6 +77,48 @@ def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert: Path, tmp_path:
     model.save_pretrained(str(tmp_path / "whole"), create_model_card=False)
     again = open_start(tmp_path / "whole", CPU, seed=0)
     assert head_parameters(again, tmp_path / "whole") == []
+
+
+def test_layer_norms_by_their_old_names_are_no_head(tiny_bert: Path, tmp_path: Path) -> None:
+    names = {"weight": "gamma", "bias": "beta"}
+    for folder in (tiny_bert, tmp_path / "whole"):
+        if folder != tiny_bert:
+            model = open_start(tiny_bert, CPU, seed=0)
+            model.save_pretrained(str(folder), create_model_card=False)
+        old = tmp_path / "old" / folder.name
+        shutil.copytree(folder, old)
+        stored = load_file(folder / "model.safetensors")
+        renamed = dict(stored)
+        for key in filter(lambda key: "LayerNorm" in key, stored):
+            before, _, last = key.rpartition(".")
+            renamed[f"{before}.{names[last]}"] = renamed.pop(key)
+        assert renamed.keys() != stored.keys()
+        save_file(renamed, old / "model.safetensors", {"format": "pt"})
+        opened = open_start(old, CPU, seed=0)
+        assert not same(weights(opened), weights(open_start(folder, CPU, seed=0)))
+        assert head_parameters(opened, old) == head_parameters(opened, folder)
+
+
+def test_words_are_read_as_the_start_reads_them(tiny_bert: Path, tmp_path: Path) -> None:
+    def settings(**fields: Any) -> RankerTrainingSettings:
+        law, asked = Place("law"), Place("asked")
+        return RankerTrainingSettings(corpus=law, questions=asked, output=Target("m"), **fields)
+
+    towers = BiEncoder.load(tiny_bert, device="cpu")
+    BiEncoder(towers.query, segmentation="vi").save(tmp_path / "words")
+
+    def ranker(folder: Path) -> None:
+        open_start(tiny_bert, CPU, seed=5).save_pretrained(str(folder), create_model_card=False)
+        RankerSettings(3, 40, fusion_weight=2.0, segmentation="vi").save(folder)
+
+    towers.save(tmp_path / "both", kept={"ranker": ranker})
+    for start in (tmp_path / "words", tmp_path / "both", tmp_path / "both" / "ranker"):
+        reading = reading_of(settings(start=Place(str(start))))
+        # How it is used is fitted anew, and what is read is as asked.
+        assert reading == RankerSettings(2, 128, segmentation="vi")
+    assert reading_of(settings(start=Place(str(tiny_bert)))).segmentation is None
+    asked = settings(start=Place(str(tiny_bert)), segmentation="vi", passages=1)
+    assert reading_of(asked) == RankerSettings(1, 128, segmentation="vi")
 
 
 def test_what_it_starts_from_has_a_digest(
