@@ -26,6 +26,8 @@ from components.statutes.corpus import StatuteCorpus
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.ranker import main
 from training.ranking.first_stage import Candidates, FirstStage
+from training.ranking.measuring import DevLists
+from training.ranking.preparing import candidate_lists
 
 TEXT = ["The landlord must give notice."]
 PAIRS = [("What must the tenant do?", TEXT[0]), ("When?", "Rule 3: on notice.")]
@@ -186,6 +188,32 @@ def test_use_is_fitted_on_the_pipelines_candidates(
     metrics = read_manifest(tmp_path / "model").metrics
     assert metrics["in_pipeline"]["hybrid"]["MRR@10"] == 1
     assert metrics["fusion"]["10.0"] == pytest.approx(1)
+
+
+def test_use_is_fitted_on_what_the_best_weights_make_of_them(
+    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists: list[DevLists] = []
+    fitted: list[Any] = []
+
+    def kept(*given: Any) -> DevLists:
+        lists.append(candidate_lists(*given))
+        return lists[-1]
+
+    def noted(logits: Any, answers: Any) -> None:
+        fitted.append((logits, answers))
+
+    monkeypatch.setattr("training.ranking.publishing.candidate_lists", kept)
+    monkeypatch.setattr("training.ranking.publishing.fit_calibration", noted)
+    assert main(flags(output=tmp_path / "model")) == DONE
+    ranker = CrossEncoderRanker.load(tmp_path / "model", device="cpu", dtype="float32")
+    logits = lists[0].logits(lambda pairs: ranker.logits(pairs).numpy())
+    np.testing.assert_allclose(fitted[0][0], logits, atol=1e-5)
+    marked = [
+        [article in question.relevant for article in ids]
+        for question, ids in zip(lists[0].questions, lists[0].found, strict=True)
+    ]
+    assert fitted[0][1].tolist() == marked
 
 
 def test_a_law_of_fewer_articles_than_the_metric_looks_at(
