@@ -41,9 +41,9 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
         sources: The articles that it was written from, each id once.
     """
     quotations = find_quotations(reply)
-    quoted = [(each.start, each.end) for each in quotations]
     citations = checked_citations(reply, sources, quotations)
     cited = [(each.start, each.end) for each in citations]
+    quoted = [(each.start, _with_source(each, cited)) for each in quotations]
     texts = _Texts(sources)
     statements = []
     for start, end in sentence_spans(reply, [*quoted, *cited], cited):
@@ -64,6 +64,14 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
             )
         )
     return CheckedReply(reply, tuple(statements))
+
+
+def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
+    """Where a quotation ends, with the line behind it where that cites an article."""
+    end, source_end = quotation.end, quotation.source_end
+    if source_end is None or not any(end <= first < source_end for first, _ in cited):
+        return end
+    return source_end
 
 
 def _says_something(sentence: str) -> bool:

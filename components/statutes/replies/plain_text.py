@@ -14,10 +14,19 @@ _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
 _JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
 # "1,|000", "1 |000", "12:|30", "1/|50", on either side of what stands between the figures.
-_BETWEEN = r"[.,:/'’_]"
-_DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}[ \u00a0\u2009\u202f]\Z")
-_DIGITS_AFTER = re.compile(rf"(?:{_BETWEEN})?\d|[ \u00a0\u2009\u202f]?\d{{3}}(?!\d)")
+# "1·|5" is how older British statutes write it, "3 1⁄|2" and "1 |½" a fraction, "10^|6" a power.
+_BETWEEN = r"[.,:/'’_·⁄^]"
+_BLANK = r"[^\S\n]"
+_FRACTION = r"(?:[¼½¾⅐-⅞]|\d{1,2}[/⁄]\d)"
+_DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}{_BLANK}\Z")
+_DIGITS_AFTER = re.compile(rf"{_BETWEEN}?\d|{_BLANK}?(?:\d{{3}}(?!\d)|{_FRACTION})")
 _NEGATIONS = "不未无無非毋勿"
+_NUMERALS = "〇零一二三四五六七八九十百千万亿萬億两兩廿卅壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
+# "n'|oblige" in French, and "can|'t".
+_NOT_BEFORE = re.compile(r"(?:^|\W)n['’ʼ]\Z", re.IGNORECASE)
+_NOT_AFTER = re.compile(r"['’ʼ]t(?!\w)", re.IGNORECASE)
+# They show what follows in another order: "14" as "41".
+_REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +36,8 @@ class PlainText:
     Attributes:
         original: The text as it is.
         text: Unicode's NFC; every run of blanks a space, every quotation mark `'`, every run of
-            dashes `-`; without invisible characters, and without blanks beside a dash or inside
-            guillemets.
+            dashes `-`; without invisible characters but those that reorder what is shown, and
+            without blanks beside a dash or inside guillemets.
         starts, ends: `[len(text)]`, each character's span in the original.
     """
 
@@ -42,7 +51,8 @@ class PlainText:
 
         They must begin and end between words and numbers: "lawful to keep" does not stand in
         "unlawful to keep", "refundable" not in "non-refundable", "000 crowns" not in "1,000 crowns"
-        or "1 000 crowns", "50 degrees" not in "-50 degrees", and 得扣留 not in 不得扣留.
+        or "1 000 crowns", "50 degrees" not in "-50 degrees", "oblige" not in "n'oblige", 得扣留 not
+        in 不得扣留, and 十日 not in 二十日.
 
         Args:
             words: As `plain_text` makes them.
@@ -68,6 +78,12 @@ def _cuts(text: str, place: int) -> bool:
     if _spaced(before[-1]) and _JOINED_AFTER.match(after):
         return True
     if _DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after):
+        return True
+    if _NOT_BEFORE.search(before) and after[0].isalnum():
+        return True
+    if before[-1].isalnum() and _NOT_AFTER.match(after):
+        return True
+    if (before[-1] in _NUMERALS or before[-1].isdigit()) and after[0] in _NUMERALS:
         return True
     return before[-1] in _NEGATIONS and not after[0].isspace()
 
@@ -120,7 +136,9 @@ def _visible(cluster: str) -> str:
     if cluster == "…":
         return "..."
     composed = unicodedata.normalize("NFC", cluster)
-    return "".join(each for each in composed if unicodedata.category(each) != "Cf")
+    return "".join(
+        each for each in composed if each in _REORDERING or unicodedata.category(each) != "Cf"
+    )
 
 
 def _spaced(character: str) -> bool:

@@ -25,28 +25,51 @@ _PAIRS = {
     "›": "‹›",
     "「": "」",
     "『": "』",
+    "｢": "｣",
+    "﹁": "﹂",
+    "﹃": "﹄",
+    "⟪": "⟫",
+    "⹂": "“”",
+    "″": "″",
+    "ʺ": "ʺ",
+    ",": "'\"“”’‘",  # only ,,doubled''
+    "<": ">",  # only <<doubled>>
     "＂": "＂",
     "❝": "❞",
     "〝": "〞〟",
     "״": "״",
     "`": "`",
     "‘": "’'",
-    "‚": "‘’",
-    "‛": "’",
+    "‚": "‘’'",
+    "‛": "’'",
+    "´": "´’'",
+    "❛": "❜",
     "'": "'’",
     "＇": "＇",
     "’": "’",
 }
-_SINGLE = "‘‚‛'’＇"
+_SINGLE = "‘‚‛'’＇´❛"
+_SINGLE_CLOSERS = f"{_SINGLE}❜"
+_ONLY_DOUBLED = ",<"
+_NESTING = "“«‹「『„❝｢﹁﹃⟪"
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
-_SINGLE_CLOSING = re.compile(rf"[{_SINGLE}](?![^\W_])")
-_ALONE = "”」』›»❞〞〟"  # may close what was never opened
+_SINGLE_CLOSING = re.compile(rf"[{_SINGLE_CLOSERS}](?![^\W_])")
+_ALONE = "”」』›»❞〞〟｣﹂﹄⟫"  # may close what was never opened
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
-# A block goes on with the lines below it, as Markdown has it, until an empty one.
-_BLOCK = re.compile(rf"(?:^{_ITEM}>[^\n]*(?:\n(?![ \t]*\n)[^\n]+)*(?:\n|\Z))+", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(?P<inner>.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.M | re.S)
-_DOUBLED = re.compile(r"([\"'`“”«»])\1+")
+# A block goes on with the lines below it, as Markdown has it, until an empty one or a list's item.
+_LIST_ITEM = r"[ \t]*(?:[-*+•–—]|\d{1,9}[.)])[ \t]"
+_LINES = rf"[^\n]*(?:\n(?![ \t]*(?:\n|>)|{_LIST_ITEM})[^\n]+)*(?:\n|\Z)"
+_BLOCK = re.compile(rf"^{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*", re.MULTILINE)
+_FIRST_SIGNS = re.compile(rf"{_ITEM}(?:>[ \t]?)+[ \t]*")
+_SIGNS = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
+# What stands behind a fence's first signs is quoted too, unless it only says what follows.
+_FENCE = re.compile(
+    r"^[ \t]*(```+|~~~+)(?:[ \t]*(?:te?xt|plaintext|quote|law|markdown|md)?[ \t]*\n)?"
+    r"(?P<inner>.*?)(?:^[ \t]*\1[^\n]*$|\Z)",
+    re.M | re.S,
+)
+_DOUBLED = re.compile(r"([\"'`“”«»,<>])\1+")
 _ELISION = re.compile(r"['‘’](?:\d0s|tis|twas|em|til|cause|n)\b", re.IGNORECASE)
 _ATTRIBUTION = re.compile(r"^[-–—]\s*\S.{0,120}$")
 _LABEL = re.compile(r"^(\*\*|__)[^*_\n]{1,60}\1\s*")
@@ -57,15 +80,18 @@ class Quotation:
     """A quotation in a reply.
 
     Attributes:
-        start, end: Its span with its marks; a block quotation's lines.
+        start, end: Its span with its marks; a block quotation's lines, without a label in bold
+            before it and a line with a dash behind it, which are the writer's own words.
         text: What is quoted, without marks, and without reference marks at its end.
         closed: Whether it ends.
+        source_end: Where the line with a dash behind a block quotation ends, if there is one.
     """
 
     start: int
     end: int
     text: str
     closed: bool = True
+    source_end: int | None = None
 
 
 def find_quotations(reply: str) -> list[Quotation]:
@@ -75,10 +101,7 @@ def find_quotations(reply: str) -> list[Quotation]:
     and not closed goes to the paragraph's end, or where it is of a sort that tells its end from its
     beginning, to the end in a later paragraph.
     """
-    blocks = [
-        Quotation(block.start(), block.start() + len(block[0].rstrip()), _of_block(block[0]))
-        for block in _BLOCK.finditer(reply)
-    ]
+    blocks = [_of_block(reply, *block.span()) for block in _BLOCK.finditer(reply)]
     blocks += [
         Quotation(fence.start(), fence.end(), _inner(fence["inner"]))
         for fence in _FENCE.finditer(reply)
@@ -117,7 +140,12 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
         if mark in _SINGLE and not _opens(reply, place):
             place += 1
             continue
-        if mark == '"' and reply[place - 1 : place].isdigit() and _closes(reply, place):
+        if mark in _ONLY_DOUBLED and not (
+            reply.startswith(mark * 2, place) and _opens(reply, place, width=2)
+        ):
+            place += 1
+            continue
+        if mark in '"″ʺ' and reply[place - 1 : place].isdigit() and _closes(reply, place):
             place += 1  # inches
             continue
         run = _DOUBLED.match(reply, place)
@@ -129,7 +157,7 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
             if text:
                 found.append(Quotation(place, closing[1], text))
             place = begun = closing[1]
-        elif mark in _SINGLE and mark != "‘":
+        elif (mark in _SINGLE and mark != "‘") or mark in _ONLY_DOUBLED:
             place += width  # apostrophes are no quotation that lacks its end
         elif _closes(reply, place) and reply[begun:place].strip():
             # What it closes was never opened: nobody knows where that began.
@@ -153,11 +181,16 @@ def _closing(reply: str, position: int, mark: str, end: int) -> tuple[int, int] 
         character = reply[place]
         run = _DOUBLED.match(reply, place)
         width = len(run[0]) if run else 1
-        if character in closers and not (character == mark and character in "“«‹「『„❝"):
+        if mark in _ONLY_DOUBLED and (
+            (character in "'’‘>" and width == 1)
+            or (character in closers and reply[place - 1].isspace())
+        ):
+            pass  # an apostrophe, or what opens another one
+        elif character in closers and not (character == mark and character in _NESTING):
             if depth == 0:
                 return place, place + width
             depth -= 1
-        elif character == mark and mark in "“«‹「『„❝":
+        elif character == mark and mark in _NESTING:
             depth += 1
         place += width
     return None
@@ -167,8 +200,9 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
     """As `_closing` for single marks, which are apostrophes too.
 
     The last one that can close it does, before the next one that can open: "'the tenants' right'"
-    is one quotation.
+    is one quotation. Where blanks stand inside the first mark, it is the first such mark.
     """
+    within_blanks = reply[position : position + 1].isspace()
     stop = min(end, position + _LONGEST_SINGLE)
     if not _SINGLE_CLOSING.search(reply, position, stop):
         return None  # as nearly everywhere in text full of apostrophes
@@ -179,27 +213,37 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
         straight += character == '"'
         depth += (character in "“«「") - (character in "”»」")
         # It may hold quotations within, but none that goes on behind it.
-        if character not in _SINGLE or straight % 2 or depth:
+        if character not in _SINGLE_CLOSERS or straight % 2 or depth:
             continue
         if character in _PAIRS[mark] and _closes(reply, place):
             if not reply[place - 1].isspace():
                 last = place, place + 1
+            elif within_blanks:
+                return place, place + 1
             elif spaced is None:
                 spaced = place, place + 1
         elif last is not None and _opens(reply, place):
             break
+    if within_blanks:
+        return None
     return last or (spaced if mark == "‘" else None)
 
 
-def _opens(reply: str, place: int) -> bool:
-    """Whether a single mark can open: it stands behind no letter, and before something."""
+def _opens(reply: str, place: int, width: int = 1) -> bool:
+    """Whether a single mark can open: it stands behind no letter, and before something.
+
+    Behind a colon or a comma it opens before a letter, and between two blanks.
+    """
     if _ELISION.match(reply, place):
         return False
-    after = reply[place + 1 : place + 2]
+    before, after = reply[max(0, place - 1) : place], reply[place + width : place + width + 1]
     if reply[place] == "‘":
-        return not (reply[place - 1 : place].isalnum() and after.isalnum())
-    behind_nothing = place == 0 or not (reply[place - 1].isalnum() or reply[place - 1] in ".,;:!?)")
-    return behind_nothing and bool(after) and not after.isspace()
+        return not (before.isalnum() and after.isalnum())
+    if not after or before.isalnum() or before in tuple(".!?)"):
+        return False
+    if before in tuple(",;:"):
+        return after.isalnum()
+    return not after.isspace() or (after != "\n" and before.isspace())
 
 
 def _ends_something(reply: str, place: int) -> bool:
@@ -212,17 +256,35 @@ def _closes(reply: str, place: int) -> bool:
     return not reply[place + 1 : place + 2].isalnum()
 
 
-def _of_block(block: str) -> str:
+def _of_block(reply: str, start: int, end: int) -> Quotation:
     """What a block quotation quotes: without its signs, its label, its source, and marks around."""
-    lines = [re.sub(rf"^{_ITEM}(?:>[ \t]?)*", "", line).strip() for line in block.splitlines()]
-    while lines and (not lines[-1] or (len(lines) > 1 and _ATTRIBUTION.match(lines[-1]))):
+    lines: list[tuple[int, int]] = []
+    place = start
+    while place < end:
+        stop = reply.find("\n", place, end)
+        stop = end if stop < 0 else stop
+        signs = (_SIGNS if lines else _FIRST_SIGNS).match(reply, place, stop)
+        first = signs.end() if signs else place
+        lines.append((first, first + len(reply[first:stop].rstrip())))
+        place = stop + 1
+    while len(lines) > 1 and lines[-1][0] >= lines[-1][1]:
         lines.pop()
-    text = _inner(_LABEL.sub("", "\n".join(lines)))
+    said = [reply[slice(*line)] for line in lines]
+    source_end = None
+    # Whose words they are stands outside: a list of the law's, each line with a dash, does not.
+    if len(lines) > 1 and _ATTRIBUTION.match(said[-1]) and not _ATTRIBUTION.match(said[-2]):
+        source_end = lines.pop()[1]
+        said.pop()
+    label = _LABEL.match(said[0])
+    if label and (len(lines) > 1 or label.end() < len(said[0])):
+        start = lines[0][0] + label.end()
+        said[0] = said[0][label.end() :]
+    text = _inner("\n".join(said))
     if text and text[0] in _PAIRS and text[-1] in _PAIRS[text[0]]:
         inner = text[1:-1]
         if not any(character in _PAIRS and character not in _SINGLE for character in inner):
-            return _inner(inner)
-    return text
+            text = _inner(inner)
+    return Quotation(start, max(start, lines[-1][1]), text, source_end=source_end)
 
 
 def _inner(text: str) -> str:

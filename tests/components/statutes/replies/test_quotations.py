@@ -36,11 +36,22 @@ from components.statutes.replies.quotations import find_quotations
         ("> It is returned\nwithin a month.\n\nPay.", ["It is returned\nwithin a month."]),
         ("- > It is returned.", ["It is returned."]),
         ("> > It is returned.", ["It is returned."]),
+        # The writer's own words before and behind are no part of it.
+        ("> **But only once:** It is returned.", ["It is returned."]),
+        ("> It is returned.\n> - Not to foreigners. [1]", ["It is returned."]),
+        ("> It is returned.\n- Not to foreigners. [1]", ["It is returned."]),
+        ("> It is returned\n999) a month later", ["It is returned"]),
+        # A list is quoted to its end, and its signs are in it.
+        ("> It is:\n> - returned;\n> - kept.", ["It is:\n- returned;\n- kept."]),
+        ("1. > It is\n> 2) returned", ["It is\n2) returned"]),
         ("> **Section 12.** It is returned.\n> — Housing Code, Section 12", ["It is returned."]),
         ('> "It is returned." [1]', ["It is returned."]),
         # What a block says in its own words is quoted with what it quotes.
         ('> All is lost. "It is returned" [1]', ['All is lost. "It is returned"']),
         ("```\nIt is returned.\n```", ["It is returned."]),
+        ("``` text\nIt is returned.\n```", ["It is returned."]),
+        ("```Never\nis it returned.\n```", ["Never\nis it returned."]),
+        ("~~~ It is never\nreturned.\n~~~", ["It is never\nreturned."]),
         # A true quotation within does not vouch for a false one around it.
         ("« Il rend le « dépôt » dans un an »", ["Il rend le « dépôt » dans un an"]),
         ("‘He pays all, “it is returned”, and dies’", ["He pays all, “it is returned”, and dies"]),
@@ -54,6 +65,17 @@ from components.statutes.replies.quotations import find_quotations
         ("”the tenant pays”", ["the tenant pays"]),
         ("›the tenant pays‹", ["the tenant pays"]),
         ("❝the tenant pays❞", ["the tenant pays"]),
+        *(
+            (f"It says:{a}the tenant pays{b} [1]", ["the tenant pays"])
+            for a, b in ("''", "’’", "´´", "″″", "ʺʺ", "❛❜", "⟪⟫", "｢｣", "﹁﹂", "﹃﹄", "⹂”")
+        ),
+        *(
+            (f"It says {a}the tenant pays{b} [1]", ["the tenant pays"])
+            for a, b in ("‚'", "‛'", (",,", "''"), (",,", '"'), (",,", "“"), ("<<", ">>"))
+        ),
+        ("It says, ' the tenant pays ' [1]", ["the tenant pays"]),
+        ("It says,'the tenants' roof' [1]", ["the tenants' roof"]),
+        ("A tenant´s roof of 12″ x 14″, if 5 << 6 ' or,, well", []),
         ('A 6" pipe. It says "the tenant pays" [1].', ["the tenant pays"]),
         ("“the tenant\n\npays” [1]", ["the tenant", "pays"]),
     ],
