@@ -127,6 +127,26 @@ def aldermere_page(
     return serve_store([json.loads(line) for line in lines])
 
 
+def listen_for_faults(page: Any, faults: list[str]) -> None:
+    """Add what `page` says of errors to `faults`, but not what it says while it is being left:
+    Gradio calls its own streams that the browser then cuts off errors, and nobody sees them."""
+    leaving: list[Any] = []
+
+    def heard(text: str) -> None:
+        if not leaving:
+            faults.append(text)
+
+    def begun(request: Any) -> None:
+        if request.is_navigation_request() and request.frame == page.main_frame:
+            leaving.append(request)
+
+    page.on("request", begun)
+    page.on("requestfailed", lambda request: leaving.clear() if request in leaving else None)
+    page.on("framenavigated", lambda frame: leaving.clear() if frame == page.main_frame else None)
+    page.on("pageerror", lambda error: heard(str(error)))
+    page.on("console", lambda message: heard(message.text) if message.type == "error" else None)
+
+
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Open an address in a fresh context; a script error or console error fails the test."""
@@ -138,8 +158,7 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
+        listen_for_faults(page, faults)
         page.goto(address)
         if wait:
             page.locator("#question textarea").wait_for()
