@@ -14,6 +14,7 @@ from dataclasses import replace
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import Citation
 from components.statutes.replies.checked import CheckedCitation, CheckState, Source
+from components.statutes.replies.paragraphs import has_paragraph
 from components.statutes.replies.quotations import Quotation
 from components.statutes.replies.reference_marks import MARK, find_reference_marks
 
@@ -192,9 +193,10 @@ def _state(
             return "not checked", "it names the law otherwise"
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
-    levels = re.findall(r"\w+", citation.paragraph or "")
-    text = f"{source.number} {source.text}"
-    if any(not re.search(rf"(?<!\w){re.escape(level)}(?!\w)", text, re.I) for level in levels):
+    # A 款 is printed without any number.
+    if (paragraph := citation.paragraph) and (
+        "款" in citation.text or not has_paragraph(source.number, source.text, paragraph)
+    ):
         return "not checked", "its paragraph was not found in the article"
     return "verified", ""
 

@@ -117,6 +117,31 @@ def test_a_name_may_go_on_as_the_law_is_called() -> None:
         assert [e.state for e in check_reply(f"{cited} says so.", [act]).citations] == ["verified"]
 
 
+RENT = Given(
+    "h4",
+    "Housing Code",
+    "12",
+    "(1) A rate of 5 % is due, or 500 crowns, within 30 days.\n(2) A tenant: (a) pays; (b) stays.",
+)
+
+
+@pytest.mark.parametrize(
+    ("cited", "state"),
+    [
+        ("Article 12(1) of the Housing Code", "verified"),
+        ("Article 12(2)(b) of the Housing Code", "verified"),
+        ("Article 12, paragraph 2, of the Housing Code", "verified"),
+        ("Article 12(5) of the Housing Code", "not checked"),
+        ("Article 12(500) of the Housing Code", "not checked"),
+        ("Article 12(30) of the Housing Code", "not checked"),
+        ("Article 12(c) of the Housing Code", "not checked"),
+    ],
+)
+def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -> None:
+    (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
+    assert (citation.state, citation.ids) == (state, ("h4",))
+
+
 @pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
 def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply: str) -> None:
     """What was quartic took hours, and runs into the suite's limit."""
