@@ -87,11 +87,12 @@ _NUMBER = re.compile(
     r"(?:\s[A-H](?=\s*(?:[,;)]|\.?\s*$|\s(?:et|ou|à|du|de)\b)))?"
 )
 _NOUN_LEVEL = (
-    r"(?:§§?|abs(?:atz|\.)|al(?:inéas?|\.)|paragraphe?s?|khoản|điểm|subsections?|satz|nr\.|nummer"
+    r"(?:§§?|abs(?:atz|\.|(?= ?\d))|al(?:inéas?|\.)|paragraphe?s?|paras?\b\.?|khoản|điểm"
+    r"|subsections?|subs(?:ecs?)?\.|satz|nr\.|nummer"
     r"|buchst(?:abe|\.)|lit\.|point)"
 )
 _LEVEL = re.compile(
-    r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
+    r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
     rf"|,?\s?{_NOUN_LEVEL}\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b)?"
     r"|,?\s?(?P<degree>\d+)°"
     r"|,?\s?(?P<ordinal>premier|second|deuxième|troisième|dernier)(?:\set\s\w+)?\salinéas?",

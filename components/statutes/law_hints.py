@@ -84,11 +84,12 @@ _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BG
     r"|(?P<short>(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b)"
 )
 _CAPITALS_BEFORE = re.compile(
-    r"(?P<law>(?:[A-Z]\w*\s+(?:(?:of|and|the)\s+)?)*"
+    # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
+    r"(?P<law>(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?)*"
     r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
     r"|\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39, art. 20" in Belgian notes
     r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
-    r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)\s*,?\s*$"
+    r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
 )
 OTHER_LAW = re.compile(
     r"\b[A-Z][A-Z&]*[A-Z]{2}\b|《"  # GDPR

@@ -40,7 +40,7 @@ _YEAR_BEHIND = re.compile(
     r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
     re.IGNORECASE,
 )
-_TRAIL = re.compile(r"(?:[\s,(]|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
+_TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
 # One of these alone names no law.
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
 _ABBREVIATIONS = {
