@@ -35,6 +35,14 @@ _NAME_GOES_ON = re.compile(
     r"(?!(?:Abs|Satz|Nr|Num|Para|Sub|Al\b|Alin|Ziff|Buchst|Art|Sec|Cl|Part|Ch)\w*)"
     r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
 )
+# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des": a paragraph in front of its article.
+_IN_FRONT = re.compile(
+    r"(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|paragraphes?|paras?|subs|points?|alinéas?|al"
+    r"|abs(?:atz)?|buchst(?:abe)?|lit)\b\.?|§) ?"
+    r"(?P<levels>\(?\w{1,4}\)?(?:\(\w{1,4}\))*) (?:of|in|de|du|des|von|vom) ?(?:the |l['’])?$",
+    re.IGNORECASE,
+)
+_REACH_IN_FRONT = 48  # characters
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _HINT_WITHIN = 200  # characters behind a citation, in which its law is named
 _WHICH_LAW = "it does not say of which law"
@@ -194,7 +202,11 @@ def _state(
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
     # A 款 is printed without any number.
-    if (paragraph := citation.paragraph) and (
+    before = _IN_FRONT.search(plain, max(0, citation.start - _REACH_IN_FRONT), citation.start)
+    paragraph = citation.paragraph or ""
+    if before:  # "Point (a) of Article 6(1)"
+        paragraph += "".join(f"({level})" for level in re.findall(r"\w+", before["levels"]))
+    if paragraph and (
         "款" in citation.text or not has_paragraph(source.number, source.text, paragraph)
     ):
         return "not checked", "its paragraph was not found in the article"

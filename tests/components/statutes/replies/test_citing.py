@@ -151,6 +151,22 @@ def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -
     assert (citation.state, citation.ids) == (state, ("h4",))
 
 
+@pytest.mark.parametrize(
+    ("cited", "state"),
+    [
+        ("Paragraph 2 of article 12 of the Housing Code", "verified"),
+        ("Point (b) of Article 12(2) of the Housing Code", "verified"),
+        ("Paragraph 7 of article 12 of the Housing Code", "not checked"),
+        ("Subsection (7) of section 12 of the Housing Code", "not checked"),
+        ("L'alinéa 7 de l'article 12 of the Housing Code", "not checked"),
+        ("Abs. 7 des § 12 Housing Code", "not checked"),
+    ],
+)
+def test_a_paragraph_in_front_of_its_article_is_read(cited: str, state: CheckState) -> None:
+    (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
+    assert (citation.state, citation.ids) == (state, ("h4",))
+
+
 @pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
 def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply: str) -> None:
     """What was quartic took hours, and runs into the suite's limit."""
