@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from ui.article_text import law_attributes, words
+from ui.article_text import law_attributes, whole_text, words
 from ui.language import Language, counted
 from ui.law.links import article_link
 from ui.naming import citation
@@ -71,7 +71,8 @@ def _quoted(answer: Mapping[str, Any], language: Language) -> str:
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
     return "".join(
         "".join(
-            f"<blockquote{law_attributes(None)}><p>{words(each['text'])}</p></blockquote>"
+            f'<blockquote class="law"{law_attributes(of[id_].get("language"))}>'
+            f"{whole_text(str(each['text']))}</blockquote>"
             for each in passages
         )
         + f'<p class="from">{_place(of[id_], language)}</p>'

@@ -23,6 +23,7 @@ _OF_A_SOURCE = (
     "law",
     "number",
     "headings",
+    "language",
     "valid_from",
     "valid_to",
     "source_url",

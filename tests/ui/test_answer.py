@@ -111,10 +111,26 @@ def test_sources_that_are_cited_stand_under_their_numbers() -> None:
 def test_the_laws_own_words_are_quoted_with_their_place() -> None:
     panel = answer_panel(built(None, failure="the generator cannot be reached"), "en")
     text = plain(panel)
-    assert panel.count('<blockquote dir="auto">') == 2
+    assert panel.count('<blockquote class="law" dir="auto">') == 2
     assert "The deposit is returned within thirty days.Housing Code, article 12 (in force)" in text
     assert "language model" not in text
     assert "No answer was written: the generator cannot be reached." in text
+
+
+def test_the_laws_own_words_stand_paragraph_by_paragraph_in_their_language() -> None:
+    article = Document(
+        id="h14",
+        content="(1) The deposit is\n(a) kept, or\n(b) returned.\n\n(2) It bears interest.",
+        meta={"law": "Housing Code", "number": "14", "language": "en"},
+    )
+    panel = answer_panel(built(None, [article], pinned=[article]), "fr")
+    assert (
+        '<blockquote class="law" lang="en" dir="auto">'
+        '<p class="numbered"><span>(1)</span> The deposit is</p>'
+        '<p class="lettered"><span>(a)</span> kept, or</p>'
+        '<p class="lettered"><span>(b)</span> returned.</p>'
+        '<p class="numbered"><span>(2)</span> It bears interest.</p></blockquote>'
+    ) in panel
 
 
 @pytest.mark.parametrize(

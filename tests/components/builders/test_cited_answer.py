@@ -73,6 +73,13 @@ def test_sources_carry_their_state_on_the_day() -> None:
     assert earlier[2]["related_to"] == "h12"
 
 
+def test_sources_say_in_which_language_they_are() -> None:
+    article = Document(id="f1", content="Le loyer est dû.", meta={"language": "fr"})
+    (source,) = built(documents=[article])["sources"]
+    assert source["language"] == "fr"
+    assert "language" not in built(documents=ARTICLES[:1])["sources"][0]
+
+
 def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
     answer = built(documents=ARTICLES[:2], shown=ARTICLES)
     assert answer["state"] == "verbatim"
