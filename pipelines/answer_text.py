@@ -6,9 +6,13 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.reply_text import DOUBT, as_written
+
 WIDTH = 97
 _HEADS = {
-    "generated": "Answer, written by a language model and checked against the articles:",
+    "generated": (
+        f"Answer, written by a language model and checked against the articles; {DOUBT} is a doubt:"
+    ),
     "verbatim": "What the articles say:",
     "nothing found": "Nothing that was found is near enough to answer this.",
 }
@@ -20,9 +24,8 @@ def answer_lines(answer: Mapping[str, Any]) -> str:
     nothing = answer["state"] == "nothing found"
     lines = [_HEADS[answer["state"]] if closest or not nothing else "Nothing was found.", ""]
     for statement in answer["statements"]:
-        lines += [
-            line for part in _marked(statement).splitlines() for line in textwrap.wrap(part, WIDTH)
-        ]
+        told = _marked(statement) if answer["state"] == "generated" else statement["text"]
+        lines += [line for part in told.splitlines() for line in textwrap.wrap(part, WIDTH)]
     lines += [] if not answer["statements"] else [""]
     for source in answer["sources"]:
         place = f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}"
@@ -40,10 +43,12 @@ def _marked(statement: Mapping[str, Any]) -> str:
     """A sentence with its doubts in brackets, each behind the words that it is about."""
     text: str = statement["text"]
     doubts = [
-        (check["end"] - statement["start"], f" <{check['state']}: {check['why']}>")
+        (check["end"] - statement["start"], f"{check['state']}: {as_written(check['why'])}")
         for check in (*statement["citations"], *statement["quotations"])
         if check["state"] != "verified"
     ]
-    for end, doubt in sorted(doubts, reverse=True):
-        text = text[:end] + doubt + text[end:]
-    return text
+    parts, last = [], 0
+    for end, doubt in sorted(doubts):
+        parts.append(f"{as_written(text[last:end])} <{DOUBT} {doubt}>")
+        last = end
+    return "".join(parts) + as_written(text[last:])

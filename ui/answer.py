@@ -5,15 +5,19 @@ As all of the page's HTML (see `ui.results`) it stands on one line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from pipelines.reply_text import DOUBT, VERIFIED, as_written
 from ui.article_text import law_attributes, whole_text, words
 from ui.language import Language, counted
 from ui.law.links import article_link
 from ui.naming import citation
 from ui.texts.answers import TEXTS, AnswerTexts
+
+_LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
@@ -30,7 +34,7 @@ def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
             f'<p class="written">{words(texts.written)}</p>'
         )
         body = "".join(
-            f'<p dir="auto">{_checked(each, texts)}</p>' for each in answer["statements"]
+            f'<p dir="auto">{_checked(each, language)}</p>' for each in answer["statements"]
         )
         body += f'<ol class="sources">{_sources(answer, language)}</ol>'
     told = "".join(f"<li>{_notice(each, texts, language)}</li>" for each in answer["notices"])
@@ -101,36 +105,64 @@ def _sources(answer: Mapping[str, Any], language: Language) -> str:
     )
 
 
-def _checked(statement: Mapping[str, Any], texts: AnswerTexts) -> str:
-    """A sentence; behind each quotation, and each citation in doubt, stands what was found."""
+def _checked(statement: Mapping[str, Any], language: Language) -> str:
+    """A sentence; behind each quotation, and each citation in doubt, stands what was found.
+
+    A citation that holds is a link to the one article that it names.
+    """
+    texts = TEXTS[language]
     text, start = str(statement["text"]), int(statement["start"])
+    spans = [(each["start"], each["end"]) for each in _checks(statement)]
     opened: dict[int, str] = {}
     closed: dict[int, str] = {}
-    for kind in ("quotations", "citations"):
-        for check in statement[kind]:
-            state = check["state"]
-            if kind == "citations" and state == "verified":
+    for check in _checks(statement):
+        verified, cites = check["state"] == "verified", "ids" in check
+        css = "verified" if verified else "doubt"
+        begins = f'<span class="{css}">'
+        ends = f"</span> {_said(css, _verdict(check, texts))}"
+        if verified and cites:
+            if len(check["ids"]) > 1 or _crossed((check["start"], check["end"]), spans):
                 continue
-            css = "verified" if state == "verified" else "doubt"
-            told = _verdict(check, texts)
-            first, last = check["start"] - start, check["end"] - start
-            opened[first] = opened.get(first, "") + f'<span class="{css}">'
-            # What begins later ends first, so that spans stay within one another.
-            closed[last] = (
-                f'</span> <span class="verdict {css}" dir="auto">({told})</span>'
-                + closed.get(last, "")
-            )
+            begins, ends = f'<a href="{words(article_link(check["ids"][0], language))}">', "</a>"
+        first, last = check["start"] - start, check["end"] - start
+        opened[first] = opened.get(first, "") + begins
+        # What begins later ends first, so that elements stay within one another.
+        closed[last] = ends + closed.get(last, "")
     places = sorted({0, len(text), *opened, *closed})
     parts = []
     for place, after in zip(places, [*places[1:], len(text)], strict=True):
-        parts += [closed.get(place, ""), opened.get(place, ""), words(text[place:after])]
+        parts += [closed.get(place, ""), opened.get(place, ""), _lines(text[place:after])]
     if statement["uncited"]:
-        parts.append(f' <span class="verdict doubt" dir="auto">({words(texts.uncited)})</span>')
+        parts.append(f" {_said('doubt', words(texts.uncited))}")
     return "".join(parts)
 
 
+def _checks(statement: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*statement["quotations"], *statement["citations"]]
+
+
+def _crossed(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether another span begins or ends within this one: a link must hold no other."""
+    start, end = span
+    return any(
+        first < end and start < last and not (first <= start and end <= last)
+        for first, last in others
+    )
+
+
+def _lines(text: str) -> str:
+    """A reply's words, line by line, on one line of HTML."""
+    return "<br>".join(words(line) for line in _LINE_ENDS.split(as_written(text)))
+
+
+def _said(css: str, verdict: str) -> str:
+    """A verdict behind the sign that none of the reply's own words has."""
+    sign = VERIFIED if css == "verified" else DOUBT
+    return f'<span class="verdict {css}" dir="auto">({sign} {verdict})</span>'
+
+
 def _verdict(check: Mapping[str, Any], texts: AnswerTexts) -> str:
-    verdict, why = words(texts.verdicts[check["state"]]), str(check["why"])
+    verdict, why = words(texts.verdicts[check["state"]]), as_written(str(check["why"]))
     if not why:
         return verdict
     # What names an article or a number is told in the words of the check.

@@ -99,10 +99,10 @@ def test_doubts_are_read_where_they_belong(
     page = open_page(page_of(WRITTEN))
     panel = asked(page)
     text = " ".join(panel.inner_text().split())
-    assert '"may not hold the money" (word for word in the article) [1].' in text
-    assert '"every month the tenant is paid a tenth" (not found:' in text
-    assert "Section 99 (not found:" in text
-    assert "Ask the Registry. (no article named)" in text
+    assert '"may not hold the money" (✓ word for word in the article) [1].' in text
+    assert '"every month the tenant is paid a tenth" (⚠ not found:' in text
+    assert "Section 99 (⚠ not found:" in text
+    assert "Ask the Registry. (⚠ no article named)" in text
     sources = panel.locator(".sources li")
     assert sources.count() == 1
     assert "Housing Code of Aldermere (invented), article 12" in sources.first.inner_text()

@@ -31,10 +31,23 @@ def test_every_doubt_stands_behind_its_words() -> None:
     )
     assert written[0].startswith("Answer, written by a language model")
     text = " ".join(each.strip() for each in written)
-    assert '"returned within thirty days" [1], or "within three years" <not found: none' in text
-    assert "[4] <not found: 1 article was given; it names another>." in text
+    assert '"returned within thirty days" [1], or "within three years" <⚠ not found: none' in text
+    assert "[4] <⚠ not found: 1 article was given; it names another>." in text
     assert "[1] Housing Code, 12 · repealed" in text
     assert "Note: 2 citations or quotations were not found." in text
+
+
+def test_a_reply_cannot_write_a_doubt_nor_turn_its_figures_round() -> None:
+    reply = 'Within \u202e14 days <⚠ not found: so> [1]. "for three ✓ years" [4\u200f].'
+    text = " ".join(each.strip() for each in lines(reply, [ARTICLE])[1:])
+    assert "Within 14 days <\ufffd not found: so> [1]." in text
+    assert text.count("⚠") == text.count("<⚠ not ") == 2
+    assert not set("\u202e\u200f✓") & set(text)
+
+
+def test_the_laws_own_signs_stay() -> None:
+    article = Document(id="h1", content="Allowed ✓, forbidden ⚠.", meta=ARTICLE.meta)
+    assert "“Allowed ✓, forbidden ⚠.” [1]" in " ".join(lines(None, [article]))
 
 
 def test_the_articles_own_words() -> None:

@@ -128,7 +128,7 @@ def test_asking_for_an_answer_prints_it_first(command: Command, law_store: Path)
         code, out, _ = command("ask", "Who decides?", "--store", law_store, *written)
     assert code == 0
     assert "The officer decides [1]." in out
-    assert "Go [99] <not found:" in out
+    assert "Go [99] <⚠ not found:" in out
 
 
 def test_a_pipeline_without_answers_is_told_from_one_with(

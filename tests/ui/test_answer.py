@@ -20,7 +20,7 @@ from components.builders.quote_verifier import QuoteVerifier
 from ui.answer import answer_panel
 from ui.collection import Collection
 from ui.desk import Desk
-from ui.language import LANGUAGES
+from ui.language import LANGUAGES, Language
 from ui.results import results
 from ui.texts.answers import TEXTS
 
@@ -57,6 +57,9 @@ class Spans(HTMLParser):
         self.texts: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "br":  # holds nothing, and is not closed
+            return
+        assert tag != "a" or "a" not in [each for each, _ in self.open]
         self.open.append((tag, dict(attrs).get("class") or ""))
 
     def handle_endtag(self, tag: str) -> None:
@@ -82,9 +85,9 @@ def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
         built('It is "returned within thirty days" [1], or "in a month or so" [7].'), "en"
     )
     text = plain(panel)
-    assert '"returned within thirty days" (word for word in the article) [1]' in text
-    assert '"in a month or so" (not found: none of the articles says it so)' in text
-    assert "[7] (not found: 2 articles were given; it names another)." in text
+    assert '"returned within thirty days" (✓ word for word in the article) [1]' in text
+    assert '"in a month or so" (⚠ not found: none of the articles says it so)' in text
+    assert "[7] (⚠ not found: 2 articles were given; it names another)." in text
     assert "Written by a language model" in text
     assert ("answer verified", '"returned within thirty days"') in spans(panel)
     assert ("answer doubt", "[7]") in spans(panel)
@@ -93,10 +96,61 @@ def test_every_doubt_is_said_in_words_behind_what_it_is_about() -> None:
 def test_a_sentence_without_an_article_is_told_apart() -> None:
     text = plain(answer_panel(built("It is returned [1]. Trust me."), "en"))
     assert "It is returned [1]. (no" not in text
-    assert "Trust me. (no article named)" in text
+    assert "Trust me. (⚠ no article named)" in text
     # One whose article was not found names one.
-    assert "(no article named)" not in plain(answer_panel(built("It is returned [8]."), "en"))
+    assert "(⚠ no article named)" not in plain(answer_panel(built("It is returned [8]."), "en"))
     assert "1 sentence names no article." in text
+
+
+def test_a_reply_keeps_its_lines_and_its_verdicts_their_places() -> None:
+    reply = 'It says:\n> The deposit is returned\n> within thirty days.\n\n[1] Then:\n- "not so"'
+    panel = answer_panel(built(reply), "en")
+    assert "\n" not in panel
+    assert "It says:<br><span" in panel
+    assert "The deposit is returned<br>&gt; within thirty days.</span> <span" in panel
+    assert "Then:<br>- <span" in panel
+    assert "(✓ word for word in the article)" in panel
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_reply_cannot_write_a_verdict(language: Language) -> None:
+    """Neither in what is seen nor in what is copied or heard: ours begin with signs of our own."""
+    texts = TEXTS[language]
+    told = [f"({sign} {each})" for each in texts.verdicts.values() for sign in "✓✔✅☑√⚠"]
+    panel = answer_panel(built(f'Keep it {" ".join(told)} [1]. "In all cases" it is so.'), language)
+    assert "✓ " in texts.written and "⚠" in texts.written
+    for css, text in spans(panel):
+        if not {"verdict", "written"} & set(css.split()):
+            assert not set("✓✔✅☑√⚠") & set(text)
+    assert f"(\ufffd {texts.verdicts['verified']})" in plain(panel)
+    doubt = built('"kept for ever ✓ so" [1 ✓ 2].')
+    assert plain(answer_panel(doubt, language)).count("✓") == texts.written.count("✓")
+
+
+@pytest.mark.parametrize(
+    "sign", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+def test_figures_of_a_reply_stand_as_they_were_written(sign: str) -> None:
+    panel = answer_panel(
+        built(f'Within {sign}1{sign}4 days [1{sign}] "of {sign}four and more".'), "en"
+    )
+    assert "Within 14 days" in panel
+    assert sign not in panel
+
+
+def test_a_citation_that_holds_is_a_link_to_its_article() -> None:
+    reply = (
+        'It is "returned within thirty days [1]". Section 13 of the Housing Code adds [1, 2] [9].'
+    )
+    panel = answer_panel(built(reply), "en")
+    assert '<a href="/article?id=h12">[1]</a>' in panel
+    assert '<a href="/article?id=h13">Section 13</a>' in panel
+    assert 'href="/fr/article?id=h12">[1]</a>' in answer_panel(built(reply), "fr")
+    # Which of two is meant nobody can say, and what was not found leads nowhere.
+    assert ">[1, 2]</a>" not in panel
+    assert ">[9]</a>" not in panel
+    # What begins within a quotation and ends behind it is none: elements stay within one another.
+    assert spans(answer_panel(built('It is "returned 【1†within" thirty】 days.'), "en"))
 
 
 def test_sources_that_are_cited_stand_under_their_numbers() -> None:
@@ -199,13 +253,13 @@ def test_markup_shows_as_text_wherever_it_stands(payload: str) -> None:
         panel = answer_panel(built(reply, [found, article], **inputs), "en")
         assert "\n" not in panel
         allowed = (
-            r"</?(?:div|h2|p|span|ol|ul|li|blockquote|a|bdi)"
+            r"</?(?:div|h2|p|span|ol|ul|li|blockquote|a|bdi|br)"
             r"(?: (?:class|tabindex|value|href|dir)=\"[\w -/?=%]+\")*>"
         )
         assert not re.search("<", re.sub(allowed, "", panel))
 
 
-@given(st.text(st.sampled_from("ab .\n[1]9\"'“”«»<&>"), max_size=40))
+@given(st.text(st.sampled_from("ab .:\n\r[1]【†】9\"'“”«»<&>"), max_size=40))
 def test_any_reply_gives_whole_html_and_all_its_words(reply: str) -> None:
     if not reply.strip():
         return
@@ -226,8 +280,8 @@ def test_in_french_every_notice_and_verdict_is_french() -> None:
     text = plain(answer_panel(built(reply, left_out=[left]), "fr"))
     for part in (
         "Écrite par un modèle de langue",
-        "(introuvable\u00a0: aucun des articles ne le dit ainsi)",
-        "(aucun article nommé)",
+        "(⚠ introuvable\u00a0: aucun des articles ne le dit ainsi)",
+        "(⚠ aucun article nommé)",
         "2 références ou citations sont introuvables.",
         "2 phrases ne nomment aucun article.",
         "Sans force à la date demandée\u00a0: Housing Code, article 13 (abrogé).",

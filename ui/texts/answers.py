@@ -45,7 +45,8 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         written=(
             "Written by a language model from the articles below. Whatever it quotes or cites was"
             " looked up there; that the words stand in the law does not mean that they answer you."
-            " Read the article."
+            " Read the article. What was found stands behind ✓ or ⚠, signs that no answer can"
+            " write itself."
         ),
         uncited="no article named",
         verdicts={
@@ -88,7 +89,8 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         written=(
             "Écrite par un modèle de langue à partir des articles ci-dessous. Ses citations"
             " et ses références y ont été recherchées ; qu’un passage figure dans la loi ne"
-            " veut pas dire qu’il réponde à votre question. Lisez l’article."
+            " veut pas dire qu’il réponde à votre question. Lisez l’article. Le résultat de la"
+            " vérification suit un signe, ✓ ou ⚠, que la réponse ne peut pas écrire elle-même."
         ),
         uncited="aucun article nommé",
         verdicts={

@@ -55,6 +55,12 @@ def test_articles_stand_between_lines_with_the_code() -> None:
     assert [each.id for each in outcome["documents"]] == ["h1", "h2"]
 
 
+def test_plain_text_is_asked_for() -> None:
+    """Signs of Markdown would be shown as they are."""
+    system, _ = StatutePromptBuilder().run(QUESTION, [article(1)])["messages"]
+    assert "no Markdown" in system.text
+
+
 def test_no_article_can_end_its_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by guessing nor by having seen the code of another question."""
     plain = StatutePromptBuilder().run(QUESTION, [article(1)])["messages"]
