@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 _MOST = 5
 _LONGEST = 200  # characters; what is longer is compared with nothing
+_SHORTEST = 3  # characters of a part of a name; fewer stand in almost any
 _COMPARED = 2_000  # names; comparing takes its time
 
 
 def near_names(word: str, names: Sequence[str]) -> list[str]:
-    """The names that are most like a word, best first.
+    """The names that are most like a word, best first, then those of which it is a part.
 
     Args:
         word: What was asked for.
@@ -25,4 +26,14 @@ def near_names(word: str, names: Sequence[str]) -> list[str]:
         ordered = sorted(names)
         place = bisect_left(ordered, word)
         known = ordered[max(0, place - _COMPARED // 2) : place + _COMPARED // 2]
-    return difflib.get_close_matches(word, known, n=_MOST)
+    alike = difflib.get_close_matches(word, known, n=_MOST)
+    return list(dict.fromkeys([*alike, *_holding(word, names)]))[:_MOST]
+
+
+def _holding(word: str, names: Sequence[str]) -> list[str]:
+    """The names that hold a word, in small letters or capitals; first those that begin with it."""
+    part = word.strip().casefold()
+    if len(part) < _SHORTEST:
+        return []
+    places = [(place, name) for name in names if (place := name.casefold().find(part)) >= 0]
+    return [name for _, name in sorted(places)]

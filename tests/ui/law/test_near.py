@@ -5,6 +5,15 @@ def test_the_names_that_are_most_like_a_word_come_first():
     assert near_names("housing-121", ["work-1", "housing-12", "family-121"])[0] == "housing-12"
 
 
+def test_a_part_of_a_name_is_near_it():
+    laws = ["Act on Fair Housing", "Housing Code of Aldermere (invented)", "Labour Code"]
+    assert near_names("housing", laws) == [laws[1], laws[0]]
+    assert near_names(" HOUSING code ", laws) == [laws[1]]
+    # What stands in almost any name, or in very many, says little.
+    assert near_names("o", laws) == near_names("", laws) == []
+    assert len(near_names("code", [f"Code of Everything {n}" for n in range(5000)])) == 5
+
+
 def test_nothing_is_near_what_is_like_nothing():
     assert near_names("zzzz", ["housing-1", "work-2"]) == []
 
