@@ -165,5 +165,22 @@ def _verdict(check: Mapping[str, Any], texts: AnswerTexts) -> str:
     verdict, why = words(texts.verdicts[check["state"]]), as_written(str(check["why"]))
     if not why:
         return verdict
-    # What names an article or a number is told in the words of the check.
-    return words(texts.because).format(verdict=verdict, why=_told(why, texts.whys, texts))
+    return words(texts.because).format(verdict=verdict, why=_why(why, texts))
+
+
+def _why(english: str, texts: AnswerTexts) -> str:
+    """HTML of what speaks against a citation or quotation, with the names in it as they are."""
+    if english not in texts.whys:
+        for pattern, told in texts.named_whys.items():
+            named = re.fullmatch(pattern, english, re.DOTALL)
+            if named:
+                return words(told).format_map(
+                    {name: _named(name, part, texts) for name, part in named.groupdict().items()}
+                )
+    return _told(english, texts.whys, texts)
+
+
+def _named(name: str, part: str, texts: AnswerTexts) -> str:
+    if name == "why":
+        return _why(part, texts)
+    return words(texts.verdicts[part] if name == "state" else part)

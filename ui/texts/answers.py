@@ -17,6 +17,8 @@ class AnswerTexts:
         states: of an article, as they stand behind its name.
         whys: what speaks against a citation or quotation, by its English words; what is not among
             them is shown in those.
+        named_whys: the same of what names something, by patterns of its English words. Of their
+            groups, `why` is such a reason itself, and `state` that of a check.
         failures: why there is no reply, by its English words without what they hold in brackets;
             shown as `whys` are.
         counted: notices that count, by their code: what follows the number, for one and many.
@@ -30,6 +32,7 @@ class AnswerTexts:
     states: Mapping[str, str]
     because: str
     whys: Mapping[str, str]
+    named_whys: Mapping[str, str]
     failures: Mapping[str, str]
     counted: Mapping[str, tuple[str, str]]
     generator_failed: str
@@ -62,6 +65,7 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         },
         because="{verdict}: {why}",
         whys={},
+        named_whys={},
         failures={},
         counted={
             "not_found": (
@@ -120,6 +124,29 @@ TEXTS: Mapping[Language, AnswerTexts] = {
             "it names the law otherwise": "la référence désigne la loi sous un autre nom",
             "its paragraph was not found in the article": (
                 "le paragraphe visé est introuvable dans l’article"
+            ),
+            "what it means is not known": "on ignore ce qu’elle désigne",
+            "the law has no rules": "cette loi n’a pas de «\u00a0rules\u00a0»",
+            "the law has no regulations": "cette loi n’a pas de «\u00a0regulations\u00a0»",
+            "1 article was given; it names another": (
+                "un seul article a été fourni\u00a0; la référence en désigne un autre"
+            ),
+        },
+        named_whys={
+            r"(?P<count>\d+) articles were given; it names another": (
+                "{count} articles ont été fournis\u00a0; la référence en désigne un autre"
+            ),
+            r"it stands in (?P<place>.+), not in the article cited": (
+                "le passage figure dans {place}, et non dans l’article cité"
+            ),
+            r"(?P<why>.+); it stands in (?P<place>.+)": (
+                "{why}\u00a0; le passage figure dans {place}"
+            ),
+            r"(?P<named>.+), which is cited for it, is (?P<state>not found|not checked)": (
+                "{named}, cité à l’appui\u00a0: {state}"
+            ),
+            r"(?P<named>.+) beside it names another article": (
+                "{named}, juste à côté, désigne un autre article"
             ),
         },
         failures={
