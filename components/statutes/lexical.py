@@ -13,6 +13,7 @@ import threading
 import unicodedata
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 import Stemmer
 
@@ -24,23 +25,36 @@ logger = logging.getLogger(__name__)
 KNOWN_LANGUAGES = tuple(STOP_WORDS)
 
 # Goes up whenever the same text would give other terms.
-_VERSION = 1
+_VERSION = 2
 
 _STEMMERS = {"en": "porter", "fr": "french", "de": "german", "nl": "dutch", "es": "spanish"}
 _TONAL = frozenset({"vi"})  # marks tell words apart: má, mà and ma are three words
 _MAX_CACHED_TERMS = 500_000  # a cache, not a leak: hostile questions cannot grow it without end
 
-_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_TERM = re.compile(
-    rf"[{_CJK}]+"
-    rf"|\d+[^\W\d_{_CJK}]*(?:[-./,]\d+[^\W\d_{_CJK}]*)*"  # 1382-1, 6.1.3, 492/1, 203quater
-    rf"|[^\W\d_{_CJK}]{{1,2}}\d+(?:[-./]\d+)*"  # L1221-1, A4.12.8
-    rf"|[^\W_{_CJK}]+"
+# Letters of scripts that put no space between words.
+_UNSPACED = (
+    "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # CJK
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6"  # Thai, Lao
+    "\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"  # Burmese, Khmer
 )
-_SYLLABLE = rf"[^\W\d_{_CJK}]+"
+# Vowels and tones that stand on, under or beside a letter: to Python's \w they belong to no word.
+_MARK = "".join(c for c in map(chr, range(0x10000)) if unicodedata.category(c) in ("Mn", "Mc"))
+_TERM = re.compile(
+    rf"[{_UNSPACED}][{_UNSPACED}{_MARK}]*"
+    rf"|\d+[^\W\d_{_UNSPACED}]*(?:[-./,]\d+[^\W\d_{_UNSPACED}]*)*"  # 1382-1, 6.1.3, 203quater
+    rf"|[^\W\d_{_UNSPACED}]{{1,2}}\d+(?:[-./]\d+)*"  # L1221-1, A4.12.8
+    rf"|[^\W_{_UNSPACED}]+(?:[{_MARK}]+[^\W_{_UNSPACED}]*)*"
+)
+_LETTER = re.compile(rf"[{_UNSPACED}][{_MARK}]*")
+_SYLLABLE = rf"[^\W\d_{_UNSPACED}]+"
 _JOINED = re.compile(rf"{_SYLLABLE}(?:_{_SYLLABLE})+|{_TERM.pattern}")
 # Letters that Unicode does not take apart: "cœur" and "coeur" are one word.
-_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
+_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+# Accents, and the vowel points of Arabic and Hebrew. An Indic or Thai mark is a letter like others.
+_ACCENT = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
 _FRENCH_CODE_NUMBER = re.compile(r"\b([lrd])(?:\.\s?|\s)(?:\*\s?)?(?=\d)")
 
 
@@ -53,8 +67,9 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
     """The analyser of a language: text in, terms in their order out.
 
     Lower case, accents folded (not in Vietnamese, whose tone marks make the word), elision
-    undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese
-    characters in a text of any language become their bigrams and their single characters. A
+    undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese,
+    Japanese, Thai, Lao, Burmese or Khmer characters, with the marks on them, become their bigrams
+    and their single characters, in a text of any language. A
     Vietnamese word of several syllables becomes itself ("hợp_đồng") and its syllables, where pyvi
     is installed; its syllables alone otherwise, which is said once.
 
@@ -108,8 +123,8 @@ class _Analyzer:
                 continue
             term = known.get(word)
             if term is None:
-                if _is_chinese(word):
-                    terms.extend(self._chinese_terms(word))
+                if _LETTER.match(word):
+                    terms.extend(self._unspaced_terms(word))
                     continue
                 term = self._term(word)
             if term:
@@ -129,23 +144,17 @@ class _Analyzer:
             self._terms[word] = term
         return term
 
-    def _chinese_terms(self, run: str) -> list[str]:
+    def _unspaced_terms(self, run: str) -> list[str]:
         """Bigrams in order, then the characters that carry meaning alone."""
-        characters = [c for c in run if c not in STOP_WORDS["zh"]]
-        if len(run) == 1:
-            return characters
-        return [run[i : i + 2] for i in range(len(run) - 1)] + characters
+        characters = list(run) if run.isalpha() else _LETTER.findall(run)  # no marks on them
+        pairs = map("".join, pairwise(characters))
+        return [*pairs, *(c for c in characters if c not in STOP_WORDS["zh"])]
 
 
 def _folded(word: str) -> str:
     if word.isascii():
         return word
-    letters = unicodedata.normalize("NFKD", word)
-    return "".join(c for c in letters if not unicodedata.combining(c)).translate(_LETTERS)
-
-
-def _is_chinese(word: str) -> bool:
-    return word[0] >= "\u3005" and re.match(rf"[{_CJK}]", word) is not None
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", word)).translate(_LETTERS)
 
 
 @cache

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -61,9 +60,7 @@ def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
         name: places.get(value, value) if isinstance(value, str) else value
         for name, value in case.parameters.items()
     }
-    started = time.perf_counter()
     component = case.kind(**parameters)
-    assert time.perf_counter() - started < 0.05
     assert not path.exists()
     for name, value in parameters.items():
         assert getattr(component, name) == value, f"{name} is not kept as it was given"

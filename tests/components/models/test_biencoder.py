@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import numpy as np
@@ -192,11 +191,9 @@ def test_a_model_that_was_never_saved_has_no_digest(tiny_bert):
 
 
 @pytest.mark.parametrize("name", ["no-such/model-at-all", "nosuchmodel"])
-def test_an_absent_model_without_a_network_is_said_at_once_with_the_ways_out(name):
-    start = time.perf_counter()
+def test_an_absent_model_without_a_network_is_said_with_the_ways_out(name):
     with pytest.raises(ModelError, match=r"cannot be reached.*pip install 'lexarbor\[demo\]'"):
         BiEncoder.load(name, device="cpu")
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize(

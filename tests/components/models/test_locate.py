@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import huggingface_hub
@@ -42,12 +41,10 @@ def test_a_short_name_is_first_one_of_sentence_transformers(hub_cache, tiny_prom
     assert find_model("law-model") == snapshot
 
 
-def test_an_unreachable_hub_is_said_at_once(hub_cache, monkeypatch):
+def test_an_unreachable_hub_is_said(hub_cache, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    start = time.perf_counter()
     with pytest.raises(ModelError, match=r"'no-such/model'.*lexarbor\[demo\]"):
         find_model("no-such/model")
-    assert time.perf_counter() - start < 5
 
 
 def test_what_the_hub_refuses_is_passed_on(hub_cache, monkeypatch):

@@ -43,6 +43,9 @@ LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
         (None, "Étage", "etage"),
         ("en", "ten\u00adant", "tenant"),
         ("zh", "合同Ａ", "合同A"),
+        (None, "الْعَقْدُ", "العقد"),
+        (None, "İSTANBUL IŞIK", "istanbul ışık"),
+        (None, "İstanbul", "istanbul"),
     ],
 )
 def test_two_ways_of_writing_give_the_same_terms(
@@ -135,6 +138,18 @@ def test_chinese_gives_bigrams_and_the_characters_that_carry_meaning() -> None:
     ]
     assert analyzer("zh")("第12条") == ["第", "12", "条"]
     assert analyzer("zh")("的") == []
+
+
+@pytest.mark.parametrize("word", ["किराया", "ভাড়াটিয়া", "வாடகை", "ക്രയവിക്രയം", "العَقْد", "שָׁלוֹם"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_vowels_and_tones_do_not_tear_a_word(language: str | None, word: str) -> None:
+    assert len(analyzer(language)(word)) == 1
+    (one, *_), (other, *_) = analyzer(language)("कि"), analyzer(language)("का")
+    assert one != other
+
+
+def test_scripts_without_spaces_give_bigrams_of_letters_with_their_marks() -> None:
+    assert analyzer("th")("ที่ดิน") == ["ที่ดิ", "ดิน", "ที่", "ดิ", "น"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

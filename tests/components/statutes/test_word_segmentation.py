@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import time
 import unicodedata
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from pyvi import ViTokenizer
 
 from components.statutes import word_segmentation
 from components.statutes.word_segmentation import segmenter, words_joined
+from tests.shared.effort import bounded_effort
 
 LAW = "Người sử dụng lao động phải trả lương đúng hạn theo hợp đồng lao động"
 
@@ -75,9 +75,8 @@ def test_threads_may_ask_at_once() -> None:
 @pytest.mark.parametrize("part", ["a.", "-+", "a@", "://", "_", "x@a."])
 def test_a_long_text_without_a_space_costs_no_time(part: str) -> None:
     words_joined("hợp đồng")
-    start = time.perf_counter()
-    assert words_joined(part * 100_000) == part * 100_000
-    assert time.perf_counter() - start < 1
+    with bounded_effort():
+        assert words_joined(part * 100_000) == part * 100_000
 
 
 def test_without_pyvi_it_is_said_what_to_install(
