@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -57,7 +58,7 @@ def write_checkpoint(
         state: What JSON can hold.
 
     Raises:
-        TrainingError: A tensor is not finite.
+        TrainingError: A tensor is not finite, or the disk is full.
     """
     with whole_folder(folder, replace=True) as partial:
         for part, tensors in parts.items():
@@ -68,11 +69,17 @@ def write_checkpoint(
                         f"{after_no_number(folder.parent)}"
                     )
             kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-            save_file(kept, partial / f"{part}.safetensors")
+            try:
+                save_file(kept, partial / f"{part}.safetensors")
+            except SafetensorError as error:
+                raise TrainingError(
+                    f"{folder}: cannot be written ({error}). Make room on the disk; the same "
+                    f"command then goes on from the last checkpoint in {folder.parent}."
+                ) from error
         digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
         whole = {**state, "files": digests}
         (partial / STATE_FILE).write_text(
-            json.dumps({**whole, _SEAL: _seal(whole)}, indent=1) + "\n", encoding="utf-8"
+            json.dumps({**whole, _SEAL: _seal(whole)}) + "\n", encoding="utf-8"
         )
 
 
@@ -128,9 +135,10 @@ def remove_old(work: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     named = set()
     for folder in steps[-_KEPT:]:
+        # Not its seal: this comes with each checkpoint, and states grow with a run.
         try:
-            best = read_state(folder).get("best")
-        except TrainingError:
+            best = json.loads((folder / STATE_FILE).read_text(encoding="utf-8")).get("best")
+        except (OSError, ValueError, AttributeError):
             continue
         if best:
             named.add(best["folder"])

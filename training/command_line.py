@@ -150,14 +150,29 @@ def _split_config(
     return (Path(files[0]).expanduser() if files else None), flags
 
 
+class _OnceLoader(yaml.SafeLoader):
+    """Takes no setting twice: which of the two is meant nobody can tell."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        named: set[str] = set()
+        for key, _ in node.value:
+            if key.value in named:
+                line = key.start_mark.line + 1
+                raise SettingsError(f"line {line}: {key.value!r} stands there twice. Leave one.")
+            named.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
 def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
     """The settings in a YAML file, its paths made independent of where one stands."""
     try:
         if file.stat().st_size > _MAX_FILE_BYTES:
             raise SettingsError(f"{file}: is larger than {_MAX_FILE_BYTES:,} bytes.")
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values = yaml.load(file.read_text(encoding="utf-8"), Loader=_OnceLoader)  # noqa: S506
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--config {file}: cannot be read ({error}).") from error
+    except SettingsError as error:
+        raise SettingsError(f"--config {file}: {error}") from error
     except yaml.YAMLError as error:
         place = str(error).replace("\n", " ")
         raise SettingsError(f"--config {file}: is not YAML ({place}).") from error

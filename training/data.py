@@ -28,14 +28,14 @@ class TrainingData:
         train: Questions to learn from; each has positives.
         dev: Questions to choose by; may be empty.
         questions_sha256: Digest of the questions' file.
-        run_sha256: Digest of the run that negatives are taken from; None where there is none.
+        run_file_sha256: Digest of the run that negatives are taken from; None where there is none.
     """
 
     corpus: StatuteCorpus
     train: Sequence[Question]
     dev: Sequence[Question]
     questions_sha256: str
-    run_sha256: str | None = None
+    run_file_sha256: str | None = None
 
     def __post_init__(self) -> None:
         if not self.train:
@@ -114,7 +114,7 @@ class TrainingData:
         return {
             "corpus_sha256": self.corpus.sha256,
             "questions_sha256": self.questions_sha256,
-            **({"run_sha256": self.run_sha256} if self.run_sha256 else {}),
+            **({"run_file_sha256": self.run_file_sha256} if self.run_file_sha256 else {}),
         }
 
 

@@ -22,6 +22,10 @@ class Vectors:
     train: Tensor
     dev: Tensor
 
+    def are_finite(self) -> bool:
+        """Whether none holds NaN or infinity."""
+        return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
+
 
 class Learner(Protocol):
     """A model in training: it makes vectors of articles and questions, and learns from batches."""

@@ -30,7 +30,7 @@ from training.records import (
 )
 from training.resuming import Resuming, RunState
 from training.run_settings import RunSettings
-from training.same_run import after_no_number
+from training.same_run import after_no_memory, after_no_number
 from training.validation import validate
 
 
@@ -50,7 +50,7 @@ class TrainingLoop:
         work: Folder of the checkpoints.
         progress: Where to say how far it is; None: for this training alone, in `work`.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
-            go as if it did not.
+            go as if it did not, and trackers have its numbers under "final/".
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class TrainingLoop:
         self._steps = settings.total_steps(self._epoch_steps)
         length = Length.of(settings, len(data.pairs), stop_after=stop_after)
         self._last_epoch = length.epochs
+        self._tracked_as = "" if stop_after is None else "final/"
         self._optimizer = learner.optimizer(self._steps)
         fixed = {
             **settings.to_dict(),
@@ -98,8 +99,19 @@ class TrainingLoop:
 
         Raises:
             SettingsError: The checkpoint is of another run.
-            TrainingError: A loss or weight is not finite.
+            TrainingError: A loss, a weight or a vector is not finite, or memory ran out.
         """
+        try:
+            self._run()
+        except torch.OutOfMemoryError as error:
+            mend = "gradient_caching true, a smaller token_budget or a smaller batch_size"
+            raise TrainingError(after_no_memory(self._state.step, mend, self._work)) from error
+        # Whoever is ahead removes the folder.
+        self._accelerator.wait_for_everyone()
+        self._learner.eval_mode()
+        return self._state
+
+    def _run(self) -> None:
         if self._settings.max_steps is None and self._last_epoch > self._settings.epochs:
             say(f"{self._last_epoch} epochs in place of {self._settings.epochs}, by min_steps")
         self._take_up()
@@ -111,10 +123,6 @@ class TrainingLoop:
             self._between_epochs()
         if self._state.best is not None:
             self._resuming.load_best(self._state)
-        # Whoever is ahead removes the folder.
-        self._accelerator.wait_for_everyone()
-        self._learner.eval_mode()
-        return self._state
 
     def _take_up(self) -> None:
         found = self._resuming.newest(say)
@@ -136,6 +144,11 @@ class TrainingLoop:
         vectors = None
         if measured or (due and self._negatives.needs_vectors):
             vectors = self._learner.encode(lambda _: self._say("encoding"))
+            if not vectors.are_finite():  # finite weights may have products that are not
+                raise TrainingError(
+                    f"after step {state.step}: vectors hold NaN or infinity. "
+                    f"{after_no_number(self._work)}"
+                )
         encoded = time.perf_counter()
         record: dict[str, Any] = {
             "epoch": state.epoch,
@@ -146,7 +159,9 @@ class TrainingLoop:
         if vectors is not None and measured:
             record |= self._measure(vectors)
         # Out of patience only where measured: an epoch in between may have been the best.
-        state.finished = state.epoch >= self._last_epoch or (measured and self._out_of_patience())
+        state.finished = state.epoch >= self._last_epoch or (
+            measured and state.out_of(self._settings.patience)
+        )
         if not state.finished and due:
             self._draw(vectors)
         if not state.finished:
@@ -158,7 +173,7 @@ class TrainingLoop:
         self._save()
         if self._accelerator.is_main_process:
             write_metrics(self._work / METRICS_FILE, state.records)
-        self._accelerator.log(numbers_of(record), step=state.step)
+        self._accelerator.log(numbers_of(record, self._tracked_as), step=state.step)
 
     def _measure(self, vectors: Vectors) -> dict[str, Any]:
         state, metric = self._state, self._settings.select_by
@@ -238,7 +253,7 @@ class TrainingLoop:
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
-        self._accelerator.log({"loss": record["loss"]}, step=state.step)
+        self._accelerator.log({f"{self._tracked_as}loss": record["loss"]}, step=state.step)
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings
@@ -272,14 +287,6 @@ class TrainingLoop:
         """Dropout depends on the seed, the step and the process alone: nothing to keep for it."""
         words = [self._settings.seed, step, self._accelerator.process_index]
         torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
-
-    def _out_of_patience(self) -> bool:
-        patience, best = self._settings.patience, self._state.best
-        return (
-            patience is not None
-            and best is not None
-            and self._state.epoch - best["epoch"] >= patience
-        )
 
     def _save(self) -> None:
         self._say("saving")

@@ -125,6 +125,7 @@ def _finish(
 ) -> None:
     """Make the model folder, and let the work folder go."""
     from components.models.biencoder import BiEncoder
+    from components.models.devices import resolve_device
     from training.pretraining.records import plot_losses
     from training.records import METRICS_FILE, environment, write_metrics
     from training.starting import kept_parts
@@ -146,7 +147,7 @@ def _finish(
         data={"corpus_sha256": corpus.sha256},
         kept={} if settings.from_scratch else kept_parts(settings.model),
         metrics={
-            "environment": environment(),
+            "environment": environment(resolve_device(settings.device).type),
             "steps": after["step"],
             "blocks": len(blocks.train),
             "held_out_blocks": len(blocks.held_out),

@@ -106,16 +106,20 @@ def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> 
     }
 
 
-def environment() -> dict[str, Any]:
-    """What a result may depend on beside the settings."""
+def environment(device: str) -> dict[str, Any]:
+    """What a result may depend on beside the settings.
+
+    Args:
+        device: The kind that computes, such as "cuda".
+    """
     packages: dict[str, str | None] = {}
     for name in _PACKAGES:
         try:
             packages[name] = version(name)
         except PackageNotFoundError:
             packages[name] = None
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
-    return {"python": platform.python_version(), "device": device, **packages}
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    return {"python": platform.python_version(), "device": name, **packages}
 
 
 def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

@@ -23,7 +23,7 @@ from training.optimizer import Optimizer
 from training.same_run import check_same_run
 
 # Settings that may change between a kill and the next start: no weight depends on them.
-_FREE = ("output", "checkpoint_every", "trackers")
+_FREE = ("output", "checkpoint_every", "trackers", "vectors")
 _DRAWN = "negatives"
 _BEST = "weights"
 # What of a run's state goes into JSON as it is.
@@ -83,6 +83,14 @@ class RunState:
             "articles_listed": self.listed,
             "seconds_training": self.seconds,
         }
+
+    def out_of(self, patience: int | None) -> bool:
+        """Whether so many epochs have gone by since the best."""
+        return (
+            patience is not None
+            and self.best is not None
+            and self.epoch - self.best["epoch"] >= patience
+        )
 
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""

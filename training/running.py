@@ -73,6 +73,7 @@ def _train(
     from components.models.artifacts import check_target
     from training.data import TrainingData
     from training.processes import from_main
+    from training.records import environment
     from training.work_folder import made, move_in
 
     output = Path(settings.output)
@@ -98,7 +99,8 @@ def _train(
         learner, state = fit(settings, data, accelerator, work, start)
         records = state.records
     if accelerator.is_main_process:
-        _finish(settings, data, learner, state, records, work)
+        metrics = {"environment": environment(accelerator.device.type)}
+        _finish(settings, data, learner, state, records, work, metrics)
     accelerator.wait_for_everyone()
 
 
@@ -224,16 +226,16 @@ def _finish(
     state: RunState,
     records: Sequence[dict[str, Any]],
     work: Path,
+    metrics: dict[str, Any],
 ) -> None:
     """Make the model folder, and let the work folder go."""
     from training.plots import plot_run
-    from training.records import METRICS_FILE, environment, write_metrics
+    from training.records import METRICS_FILE, write_metrics
     from training.work_folder import move_in
 
     output = Path(settings.output)
     write_metrics(work / METRICS_FILE, records)
     plot_run(records, work, settings.select_by)
-    metrics: dict[str, Any] = {"environment": environment()}
     if state.best is not None:
         best = next(record for record in records if record["epoch"] == state.best["epoch"])
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}

@@ -21,6 +21,21 @@ def after_no_number(work: Path) -> str:
     )
 
 
+def after_no_memory(step: int, mend: str, work: Path) -> str:
+    """What to do where memory ran out.
+
+    Args:
+        step: At which; in the whole run.
+        mend: Settings that need less.
+        work: The folder that the run lies in.
+    """
+    return (
+        f"step {step:,}: memory ran out. Train anew with {mend}: give another output, or remove "
+        f"{work}. If other programs held the memory, the same command goes on from the last "
+        "checkpoint."
+    )
+
+
 def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on with a run whose settings, data or machine were others.
 

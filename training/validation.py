@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import torch
 from torch import Tensor
 
 from components.models.dense_index import DenseIndex
@@ -69,7 +68,7 @@ def validate(
         trained_on: Ids of the training positives.
         select_by: A metric that is measured beside `METRICS`.
     """
-    index = DenseIndex(articles.cpu().numpy(), device=_search_device(articles))
+    index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     run = {
         question.id: [article_ids[position] for position in row]
@@ -81,7 +80,3 @@ def validate(
     trained = set(trained_on)
     unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
     return Validation(values, unseen)
-
-
-def _search_device(articles: Tensor) -> str:
-    return "cpu" if articles.device.type == "cpu" else str(torch.device(articles.device.type))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,5 +75,8 @@ def move_in(output: Path) -> None:
     for name in _TAKEN_ALONG:
         if (work / name).exists():
             (work / name).replace(output / name)
+    # What a writer that was killed has left: nobody else writes this model, the folder is held.
+    for partial in output.parent.glob(f".{glob.escape(output.name)}.*.partial"):
+        shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(work)
     say(f"The model is in {output}")

@@ -19,6 +19,7 @@ DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 # A matrix product of a small encoder's feed-forward size; below this gain the casts eat it up.
 _PROBE_SHAPE = (512, 384, 1536)
 _WORTHWHILE_GAIN = 1.3
+_DEVICES = "Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
 # Empty, or what counts in place of the race on a CPU.
 _settled: list[bool] = []
 
@@ -36,9 +37,9 @@ def resolve_device(device: str | None) -> torch.device:
     try:
         resolved = torch.device(device)
     except RuntimeError as error:
-        raise ModelError(
-            f"device {device!r} is not a device name. Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
-        ) from error
+        raise ModelError(f"device {device!r} is not a device name. {_DEVICES}") from error
+    if resolved.type not in ("cpu", "cuda", "mps"):
+        raise ModelError(f"device {device!r} is none that is used here. {_DEVICES}")
     if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
         raise ModelError(
             f"device {device!r}: this machine shows {torch.cuda.device_count()} CUDA devices. "

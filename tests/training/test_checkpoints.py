@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
+from training import checkpoints
 from training.checkpoints import (
     STATE_FILE,
     newest_checkpoint,
@@ -158,6 +160,17 @@ def test_tensors_that_are_not_finite_are_never_written(tmp_path, bad, part):
         with pytest.raises(TrainingError, match=f"{part} .*a.weight"):
             write_checkpoint(tmp_path / f"step-{step}", broken, STATE)
     assert read_checkpoint(before).state["step"] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["step-4"]
+
+
+def test_a_full_disk_is_said_with_the_folder_and_what_to_do(tmp_path, monkeypatch):
+    def full(*_: Any) -> None:
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    written(tmp_path, 4)
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    with pytest.raises(TrainingError, match=r"step-6: cannot be written .*No space.*Make room"):
+        write_checkpoint(tmp_path / "step-6", parts(), STATE)
     assert [path.name for path in tmp_path.iterdir()] == ["step-4"]
 
 

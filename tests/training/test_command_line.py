@@ -175,6 +175,7 @@ def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
         ("3: 4\n", "there is no setting 3"),
         ("epochs: three\n", "epochs"),
         ("epochs: 0\n", "epochs is 0"),
+        ("epochs: 2\nfast: true\nepochs: 3\n", "line 3: 'epochs' stands there twice"),
         ("epochs: !!python/object/apply:os.system ['true']\n", "is not YAML"),
     ],
 )

@@ -290,6 +290,28 @@ class Remembering(accelerate.tracking.GeneralTracker):
             file.write(json.dumps({"step": step, **values}) + "\n")
 
 
+def test_trackers_tell_the_second_training_of_final_apart(flags, output, monkeypatch):
+    kind = accelerate.tracking.LoggerType.TENSORBOARD
+    monkeypatch.setitem(accelerate.tracking.LOGGER_TYPE_TO_CLASS, "tensorboard", Remembering)
+    monkeypatch.setattr(accelerate.tracking, "_available_trackers", [kind])
+    assert main(flags(trackers='["tensorboard"]', final="true")) == DONE
+    (log,) = output.rglob("log")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    first = [line for line in lines if "loss" in line or "seconds_encoding" in line]
+    second = [line for line in lines if any(name.startswith("final/") for name in line)]
+    assert lines == first + second
+    assert second
+
+
+def test_what_a_killed_writer_left_of_the_model_goes_with_its_work_folder(flags, output):
+    left = output.with_name(f".{output.name}.104ac13b.partial")
+    (left / "biencoder").mkdir(parents=True)
+    other = output.with_name(".another.104ac13b.partial")
+    other.mkdir()
+    assert main(flags()) == DONE
+    assert not left.exists() and other.exists()
+
+
 def test_trackers_get_the_metrics_and_their_files_stay(flags, output, monkeypatch):
     kind = accelerate.tracking.LoggerType.TENSORBOARD
     monkeypatch.setitem(accelerate.tracking.LOGGER_TYPE_TO_CLASS, "tensorboard", Remembering)

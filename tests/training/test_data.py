@@ -83,7 +83,10 @@ def test_a_run_that_negatives_are_taken_from_is_part_of_the_data(small_law, tmp_
     run = tmp_path / "run.trec"
     run.write_text("q1 Q0 a1 1 2.0 x\n")
     given = read(small_law, run_file=str(run))
-    assert given.digests() == {**read(small_law).digests(), "run_sha256": given.run_sha256}
+    assert given.digests() == {
+        **read(small_law).digests(),
+        "run_file_sha256": given.run_file_sha256,
+    }
     assert given.joined().digests() == given.digests()
     run.write_text("q1 Q0 a1 1 -2.0 x\n")
     assert read(small_law, run_file=str(run)).digests() != given.digests()

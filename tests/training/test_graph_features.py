@@ -41,6 +41,18 @@ def test_vectors_are_kept_for_the_next_run_and_belong_to_one_model(
     assert not torch.allclose(first._inputs, other._inputs, atol=1e-2)
 
 
+@pytest.mark.parametrize("kept_bytes", [0, 100])
+def test_a_file_of_vectors_that_is_not_whole_is_made_again(
+    graph_settings: Settings, tmp_path: Path, kept_bytes: int
+) -> None:
+    kept = tmp_path / "vectors"
+    first = learner_of(graph_settings(vectors=str(kept)))
+    for path in kept.iterdir():
+        path.write_bytes(path.read_bytes()[:kept_bytes])
+    again = learner_of(graph_settings(vectors=str(kept)))
+    assert torch.equal(first._inputs, again._inputs)
+
+
 def test_vectors_do_not_depend_on_what_is_fast_at_the_moment(
     graph_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,3 +76,32 @@ def test_a_weight_that_is_no_number_after_an_epoch_s_last_step_is_noticed_there(
         train(**({} if dev else no_dev))
     kept = [path.name for path in (tmp_path / "work").glob("step-*")]
     assert kept == ["step-0"]
+
+
+def test_vectors_that_are_no_numbers_between_epochs_are_noticed_there(train, tmp_path, monkeypatch):
+    """Finite weights may have products that are not."""
+    step = Optimizer.step
+
+    def enlarging(self: Optimizer, number: int) -> None:
+        step(self, number)
+        if number == 2:
+            for name, weight in self.parameters.items():
+                if "LayerNorm" in name or "dense" in name:
+                    with torch.no_grad():
+                        weight.fill_(1e16)
+
+    monkeypatch.setattr(Optimizer, "step", enlarging)
+    with pytest.raises(TrainingError, match=r"after step 3: vectors hold NaN.*learning_rate"):
+        train()
+    assert [path.name for path in (tmp_path / "work").glob("step-*")] == ["step-0"]
+
+
+def test_memory_that_runs_out_is_said_with_what_needs_less(train, tmp_path, monkeypatch):
+    def short(*_: Any) -> float:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("training.biencoder_learner.loss_and_gradient", short)
+        with pytest.raises(TrainingError, match=r"step 0: memory ran out.*gradient_caching true"):
+            train()
+    assert train()[1].step == 6  # from the checkpoint that stayed

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
 
 import matplotlib as mpl
+import torch
 
 from training import records
 from training.plots import plot_run
@@ -53,8 +55,11 @@ def test_progress_is_written_at_each_new_stage_and_at_least_once_a_second(tmp_pa
     assert step_after(0.9, "saving", 4) == 4
 
 
-def test_the_environment_names_versions_and_device():
-    found = environment()
+def test_the_environment_names_versions_and_device(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a card")
+    assert environment("cuda")["device"] == "a card"
+    found = environment("cpu")
+    assert found["device"] == platform.machine()
     assert found["torch"] and found["transformers"] and found["python"] and found["device"]
     json.dumps(found)
 

@@ -35,7 +35,9 @@ class Killed(BaseException):
 
 
 def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
-    data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
+    data = TrainingData.read(
+        chosen.corpus, chosen.questions, dev_share=0.0, run_file=chosen.run_file
+    )
     work.mkdir(exist_ok=True)
     learner, state = fit(chosen, data, Accelerator(cpu=True), work, start)
     return learner.model, state
@@ -295,6 +297,19 @@ def test_a_model_whose_weights_changed_under_the_same_name_is_refused(
 def test_how_often_checkpoints_are_written_may_change(train, alone):
     interrupted(train)
     assert_same(train("work", checkpoint_every=1, output="elsewhere"), alone)
+
+
+def test_a_run_file_of_the_same_content_may_have_moved(train, tmp_path):
+    lines = [f"q{n} Q0 a{m} 1 {99 - m}.0 x\n" for n in range(12) for m in range(20)]
+    files = [tmp_path / "one.trec", tmp_path / "other.trec"]
+    for file in files:
+        file.write_text("".join(lines))
+    interrupted(train, views=("run",), run_file=str(files[0]))
+    train("work", checkpoint_every=5, views=("run",), run_file=str(files[1]))
+    files[1].write_text("".join(lines[1:]))
+    interrupted(train, "changed", views=("run",), run_file=str(files[0]))
+    with pytest.raises(SettingsError, match="run_file_sha256"):
+        train("changed", checkpoint_every=5, views=("run",), run_file=str(files[1]))
 
 
 def test_how_the_device_is_spelled_may_change(train, alone, monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from components.models.devices import resolve_device
 from components.models.locks import folder_lock
 from training.ablation.dataset import Dataset
 from training.ablation.memory import give_back_memory
@@ -147,7 +148,7 @@ def _expected(run: Run, done: Iterable[Mapping[str, Any]]) -> float:
     """Seconds that a run is expected to take; 0 where nothing is known."""
     if not run.trained:
         return 0.0
-    device = environment()["device"]
+    device = environment(resolve_device(run.settings.device).type)["device"]
     took: dict[str, list[float]] = {}
     for line in done:
         if (

@@ -39,7 +39,7 @@ def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) ->
         data: The law and the questions.
         lexical: BM25's ranking for each dev question.
     """
-    index = DenseIndex(vectors.articles.cpu().numpy(), device=vectors.articles.device.type)
+    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
     _, found = index.search(vectors.dev.cpu().numpy(), DEPTH)
     dense = [row.tolist() for row in found]
     fused = [

@@ -177,7 +177,7 @@ def found(run: Run, measured: Measured) -> dict[str, Any]:
 def surroundings(dtype: str, device: str) -> dict[str, Any]:
     """Where a run was made, and in which number format."""
     return {
-        **environment(),
+        **environment(device),
         "runs_on": device,
         "dtype": dtype,
         "threads": torch.get_num_threads(),

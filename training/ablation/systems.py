@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 Perform = Callable[["Run", Path], dict[str, Any]]
 """Makes a run in a work folder, and gives its line."""
 
-# Where things lie, what else tells runs apart (digests, the seed), or what changes no result but
-# by the order of a sum.
+# Where things lie, and what else tells runs apart (digests, the seed).
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
     *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers", "start"),
-    *("token_budget", "gradient_caching", "vectors"),
+    "vectors",
 }
 
 

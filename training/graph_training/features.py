@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -91,7 +92,7 @@ def features_of(
         for side, read in texts.items()
     }
     with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
-        missing = {side: path for side, path in paths.items() if not path.exists()}
+        missing = {side: path for side, path in paths.items() if not _is_whole(path)}
         if missing:
             _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
     return Features(**{side: _kept(path, device) for side, path in paths.items()})
@@ -117,6 +118,15 @@ def _encode(
 def _keep(path: Path, vectors: Tensor) -> None:
     with whole_file(path) as partial:
         save_file({_VECTORS: vectors}, partial)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether vectors are kept here; a file that was damaged gives way to a new one."""
+    try:
+        with safe_open(path, framework="pt"):
+            return True
+    except (FileNotFoundError, SafetensorError):
+        return False
 
 
 def _kept(path: Path, device: torch.device) -> Tensor:

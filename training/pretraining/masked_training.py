@@ -10,6 +10,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 from training.command_line import say
 from training.hf_trainer.arguments import trainer_arguments
 from training.hf_trainer.checkpoints import newest_complete
+from training.hf_trainer.training import train_from
 from training.pretraining.blocks import Blocks
 from training.pretraining.masking import Masking
 from training.pretraining.reading_order import ReadingOrder, held_out_items
@@ -84,5 +85,5 @@ def train_masked(
         callbacks=[watch],
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    train_from(trainer, checkpoint, work)
     return records_of(trainer.state.log_history)

@@ -32,10 +32,15 @@ def make_records(
             "step": entry["step"],
             "epoch": round(entry["step"] * blocks_a_step / n_blocks, 3),
             "held_out_loss": entry[EVAL_LOSS],
-            "perplexity": math.exp(entry[EVAL_LOSS]),
+            "perplexity": perplexity(entry[EVAL_LOSS]),
         }
         records.append(record | trained)
     return records
+
+
+def perplexity(loss: float) -> float:
+    """The exponential of a loss, at most that of 700: JSON holds no number far beyond it."""
+    return math.exp(min(loss, 700.0))
 
 
 def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from training.command_line import say
 from training.hf_trainer.records import EVAL_LOSS
 from training.hf_trainer.watch import RunWatch
+from training.pretraining.records import perplexity
 
 
 class ReadingWatch(RunWatch):
@@ -27,7 +27,7 @@ class ReadingWatch(RunWatch):
         """Say what the held-out blocks cost."""
         loss = (metrics or {})[EVAL_LOSS]
         say(
-            f"Step {state.global_step:,}: perplexity {math.exp(loss):.2f} on held-out blocks "
+            f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
             f"(loss {loss:.3f})"
         )
         super().on_evaluate(args, state, control, **kwargs)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.models.devices import resolve_device
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
 from components.models.ranker_folder import RankerSettings
@@ -54,7 +55,8 @@ def publish(
     output = Path(settings.output)
     write_metrics(work / METRICS_FILE, records)
     plot_records(records, work, settings.select_by)
-    metrics: dict[str, Any] = {"environment": environment(), **prepared.mined}
+    device = resolve_device(settings.device).type
+    metrics: dict[str, Any] = {"environment": environment(device), **prepared.mined}
     best = best_folder(work, records, settings.select_by)
     use = prepared.ranker.settings
     if best is None:

@@ -13,6 +13,7 @@ from training.command_line import say
 from training.dropout import set_dropout
 from training.hf_trainer.arguments import trainer_arguments
 from training.hf_trainer.checkpoints import newest_complete
+from training.hf_trainer.training import train_from
 from training.ranking.best_passage_loss import BestPassageLoss
 from training.ranking.epoch_batches import EpochBatches
 from training.ranking.preparing import Prepared
@@ -79,5 +80,5 @@ def train_ranker(
         callbacks=[watch],
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    train_from(trainer, checkpoint, work)
     return make_records(trainer.state.log_history)

@@ -12,7 +12,7 @@ def test_without_a_name_the_best_device_is_taken():
     assert devices.resolve_device(None).type in (expected, "mps")
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:99", "tpu 1", ""])
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "tpu 1", "", "meta", "xpu"])
 def test_a_device_that_is_not_there_is_refused_by_name(name):
     with pytest.raises(ModelError, match=f"{name!r}"):
         devices.resolve_device(name)

@@ -59,7 +59,7 @@ def a_line(run: Run, *, value: float = 0.5, seconds: float = 1.0, **fields: Any)
     return {
         "key": run.key,
         **run.about,
-        "environment": {**environment(), "dtype": "float32", "runs_on": "cpu"},
+        "environment": {**environment("cpu"), "dtype": "float32", "runs_on": "cpu"},
         "articles_encoded": 40,
         "passes_saved": 0.25,
         "steps": 6,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from training.pretraining.records import make_records, plot_losses
+from training.pretraining.records import make_records, perplexity, plot_losses
 
 HISTORY = [
     {"step": 0, "eval_loss": 5.0},
@@ -29,3 +29,8 @@ def test_a_record_for_each_measuring_with_the_mean_loss_of_the_steps_since() -> 
 def test_the_losses_are_drawn(tmp_path: Path) -> None:
     plot_losses(make_records(HISTORY, 8, 64), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"metrics.png", "metrics.svg"}
+
+
+def test_perplexity_of_a_run_that_went_astray_is_a_number_still():
+    assert perplexity(2.0) == pytest.approx(7.389056)
+    assert perplexity(700.0) == perplexity(1e6) < float("inf")
