@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from components.statutes.article import TextRule
 from components.stores.database import StatuteDatabase, StoreError
+from components.stores.opening import upgrade
 from components.stores.rows import COLUMNS, as_row
 
 # The vector goes from the journal to the document inside SQLite; an id's old row is replaced.
@@ -283,7 +284,7 @@ class LawPublisher:
     def _write_model(self, connection: sqlite3.Connection, model: StoreModel) -> None:
         present = read_model(self._database)
         if model.through_graph and (present is None or present.digest != model.digest):
-            self._database.upgrade(connection)
+            upgrade(connection)
             connection.execute("DELETE FROM law_states")  # those of another graph say nothing
         # Without what is None, so that a plain store's record is what it always was.
         fields = {name: value for name, value in asdict(model).items() if value is not None}

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from haystack import Document
 
-from components.stores.database import FIRST_FORMAT, FORMAT_VERSION, StoreError
+from components.stores.database import StoreError
 from components.stores.journal import text_digest
+from components.stores.opening import FIRST_FORMAT, FORMAT_VERSION
 from components.stores.publishing import LawVectors, StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 

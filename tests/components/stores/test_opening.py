@@ -12,12 +12,8 @@ import psutil
 import pytest
 from haystack import Document
 
-from components.stores.database import (
-    APPLICATION_ID,
-    FORMAT_VERSION,
-    StatuteDatabase,
-    StoreError,
-)
+from components.stores.database import StoreError
+from components.stores.opening import APPLICATION_ID, FORMAT_VERSION, write_ahead
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -63,7 +59,7 @@ def test_a_creation_by_another_process_at_the_same_moment_is_waited_for(tmp_path
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             second.execute("PRAGMA journal_mode = WAL")
         let_go.start()
-        StatuteDatabase._write_ahead(second)
+        write_ahead(second)
         assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     let_go.join()
     other.close()

@@ -1,0 +1,37 @@
+"""What cannot be done with a store's file, and how to mend it."""
+
+import sqlite3
+from pathlib import Path
+
+# Seconds to wait for another process that writes.
+PATIENCE = 30.0
+
+
+class StoreError(RuntimeError):
+    """The store cannot do what was asked; the message says why and how to mend it."""
+
+
+def told(path: Path, error: sqlite3.DatabaseError) -> str:
+    """What SQLite's error means for the file, and how to mend it."""
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        reason = (
+            "the disk is full" if "full" in text else "the disk cannot be written (full, or broken)"
+        )
+        return (
+            f"{path}: {reason}. Nothing of this step was kept and what stood before is "
+            "whole. Make room and run the same command again: it goes on where it stopped."
+        )
+    if "malformed" in text or "not a database" in text:
+        return (
+            f"{path} is damaged ({text}). Copy it again, or index the corpus into a new file with "
+            "python -m pipelines.index --corpus ... --store NEW."
+        )
+    if "locked" in text:
+        return (
+            f"{path}: another process has been writing for {PATIENCE:.0f} s. "
+            "Wait for it, then try again."
+        )
+    if "readonly" in text or "unable to open" in text:
+        return f"{path} cannot be opened for writing ({text}). Check the file's permissions."
+    return f"{path}: {text}."

@@ -1,0 +1,165 @@
+"""Opening a store's file: making it, checking whose it is, and its format."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from components.stores.failures import PATIENCE, StoreError, told
+from components.stores.filters import register_filter_function
+from components.stores.open_file import OpenFile, log_of
+
+# "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
+APPLICATION_ID = 0x4C585242
+# Format 2 has the states of laws too. A store gets it with the first graph's vectors; all others
+# stay as they are.
+FIRST_FORMAT, FORMAT_VERSION = 1, 2
+
+# The content version starts at random: an index of a deleted store must not fit its successor.
+SCHEMA = """
+CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  content TEXT,
+  meta TEXT NOT NULL,
+  other TEXT,
+  law TEXT,
+  position INTEGER NOT NULL,
+  text_digest TEXT,
+  embedding BLOB
+);
+CREATE INDEX documents_in_order ON documents (position);
+CREATE INDEX documents_of_law ON documents (law);
+CREATE INDEX documents_of_text ON documents (text_digest) WHERE text_digest IS NOT NULL;
+CREATE TABLE journal (
+  model TEXT NOT NULL,
+  text_digest TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (model, text_digest)
+);
+CREATE TABLE blobs (name TEXT PRIMARY KEY, version TEXT NOT NULL, content BLOB NOT NULL);
+INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
+"""
+
+LAW_STATES = "CREATE TABLE law_states (law TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
+
+
+def open_store(path: Path) -> OpenFile:
+    """A connection to the store at the path, which is made where there is none.
+
+    Raises:
+        StoreError: the file is missing its folder, no SQLite file, another program's file, or of
+            another format version; it is left as it is.
+    """
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, not a store. Name a file in it.")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path} cannot be made: there is no folder {path.parent}. Make it.")
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = _connect(path)
+        _check_or_create(connection, path)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -16384")
+        register_filter_function(connection)
+    except sqlite3.OperationalError as error:
+        raise StoreError(told(path, error)) from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(
+            f"{path} is not a Lexarbor store ({error}). Name the file that "
+            "python -m pipelines.index wrote, or another name to make a new one."
+        ) from error
+    else:
+        opened, connection = OpenFile(connection, path), None
+        return opened
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    where = path.as_uri()
+    if path.exists() and not os.access(path.parent, os.W_OK):
+        # Readers too need a place for the file that they share with the writer. Where nothing
+        # can be written nobody writes, and the file can be read alone.
+        log = log_of(path)
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{path} was not closed when it was written ({log.name} is beside it), and "
+                f"{path.parent} cannot be written. Open it once where it can, or copy both."
+            )
+        where += "?mode=ro&immutable=1"
+    # Connections are used by one thread at a time, but closed by whichever calls close().
+    return sqlite3.connect(
+        where,
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
+    if _header(connection) == (0, 0, 0):
+        # The journal is as large as all vectors; its room is given back when it is emptied.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        write_ahead(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have created it since the first look.
+            if _header(connection) == (0, 0, 0):
+                for statement in SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FIRST_FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+    application, version, _ = _header(connection)
+    if application != APPLICATION_ID:
+        raise StoreError(
+            f"{path} is a SQLite file of another program, not a Lexarbor store. "
+            "Name another file; this one was left as it is."
+        )
+    if not FIRST_FORMAT <= version <= FORMAT_VERSION:
+        raise StoreError(
+            f"{path} is a store of format {version}; this Lexarbor reads formats "
+            f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
+            "python -m pipelines.index --corpus ... --store NEW."
+        )
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the journal's mode, which fails at once while another process makes the same file."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return application, version, tables
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring the file to the newest format, within the caller's transaction."""
+    if _header(connection)[1] < FORMAT_VERSION:
+        connection.execute(LAW_STATES)
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Undo the transaction, where one is open."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
