@@ -44,14 +44,10 @@ class StatuteDatabase:
         return Path(self._path).expanduser().resolve()
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        """This thread's connection, opened and checked on first use."""
-        return self._open_file().connection
-
-    @property
     def identity(self) -> FileIdentity | None:
         """Device and inode of the file that this thread has open."""
-        return self._open_file().identity
+        with self._in_use() as opened:
+            return opened.identity
 
     def follow(self) -> "StatuteDatabase":
         """Let go of a file in whose place another was put; the next use opens that one."""
@@ -61,12 +57,23 @@ class StatuteDatabase:
         return self
 
     def close(self) -> None:
-        """Close every thread's connection; the next use opens anew."""
+        """Close every thread's connection; the next use opens anew.
+
+        What another thread is reading or writing goes on to its end, and is closed then.
+        """
         with self._opening:
             for opened in list(self._opened):
-                opened.connection.close()
-            self._opened.clear()
-            self._local = threading.local()
+                opened.let_go()
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, opened and checked on first use, and not closed within.
+
+        Raises:
+            StoreError: the file cannot be opened, or is no store of ours.
+        """
+        with self._in_use() as opened:
+            yield opened.connection
 
     @contextmanager
     def writing(self, *, content: bool = True) -> Iterator[sqlite3.Connection]:
@@ -79,22 +86,22 @@ class StatuteDatabase:
         Raises:
             StoreError: when the disk is full or the file cannot be written.
         """
-        connection = self.connection
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            if content:
-                connection.execute(
-                    "UPDATE facts SET value = CAST(value AS INTEGER) + 1 "
-                    "WHERE key = 'content_version'"
-                )
-            connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            roll_back(connection)
-            raise StoreError(told(self.path, error)) from error
-        except BaseException:
-            roll_back(connection)
-            raise
+        with self.connected() as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                if content:
+                    connection.execute(
+                        "UPDATE facts SET value = CAST(value AS INTEGER) + 1 "
+                        "WHERE key = 'content_version'"
+                    )
+                connection.execute("COMMIT")
+            except sqlite3.DatabaseError as error:
+                roll_back(connection)
+                raise StoreError(told(self.path, error)) from error
+            except BaseException:
+                roll_back(connection)
+                raise
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """The rows of a query, as they are read.
@@ -102,20 +109,25 @@ class StatuteDatabase:
         Raises:
             StoreError: the file is damaged or cannot be read.
         """
-        try:
-            yield from self.connection.execute(sql, values)
-        except sqlite3.DatabaseError as error:
-            raise StoreError(told(self.path, error)) from error
+        with self.connected() as connection:
+            try:
+                yield from connection.execute(sql, values)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(told(self.path, error)) from error
 
     def fact(self, key: str) -> Any:
         """The stored value of `key`, or None."""
         row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
         return None if row is None else json.loads(row[0])
 
-    def _open_file(self) -> OpenFile:
+    @contextmanager
+    def _in_use(self) -> Iterator[OpenFile]:
         opened: OpenFile | None = getattr(self._local, "opened", None)
-        if opened is None:
+        while opened is None or not opened.take():
             with self._opening:
                 opened = self._local.opened = open_store(self.path)
                 self._opened.add(opened)
-        return opened
+        try:
+            yield opened
+        finally:
+            opened.give_back()

@@ -111,7 +111,8 @@ class VectorJournal:
 
     def _give_room_back(self) -> None:
         # A script is stepped to its end; execute() would stop after the first page.
-        self._database.connection.executescript("PRAGMA incremental_vacuum")
+        with self._database.connected() as connection:
+            connection.executescript("PRAGMA incremental_vacuum")
 
     def _is_in_documents(self, model_digest: str) -> bool:
         """Whether the documents' own vectors are this encoder's."""

@@ -1,6 +1,7 @@
 """A connection to a store's file, and whether the path leads to another file since."""
 
 import sqlite3
+import threading
 from pathlib import Path
 
 from haystack import logging
@@ -14,7 +15,8 @@ class OpenFile:
     """A thread's hold on its connection, which is closed when the thread ends.
 
     The connection itself is in a reference cycle with its statements, and would wait for the
-    garbage collector.
+    garbage collector. Any thread may have it closed, but never while it is used: SQLite frees
+    what the other thread is reading.
 
     Args:
         connection: to the file, from which it has read.
@@ -26,9 +28,36 @@ class OpenFile:
         self.identity = _identity(path)
         self._log = _identity(log_of(path))
         self._told = False
+        # A generator that the garbage collector ends may give back inside any of these methods.
+        self._lock = threading.RLock()
+        self._uses = 0
+        self._let_go = False
 
     def __del__(self) -> None:
         self.connection.close()
+
+    def take(self) -> bool:
+        """Begin a use, in the connection's own thread; false where it was let go of.
+
+        What belongs to a transaction that is open still finds its connection.
+        """
+        with self._lock:
+            if self._let_go and not (self._uses and self.connection.in_transaction):
+                return False
+            self._uses += 1
+            return True
+
+    def give_back(self) -> None:
+        """End a use."""
+        with self._lock:
+            self._uses -= 1
+            self._close_when_idle()
+
+    def let_go(self) -> None:
+        """Close the connection: now, or at the end of its last use."""
+        with self._lock:
+            self._let_go = True
+            self._close_when_idle()
 
     def is_replaced(self, path: Path) -> bool:
         """Whether another file stands at the path, and can be opened.
@@ -53,6 +82,10 @@ class OpenFile:
             )
             self._told = True
         return False
+
+    def _close_when_idle(self) -> None:
+        if self._let_go and not self._uses:
+            self.connection.close()
 
 
 def log_of(path: Path) -> Path:

@@ -90,7 +90,7 @@ def _connect(path: Path) -> sqlite3.Connection:
                 f"{path.parent} cannot be written. Open it once where it can, or copy both."
             )
         where += "?mode=ro&immutable=1"
-    # Connections are used by one thread at a time, but closed by whichever calls close().
+    # Connections are used by one thread each, but closed by whichever calls close().
     return sqlite3.connect(
         where,
         uri=True,

@@ -43,21 +43,21 @@ class IndexedReads:
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""
-        connection = self.database.connection
-        connection.execute("BEGIN")  # one snapshot for the count and the rows
-        try:
-            ((count, size),) = self.database.rows(
-                "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
-                "WHERE embedding IS NOT NULL"
-            )
-            keys = np.empty(count, dtype=np.int64)
-            matrix = np.empty((count, size // 4), dtype=np.float32)
-            sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-            for index, (key, blob) in enumerate(self.database.rows(sql)):
-                keys[index] = key
-                matrix[index] = np.frombuffer(blob, dtype=np.float32)
-        finally:
-            connection.execute("COMMIT")
+        with self.database.connected() as connection:
+            connection.execute("BEGIN")  # one snapshot for the count and the rows
+            try:
+                ((count, size),) = self.database.rows(
+                    "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
+                    "WHERE embedding IS NOT NULL"
+                )
+                keys = np.empty(count, dtype=np.int64)
+                matrix = np.empty((count, size // 4), dtype=np.float32)
+                sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+                for index, (key, blob) in enumerate(self.database.rows(sql)):
+                    keys[index] = key
+                    matrix[index] = np.frombuffer(blob, dtype=np.float32)
+            finally:
+                connection.execute("COMMIT")
         return keys, matrix
 
     def fetch(

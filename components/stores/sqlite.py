@@ -53,7 +53,7 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         return default_from_dict(cls, data)
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
+        """Close the file; the next use opens it again. What is being read is read to its end."""
         self.database.close()
 
     # Haystack's protocol

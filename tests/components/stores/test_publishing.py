@@ -173,9 +173,9 @@ def test_a_model_that_moved_is_the_same_model(store: StatuteDocumentStore) -> No
 def test_a_full_disk_keeps_what_stood_before_and_says_so(store: StatuteDocumentStore) -> None:
     encode(store, "a")
     store.publisher.publish({"L": law("L", "a")})
-    connection = store.database.connection
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with store.database.connected() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     texts = ["x" * 5000 + str(number) for number in range(20)]
     with pytest.raises(StoreError, match="the disk is full"):
         encode(store, *texts)
