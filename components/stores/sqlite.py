@@ -52,6 +52,10 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         """The store that `to_dict` described."""
         return default_from_dict(cls, data)
 
+    def __reduce__(self) -> tuple[type["StatuteDocumentStore"], tuple[str | None]]:
+        """A copy is a store of its own over the same file: connections cannot be copied."""
+        return type(self), (self.path,)
+
     def close(self) -> None:
         """Close the file; the next use opens it again. What is being read is read to its end."""
         self.database.close()

@@ -1,5 +1,7 @@
-"""A store is closed by one thread while others read it."""
+"""A store is closed by one thread while others read it, and copied."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -125,3 +127,17 @@ def test_closing_lets_go_of_what_idle_threads_have_open(store: StatuteDocumentSt
     go_on.set()
     thread.join()
     assert counted == [300, 300]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda store: pickle.loads(pickle.dumps(store))]
+)
+def test_a_copy_is_a_store_of_its_own_over_the_same_file(
+    store: StatuteDocumentStore, copied: Callable[[StatuteDocumentStore], StatuteDocumentStore]
+) -> None:
+    twin = copied(store)
+    assert twin.to_dict() == store.to_dict()
+    assert twin.database is not store.database
+    twin.delete_documents(["0"])
+    twin.close()
+    assert store.count_documents() == 299
