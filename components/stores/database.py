@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.stores.failures import StoreError, told
+from components.stores.failures import StoreError, damaged, told
 from components.stores.open_file import FileIdentity, OpenFile
 from components.stores.opening import open_store, roll_back
 
@@ -116,9 +116,16 @@ class StatuteDatabase:
                 raise StoreError(told(self.path, error)) from error
 
     def fact(self, key: str) -> Any:
-        """The stored value of `key`, or None."""
+        """The stored value of `key`, or None.
+
+        Raises:
+            StoreError: the file is damaged or cannot be read.
+        """
         row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
-        return None if row is None else json.loads(row[0])
+        try:
+            return None if row is None else json.loads(row[0])
+        except json.JSONDecodeError as error:
+            raise StoreError(damaged(self.path, f"its record {key!r} is no JSON")) from error
 
     @contextmanager
     def _in_use(self) -> Iterator[OpenFile]:

@@ -11,6 +11,14 @@ class StoreError(RuntimeError):
     """The store cannot do what was asked; the message says why and how to mend it."""
 
 
+def damaged(path: Path, what: str) -> str:
+    """That the file is damaged, where, and how to mend it."""
+    return (
+        f"{path} is damaged: {what}. Copy it again, or index the corpus into a new file with "
+        "python -m pipelines.index --corpus ... --store NEW."
+    )
+
+
 def told(path: Path, error: sqlite3.DatabaseError) -> str:
     """What SQLite's error means for the file, and how to mend it."""
     text = str(error)
@@ -23,10 +31,7 @@ def told(path: Path, error: sqlite3.DatabaseError) -> str:
             "whole. Make room and run the same command again: it goes on where it stopped."
         )
     if "malformed" in text or "not a database" in text:
-        return (
-            f"{path} is damaged ({text}). Copy it again, or index the corpus into a new file with "
-            "python -m pipelines.index --corpus ... --store NEW."
-        )
+        return damaged(path, text)
     if "locked" in text:
         return (
             f"{path}: another process has been writing for {PATIENCE:.0f} s. "

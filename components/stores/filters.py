@@ -58,8 +58,9 @@ def register_filter_function(connection: sqlite3.Connection) -> None:
 
 
 def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
+    fields = json.loads(meta)  # a damaged one is no fault of the filter
     try:
-        document = Document(id=id_, content=content, meta=json.loads(meta))
+        document = Document(id=id_, content=content, meta=fields)
         return document_matches_filter(json.loads(condition), document)
     except Exception as error:
         # SQLite reports only that a function failed; the reason is picked up by the caller.

@@ -1,6 +1,5 @@
 """The store as the resident indexes read it: by key, in the order of the law."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 from components.converters.articles import headings_of, language_of, number_of
 from components.statutes.article import indexed_text
 from components.stores.database import StatuteDatabase, StoreError
+from components.stores.failures import damaged
 from components.stores.filters import filter_clause, raise_filter_failure
 from components.stores.publishing import StoreModel, has_vectors, read_model
-from components.stores.rows import BARE, from_row
+from components.stores.rows import BARE, from_row, parsed
 
 # SQLite's own default limit of bound values is far higher; this keeps statements short.
 _CHUNK = 500
@@ -74,6 +74,7 @@ class IndexedReads:
         wanted = [int(key) for key in keys]
         score = dict(zip(wanted, map(float, scores), strict=True)) if scores is not None else {}
         found: dict[int, Document] = {}
+        path = self.database.path
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
@@ -81,7 +82,7 @@ class IndexedReads:
                 f"SELECT key, {BARE} FROM documents WHERE key IN ({marks})", chunk
             )
             for key, id_, content, meta, other in rows:
-                found[key] = from_row(id_, content, meta, other, score=score.get(key))
+                found[key] = from_row(path, id_, content, meta, other, score=score.get(key))
         return [found[key] for key in wanted if key in found]
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
@@ -100,16 +101,18 @@ class IndexedReads:
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article, in the law's order."""
+        path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         for id_, law, meta in self.database.rows(sql):
-            yield id_, law, number_of(json.loads(meta))
+            yield id_, law, number_of(parsed(path, id_, "meta", meta))
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
-        sql = f"SELECT key, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
+        path = self.database.path
+        sql = f"SELECT key, id, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
         rule = self.model.text_rule if self.model else "headings_text"
-        for key, content, meta in self.database.rows(sql):
-            fields = json.loads(meta)
+        for key, id_, content, meta in self.database.rows(sql):
+            fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
     def _select(self, columns: str, clause: tuple[str, list[Any]]) -> list[Any]:
@@ -118,4 +121,12 @@ class IndexedReads:
             return list(self.database.rows(sql, clause[1]))
         except StoreError:
             raise_filter_failure()
+            self._refuse_damaged_meta()
             raise
+
+    def _refuse_damaged_meta(self) -> None:
+        """Name the document whose meta SQLite could not filter by."""
+        for (id_,) in self.database.rows("SELECT id FROM documents WHERE NOT json_valid(meta)"):
+            raise StoreError(
+                damaged(self.database.path, f"the meta of document {id_!r} is no JSON")
+            )

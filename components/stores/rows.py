@@ -1,12 +1,15 @@
 """Haystack documents as rows of the table `documents`, and back."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from haystack import Document
 from haystack.dataclasses import ByteStream
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from components.stores.failures import StoreError, damaged
 
 COLUMNS = "id, content, meta, other, law, position"
 # An id's old row is replaced by one with a new key.
@@ -80,7 +83,22 @@ def as_row(document: Document) -> tuple[Any, ...]:
     return row
 
 
+def parsed(path: Path, id_: str, column: str, text: str) -> dict[str, Any]:
+    """The JSON of one column of a document's row.
+
+    Raises:
+        StoreError: it is no JSON; names the file and the document.
+    """
+    try:
+        fields: dict[str, Any] = _parsed(text)
+    except json.JSONDecodeError as error:
+        where = f"the {column} of document {id_!r} is no JSON ({error})"
+        raise StoreError(damaged(path, where)) from error
+    return fields
+
+
 def from_row(
+    path: Path,
     id_: str,
     content: str | None,
     meta: str,
@@ -88,15 +106,19 @@ def from_row(
     embedding: bytes | None = None,
     score: float | None = None,
 ) -> Document:
-    """The document of a row; `score`, where given, is that of a search."""
+    """The document of a row of the file; `score`, where given, is that of a search.
+
+    Raises:
+        StoreError: the row is damaged; names the file and the document.
+    """
     if other is None and embedding is None:  # as nearly all are: reading them is most of a search
-        return Document(id=id_, content=content, meta=_parsed(meta), score=score)
+        return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), score=score)
     vector = None if embedding is None else np.frombuffer(embedding, dtype=np.float32).tolist()
-    rest: dict[str, Any] = json.loads(other) if other else {}
+    rest = parsed(path, id_, "other", other) if other else {}
     return Document(
         id=id_,
         content=content,
-        meta=_parsed(meta),
+        meta=parsed(path, id_, "meta", meta),
         embedding=vector,
         blob=ByteStream.from_dict(rest["blob"]) if "blob" in rest else None,
         score=rest.get("score") if score is None else score,

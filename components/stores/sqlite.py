@@ -82,7 +82,8 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         """
         self.database.follow()
         rows = self._select(f"{BARE}, embedding", filter_clause(filters))
-        return [from_row(*row) for row in rows]
+        path = self.database.path
+        return [from_row(path, *row) for row in rows]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE

@@ -2,18 +2,25 @@
 
 import asyncio
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from haystack import Document, Pipeline
+from haystack.dataclasses import ByteStream
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
 from components.retrievers.bm25 import StatuteBM25Retriever
+from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
+
+OTHER_LAW = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+# Answered by Haystack's own matcher, which is handed the meta.
+OLD_LAW = {"field": "meta.valid_from", "operator": "<", "value": "2009-01-01T00:00:00"}
 
 
 @pytest.fixture
@@ -180,3 +187,34 @@ def test_what_changes_documents_wants_filters(store: StatuteDocumentStore, filte
     assert store.filter_documents() == before
     assert store.count_documents_by_filter(filters) == 2
     assert store.content_version() == version
+
+
+@pytest.mark.parametrize(
+    ("column", "read"),
+    [
+        ("meta", lambda store: store.filter_documents()),
+        ("meta", lambda store: store.filter_documents(OTHER_LAW)),
+        ("meta", lambda store: store.filter_documents(OLD_LAW)),
+        ("meta", lambda store: store.fetch(store.keys_of(["a"]))),
+        ("meta", lambda store: list(store.entries())),
+        ("meta", lambda store: list(store.texts())),
+        ("other", lambda store: store.filter_documents()),
+    ],
+)
+def test_a_damaged_row_is_named_with_its_file(
+    store: StatuteDocumentStore, column: str, read: Callable[[StatuteDocumentStore], object]
+) -> None:
+    store.write_documents([article("a", blob=ByteStream(b"scan"))])
+    with store.database.writing() as connection:
+        connection.execute(f"UPDATE documents SET {column} = substr({column}, 1, 9)")
+    said = rf"law\.db is damaged: the {column} of document 'a' is no JSON.*Copy it again"
+    with pytest.raises(StoreError, match=said):
+        read(store)
+
+
+def test_a_damaged_fact_is_named_with_its_file(store: StatuteDocumentStore) -> None:
+    store.publisher.record_model(StoreModel("m", "d", 2, "text"))
+    with store.database.writing() as connection:
+        connection.execute("UPDATE facts SET value = '{\"path' WHERE key = 'model'")
+    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' is no JSON"):
+        _ = store.model
