@@ -80,8 +80,8 @@ class StatuteDatabase:
         """One transaction: all of it or nothing, also when the process is killed within.
 
         Args:
-            content: whether documents change, which raises the content version that resident
-                indexes watch.
+            content: whether it is about documents. Where it changes any, it raises the content
+                version that resident indexes watch.
 
         Raises:
             StoreError: when the disk is full or the file cannot be written.
@@ -89,8 +89,9 @@ class StatuteDatabase:
         with self.connected() as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
+                before = connection.total_changes
                 yield connection
-                if content:
+                if content and connection.total_changes > before:
                     connection.execute(
                         "UPDATE facts SET value = CAST(value AS INTEGER) + 1 "
                         "WHERE key = 'content_version'"

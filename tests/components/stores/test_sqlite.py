@@ -190,6 +190,44 @@ def test_what_changes_documents_wants_filters(store: StatuteDocumentStore, filte
 
 
 @pytest.mark.parametrize(
+    "write",
+    [
+        lambda store: store.write_documents([]),
+        lambda store: store.write_documents([article("a")], DuplicatePolicy.SKIP),
+        lambda store: store.delete_documents([]),
+        lambda store: store.delete_documents(["unknown"]),
+        lambda store: store.delete_by_filter(OTHER_LAW),
+        lambda store: store.update_by_filter(OTHER_LAW, {"note": "x"}),
+    ],
+)
+def test_a_write_that_changes_nothing_leaves_the_indexes_as_they_are(
+    store: StatuteDocumentStore, write: Callable[[StatuteDocumentStore], object]
+) -> None:
+    store.write_documents([article("a")])
+    before = store.content_version()
+    write(store)
+    assert store.content_version() == before
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store: store.write_documents([article("b")]),
+        lambda store: store.write_documents([article("a")], DuplicatePolicy.OVERWRITE),
+        lambda store: store.delete_documents(["a", "unknown"]),
+        lambda store: store.delete_all_documents(),
+    ],
+)
+def test_a_write_that_changes_a_document_has_the_indexes_built_anew(
+    store: StatuteDocumentStore, write: Callable[[StatuteDocumentStore], object]
+) -> None:
+    store.write_documents([article("a")])
+    before = store.content_version()
+    write(store)
+    assert store.content_version() == before + 1
+
+
+@pytest.mark.parametrize(
     ("column", "read"),
     [
         ("meta", lambda store: store.filter_documents()),
