@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from haystack import Document
@@ -142,7 +142,7 @@ class LawPublisher:
             sha256: its digest.
             snapshot: day of which the law's text is; None leaves what is on record of this corpus.
         """
-        known = self.recorded_corpus() == sha256
+        known = self._database.fact("corpus") == sha256
         with self._database.writing(content=False) as connection:
             _record(connection, "corpus", sha256)
             if not known or self._database.fact("indexed") is None:
@@ -154,12 +154,12 @@ class LawPublisher:
 
     def recorded_days(self) -> tuple[str | None, str | None]:
         """ISO days: of which the law's text is, and on which it was indexed; None where unknown."""
-        return self._database.fact("snapshot"), self._database.fact("indexed")
+        database = self._database.follow()
+        return database.fact("snapshot"), database.fact("indexed")
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""
-        sha256: str | None = self._database.fact("corpus")
-        return sha256
+        return cast("str | None", self._database.follow().fact("corpus"))
 
     def published(self) -> dict[str, Published]:
         """Every article in the store that stands in a law, by id."""

@@ -28,11 +28,11 @@ class IndexedReads:
     @property
     def model(self) -> StoreModel | None:
         """The model whose vectors the store holds, or None for text alone."""
-        return read_model(self.database)
+        return read_model(self.database.follow())
 
     def has_vectors(self) -> bool:
         """Whether any document has a vector."""
-        return has_vectors(self.database)
+        return has_vectors(self.database.follow())
 
     def content_version(self) -> int:
         """A number that grows with every committed change of documents, from any process.
@@ -91,6 +91,7 @@ class IndexedReads:
         Raises:
             FilterError: when the filters are malformed.
         """
+        self.database.follow()
         rows = self._select("key", filter_clause(filters))
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
 
@@ -110,7 +111,8 @@ class IndexedReads:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
         path = self.database.path
         sql = f"SELECT key, id, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
-        rule = self.model.text_rule if self.model else "headings_text"
+        model = read_model(self.database)
+        rule = model.text_rule if model else "headings_text"
         for key, id_, content, meta in self.database.rows(sql):
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)

@@ -12,7 +12,7 @@ from components.stores.database import StatuteDatabase
 from components.stores.filter_syntax import check_given
 from components.stores.filters import filter_clause
 from components.stores.journal import VectorJournal
-from components.stores.publishing import LawPublisher
+from components.stores.publishing import LawPublisher, read_model
 from components.stores.reads import IndexedReads
 from components.stores.rows import BARE, INSERT, as_row, embedding_blob, from_row
 
@@ -195,7 +195,8 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
             )
 
     def _dim(self) -> int | None:
-        if self.model:
-            return self.model.dim
+        model = read_model(self.database)
+        if model is not None:
+            return model.dim
         sql = "SELECT length(embedding) FROM documents WHERE embedding IS NOT NULL LIMIT 1"
         return next((size // 4 for (size,) in self.database.rows(sql)), None)
