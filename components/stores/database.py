@@ -50,9 +50,12 @@ class StatuteDatabase:
             return opened.identity
 
     def follow(self) -> "StatuteDatabase":
-        """Let go of a file in whose place another was put; the next use opens that one."""
+        """Let go of a file in whose place another was put; the next use opens that one.
+
+        So it is with a file that was opened where nothing may be written, once it has changed.
+        """
         opened: OpenFile | None = getattr(self._local, "opened", None)
-        if opened is not None and opened.is_replaced(self.path):
+        if opened is not None and not opened.is_in_transaction() and opened.has_changed(self.path):
             self._local.opened = None
         return self
 
@@ -110,10 +113,13 @@ class StatuteDatabase:
         Raises:
             StoreError: the file is damaged or cannot be read.
         """
-        with self.connected() as connection:
+        with self._in_use() as opened:
             try:
-                yield from connection.execute(sql, values)
+                yield from opened.connection.execute(sql, values)
             except sqlite3.DatabaseError as error:
+                if opened.has_changed(self.path):
+                    message = f"{self.path} was changed while it was read. Ask again."
+                    raise StoreError(message) from error
                 raise StoreError(told(self.path, error)) from error
 
     def fact(self, key: str) -> Any:

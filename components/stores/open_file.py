@@ -9,6 +9,7 @@ from haystack import logging
 logger = logging.getLogger(__name__)
 
 FileIdentity = tuple[int, int]
+FileState = tuple[tuple[int, ...] | None, ...]
 
 
 class OpenFile:
@@ -21,12 +22,17 @@ class OpenFile:
     Args:
         connection: to the file, from which it has read.
         path: the file.
+        frozen: its state before it was opened, where the connection takes it for one that never
+            changes, since it could not be told of changes.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, frozen: FileState | None = None
+    ) -> None:
         self.connection = connection
         self.identity = _identity(path)
         self._log = _identity(log_of(path))
+        self._frozen = frozen
         self._told = False
         # A generator that the garbage collector ends may give back inside any of these methods.
         self._lock = threading.RLock()
@@ -42,10 +48,15 @@ class OpenFile:
         What belongs to a transaction that is open still finds its connection.
         """
         with self._lock:
-            if self._let_go and not (self._uses and self.connection.in_transaction):
+            if self._let_go and not self.is_in_transaction():
                 return False
             self._uses += 1
             return True
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open in one of its uses."""
+        with self._lock:
+            return self._uses > 0 and self.connection.in_transaction
 
     def give_back(self) -> None:
         """End a use."""
@@ -59,14 +70,18 @@ class OpenFile:
             self._let_go = True
             self._close_when_idle()
 
-    def is_replaced(self, path: Path) -> bool:
-        """Whether another file stands at the path, and can be opened.
+    def has_changed(self, path: Path) -> bool:
+        """Whether another file stands at the path, and can be opened, or the frozen one changed.
 
         Where there is none at the moment, this one goes on answering. So it does while its log
         lies beside the other file: SQLite would take what stands in it for the other file's.
         """
         there = _identity(path)
-        if there in (None, self.identity) or self.connection.in_transaction:
+        if there is None:
+            return False
+        if self._frozen is not None:
+            return state_of(path) != self._frozen
+        if there == self.identity:
             return False
         log = _identity(log_of(path))
         if log is None or log != self._log:
@@ -91,6 +106,19 @@ class OpenFile:
 def log_of(path: Path) -> Path:
     """The file beside a store in which SQLite keeps what is not in the store's own yet."""
     return path.with_name(f"{path.name}-wal")
+
+
+def state_of(path: Path) -> FileState:
+    """What of a store's file and its log differs once they were written."""
+    return tuple(_written(each) for each in (path, log_of(path)))
+
+
+def _written(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _identity(path: Path) -> FileIdentity | None:

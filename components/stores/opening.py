@@ -7,7 +7,7 @@ from pathlib import Path
 
 from components.stores.failures import PATIENCE, StoreError, told
 from components.stores.filters import register_filter_function
-from components.stores.open_file import OpenFile, log_of
+from components.stores.open_file import OpenFile, log_of, state_of
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
 APPLICATION_ID = 0x4C585242
@@ -57,8 +57,10 @@ def open_store(path: Path) -> OpenFile:
     if not path.parent.is_dir():
         raise StoreError(f"{path} cannot be made: there is no folder {path.parent}. Make it.")
     connection: sqlite3.Connection | None = None
+    # Before anything is read: what changes from here on is seen to have changed.
+    before = state_of(path)
     try:
-        connection = _connect(path)
+        connection, is_frozen = _connect(path)
         _check_or_create(connection, path)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -16384")
@@ -71,28 +73,38 @@ def open_store(path: Path) -> OpenFile:
             "python -m pipelines.index wrote, or another name to make a new one."
         ) from error
     else:
-        opened, connection = OpenFile(connection, path), None
+        opened, connection = OpenFile(connection, path, before if is_frozen else None), None
         return opened
     finally:
         if connection is not None:
             connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    where = path.as_uri()
-    if path.exists() and not os.access(path.parent, os.W_OK):
-        # Readers too need a place for the file that they share with the writer. Where nothing
-        # can be written nobody writes, and the file can be read alone.
-        log = log_of(path)
-        if log.exists() and log.stat().st_size:
-            raise StoreError(
-                f"{path} was not closed when it was written ({log.name} is beside it), and "
-                f"{path.parent} cannot be written. Open it once where it can, or copy both."
-            )
-        where += "?mode=ro&immutable=1"
+def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection, and whether it takes the file for one that never changes."""
+    if not path.exists() or os.access(path.parent, os.W_OK):
+        return _sqlite(path, ""), False
+    # Readers too need a file that they share with the writer, and cannot make it here. Where a
+    # writer is at work, it is there; where there is no log, nobody has written since.
+    log = log_of(path)
+    if not log.exists() or not log.stat().st_size:
+        return _sqlite(path, "?mode=ro&immutable=1"), True
+    connection = _sqlite(path, "?mode=ro")
+    try:
+        _header(connection)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise StoreError(
+            f"{path} was not closed when it was written ({log.name} is beside it), and "
+            f"{path.parent} cannot be written. Open it once where it can, or copy both."
+        ) from error
+    return connection, False
+
+
+def _sqlite(path: Path, parameters: str) -> sqlite3.Connection:
     # Connections are used by one thread each, but closed by whichever calls close().
     return sqlite3.connect(
-        where,
+        path.as_uri() + parameters,
         uri=True,
         timeout=PATIENCE,
         isolation_level=None,

@@ -12,6 +12,7 @@ from components.statutes.article import indexed_text
 from components.stores.database import StatuteDatabase, StoreError
 from components.stores.failures import damaged
 from components.stores.filters import filter_clause, raise_filter_failure
+from components.stores.opening import roll_back
 from components.stores.publishing import StoreModel, has_vectors, read_model
 from components.stores.rows import BARE, from_row, parsed
 
@@ -57,7 +58,7 @@ class IndexedReads:
                     keys[index] = key
                     matrix[index] = np.frombuffer(blob, dtype=np.float32)
             finally:
-                connection.execute("COMMIT")
+                roll_back(connection)  # COMMIT would fail anew on a damaged file
         return keys, matrix
 
     def fetch(

@@ -108,6 +108,21 @@ def test_what_is_being_written_is_written_to_its_end(store: StatuteDocumentStore
     assert store.count_documents() == 299
 
 
+def test_a_file_that_another_thread_closed_and_replaced_is_followed(
+    store: StatuteDocumentStore, tmp_path: Path
+) -> None:
+    other = StatuteDocumentStore(tmp_path / "new.db")
+    other.write_documents([Document(id="new", content="x")])
+    other.close()
+
+    def replace() -> None:
+        store.close()
+        other.database.path.replace(store.database.path)
+
+    in_a_thread(replace)
+    assert store.count_documents() == 1
+
+
 def test_closing_lets_go_of_what_idle_threads_have_open(store: StatuteDocumentStore) -> None:
     go_on = threading.Event()
     read = threading.Event()

@@ -1,10 +1,8 @@
 """What the store opens, what it refuses, and that a refused file is left as it was."""
 
-import os
 import sqlite3
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -164,73 +162,6 @@ def test_closing_is_not_the_end(tmp_path: Path) -> None:
     store.close()
     store.close()
     assert store.count_documents() == 1
-
-
-@pytest.fixture
-def readable_by_all() -> Iterator[Path]:
-    """A folder that an unprivileged user may enter, unlike pytest's own."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-def unprivileged(work: Callable[[], None]) -> str:
-    """Do work in a child process that may not write everywhere; what it raised, or ''."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setuid(65_534)
-            work()
-            os.write(writing, b"-")
-        except Exception as error:  # noqa: BLE001 - told to the parent
-            os.write(writing, f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        text = answer.read()
-    os.waitpid(child, 0)
-    return "" if text == "-" else text
-
-
-def test_a_store_in_a_read_only_place_can_be_read(readable_by_all: Path) -> None:
-    path = filled(readable_by_all / "law.db")
-    path.chmod(0o444)
-    readable_by_all.chmod(0o555)
-
-    def read() -> None:
-        assert StatuteDocumentStore(str(path)).count_documents() == 1
-
-    assert unprivileged(read) == ""
-    readable_by_all.chmod(0o755)
-
-
-def test_a_store_in_a_read_only_place_cannot_be_written(readable_by_all: Path) -> None:
-    path = filled(readable_by_all / "law.db")
-    readable_by_all.chmod(0o555)
-
-    def write() -> None:
-        StatuteDocumentStore(str(path)).write_documents([Document(id="2", content="x")])
-
-    assert "cannot be opened for writing" in unprivileged(write)
-    readable_by_all.chmod(0o755)
-
-
-def test_a_store_that_was_not_closed_cannot_be_read_from_a_read_only_place(
-    readable_by_all: Path,
-) -> None:
-    path = readable_by_all / "law.db"
-    store = StatuteDocumentStore(str(path))
-    store.write_documents([Document(id="1", content="x")])
-    readable_by_all.chmod(0o555)
-
-    def read() -> None:
-        StatuteDocumentStore(str(path)).count_documents()
-
-    assert "was not closed" in unprivileged(read)
-    readable_by_all.chmod(0o755)
-    store.close()
 
 
 def test_a_file_damaged_behind_its_first_pages_is_refused_with_the_reason(tmp_path: Path) -> None:
