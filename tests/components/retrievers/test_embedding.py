@@ -6,6 +6,7 @@ import gc
 import logging
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from components.retrievers import dense_vectors
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.snapshot import reload
 from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 InMemory = Callable[[list[Document]], InMemoryDocumentStore]
@@ -183,6 +185,27 @@ def test_follows_what_others_write(
     left = retriever.run([1.0] * 8, {**EVEN, "value": False})["documents"]
     assert "Housing Code-3" not in [document.id for document in left]
     assert len(left) == 6
+
+
+def test_articles_without_a_vector_are_counted_once_for_every_index(
+    store: StatuteDocumentStore,
+    law_of: LawOf,
+    random_vectors: Vectors,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    documents = law_of(random_vectors(10))
+    store.publisher.record_model(StoreModel("models/one", "d", 8, "headings_text"))
+    store.write_documents(documents)
+    retriever = StatuteEmbeddingRetriever(store)
+    retriever.warm_up()
+    assert not caplog.records
+    bare = [replace(document, embedding=None) for document in documents[:3]]
+    store.write_documents(bare, DuplicatePolicy.OVERWRITE)
+    for _ in range(2):
+        retriever.run([1.0] * 8)
+    (told,) = caplog.messages
+    assert f"3 of 10 articles of {store.path} have no vector and are not found by meaning" in told
+    assert f"python -m pipelines.index --corpus ... --store {store.path} --model models/one" in told
 
 
 @pytest.mark.parametrize("filters", [None, EVEN])
