@@ -26,7 +26,7 @@ ready = threading.Barrier(4)
 def read(work):
     try:
         ready.wait()
-        while not done.is_set():
+        for _ in range(50):
             work()
     except BaseException as error:
         failures.append(repr(error))
@@ -41,16 +41,12 @@ def get():
     keys, matrix = store.vectors()
     assert len(store.fetch(keys)) == 300 and matrix.sum() == 600
 
-done = threading.Event()
 threads = [threading.Thread(target=read, args=(work,)) for work in (rows, entries, get)]
 for thread in threads:
     thread.start()
 ready.wait()
-for _ in range(2000):
+while any(thread.is_alive() for thread in threads):
     store.close()
-done.set()
-for thread in threads:
-    thread.join()
 print(failures or "all was read")
 """
 
@@ -67,8 +63,8 @@ def store(tmp_path: Path) -> StatuteDocumentStore:
     return store
 
 
-def open_files() -> int:
-    return sum(path.path.endswith("law.db") for path in psutil.Process().open_files())
+def open_files(store: StatuteDocumentStore) -> int:
+    return sum(each.path == store.path for each in psutil.Process().open_files())
 
 
 def in_a_thread(work: Callable[[], object]) -> None:
@@ -94,9 +90,9 @@ def test_what_is_being_read_is_read_to_its_end_and_the_file_let_go_then(
     entries = store.entries()
     next(entries)
     in_a_thread(store.close)
-    assert open_files() == 1
+    assert open_files(store) == 1
     assert sum(1 for _ in entries) == 299
-    assert open_files() == 0
+    assert open_files(store) == 0
 
 
 def test_what_is_being_written_is_written_to_its_end(store: StatuteDocumentStore) -> None:
@@ -104,7 +100,7 @@ def test_what_is_being_written_is_written_to_its_end(store: StatuteDocumentStore
         in_a_thread(store.close)
         connection.execute("DELETE FROM documents WHERE id = '0'")
         assert store.count_documents() == 299  # the same connection: it sees its own change
-    assert open_files() == 0
+    assert open_files(store) == 0
     assert store.count_documents() == 299
 
 
@@ -134,11 +130,11 @@ def test_closing_lets_go_of_what_idle_threads_have_open(store: StatuteDocumentSt
         go_on.wait()
         counted.append(store.count_documents())
 
-    thread = threading.Thread(target=reader)
+    thread = threading.Thread(target=reader, daemon=True)
     thread.start()
     read.wait()
     store.close()
-    assert open_files() == 0
+    assert open_files(store) == 0
     go_on.set()
     thread.join()
     assert counted == [300, 300]
