@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 
 LATIN_SUFFIX = (
     r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies|decies|undecies|duodecies"
@@ -13,11 +14,16 @@ LATIN_SUFFIX = (
 # The longest numeral in use has nine characters; without a bound a question could be one number.
 CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
 
+ROMAN_NUMERAL = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![\w'’-])"
+"""From I to LXXXIX, in capitals."""
+
 LISTED_PARAGRAPH = "paragraph"
 """Division of numbers printed as list items, "25)": reached by "paragraph 25" alone."""
 
 _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50}
+_ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
 _CHINESE_ARTICLE = re.compile(rf"第?({CHINESE_NUMERAL})条(?:之({CHINESE_NUMERAL}))?")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -25,7 +31,7 @@ _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number'
 # "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
 _UNIT = re.compile(
     r"^(?:[\w.]{1,12}\s+)?"
-    r"(?:ss?\.|sec(?:tion|\.)|art(?:icle|ikel|\.)|§|rule|reg(?:ulation|\.)|điều|điêu)\s*(?=\S*\d)"
+    r"(?:ss?\.|sec(?:tion|\.)|art(?:icle|ikel|[íi]culo|\.)|§|rule|reg(?:ulation|\.)|điều|điêu)\s*(?=\S*\d)"
 )
 _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
@@ -61,6 +67,8 @@ def parse_number(printed: str) -> ArticleNumber | None:
     """
     if chinese := _CHINESE_ARTICLE.fullmatch(printed.strip()):
         return ArticleNumber(_chinese_core(*chinese.groups()))
+    if roman := _ROMAN_ARTICLE.fullmatch(printed.strip()):
+        return ArticleNumber(canonical_core(roman[1]))
     text = _plain(printed).strip()
     text = _UNIT.sub("", text)
     division = ""
@@ -91,9 +99,13 @@ def canonical_core(number: str) -> str:
     ('l1221-1', 'r3231-1', '1')
     >>> canonical_core("203 bis"), canonical_core("第一百二十条"), canonical_core("premier")
     ('203bis', '120', '1')
+    >>> canonical_core("XIV")
+    '14'
     """
     if chinese := _CHINESE_ARTICLE.fullmatch(number.strip()):
         return _chinese_core(*chinese.groups())
+    if re.fullmatch(ROMAN_NUMERAL, number):
+        return str(_roman_integer(number))
     text = _plain(number).strip(" .")
     if text == "premier":
         return "1"
@@ -125,6 +137,13 @@ def chinese_integer(numeral: str) -> int:
         else:
             digit = int(_CHINESE_DIGITS.get(character, character))
     return total + digit
+
+
+def _roman_integer(numeral: str) -> int:
+    values = [_ROMAN_DIGITS[letter] for letter in numeral]
+    return sum(
+        -value if value < following else value for value, following in pairwise([*values, 0])
+    )
 
 
 def _chinese_core(article: str, insertion: str | None) -> str:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from components.statutes import chinese_citations
-from components.statutes.citation_numbers import LATIN_SUFFIX, canonical_core
-from components.statutes.law_hints import LawReference, law_hint
-
-CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
+from components.statutes.citation_levels import AND, levels_behind
+from components.statutes.citation_markers import NUMBER, CitationKind, Marker, next_marker
+from components.statutes.citation_numbers import canonical_core
+from components.statutes.law_hints import LawReference, hint_behind, law_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,51 +63,15 @@ class Citation:
 # Start, end, number, paragraphs, through and otherwise of a `Citation`.
 _Item = tuple[int, int, str, str | None, str | None, tuple[str, str | None] | None]
 
-_PLURAL = re.compile(r"(?:s|n|ss|§§|es)\.?$", re.IGNORECASE)
-_MARKER = re.compile(
-    r"(?=[adđlprs§])(?<![\w-])(?:"
-    r"(?P<article>art(?:icle|ikel)?[sn]?\b\.?|điều)"
-    r"|(?P<section>sections?\b|sects?\.|secs?\.|(?<!['’])(?-i:ss?\.)|(?<=[,(] )(?-i:s)\b|§§?)"
-    r"|(?P<rule>rules?\b)"
-    r"|(?P<regulation>regulations?\b|regs?\.)"
-    r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"
-    # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
-    r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
-    r")\s*(?=(?:[a-z]{1,2}[\s.*]{0,4})?\d|premier\b)",
-    re.IGNORECASE,
-)
 # In French a "section" is a division and "§" a paragraph of an article.
 _FRENCH_DIVISION = re.compile(r"(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$", re.I)
-_NUMBER = re.compile(
-    r"premier\b(?!.{0,20}\balinéa)"
-    r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|[A-Z]{1,2}\.?)?"
-    rf"\d+(?:\s?{LATIN_SUFFIX}\b(?!\s\d)|er\b|[A-Za-z]{{1,2}}\b)?"
-    rf"(?:[-/.]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*"
-    r"(?:\s[A-H](?=\s*(?:[,;)]|\.?\s*$|\s(?:et|ou|à|du|de)\b)))?"
-)
-_NOUN_LEVEL = (
-    r"(?:§§?|abs(?:atz|\.|(?= ?\d))|al(?:inéas?|\.)|paragraphe?s?|paras?\b\.?|khoản|điểm"
-    r"|subsections?|subs(?:ecs?)?\.|satz|nr\.|nummer"
-    r"|buchst(?:abe|\.)|lit\.|point)"
-)
-_LEVEL = re.compile(
-    r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
-    rf"|,?\s?{_NOUN_LEVEL}\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b)?"
-    r"|,?\s?(?P<degree>\d+)°"
-    r"|,?\s?(?P<ordinal>premier|second|deuxième|troisième|dernier)(?:\set\s\w+)?\salinéas?",
+# A list stays on its line, but for French code numbers, which nothing else looks like. Behind a
+# number of it may stand "(deposits)" or a reference mark.
+_SEPARATOR = re.compile(
+    r"(?: ?(?:\([^()\n\d]{3,80}\)|[\[【][^\[\]【】\n]{1,24}[\]】]))?"
+    rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
     re.IGNORECASE,
 )
-_DEEPEST = 8  # levels below an article
-_ORDINALS = {"premier": "1", "second": "2", "deuxième": "2", "troisième": "3"}
-_AND = r"(?:and|or|et|ou|und|oder|sowie|và|hoặc|&)"
-_MORE_BRACKETS = re.compile(
-    rf"\s*(?:,\s*{_AND}?|{_AND}|to|à|bis)\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
-)
-_MORE_LEVELS = re.compile(
-    rf"\s*(?:,\s*{_AND}?|{_AND}|à|bis)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
-)
-# A list stays on its line, but for French code numbers, which nothing else looks like.
-_SEPARATOR = re.compile(rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{_AND} +)?| {_AND} +)", re.IGNORECASE)
 _RANGE = re.compile(r"\s?(?:\bto\b|\bthrough\b|\bà\b|\bau\b|\bbis\b|\bđến\b|–|—|\s-)\s?", re.I)
 _HYPHENED = re.compile(r"(\d+)-(\d+)")
 _QUANTITY = re.compile(
@@ -119,13 +82,23 @@ _QUANTITY = re.compile(
 )
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")  # "the Markets Regulations 2015" is a law's name
 _LIST_GOES_ON = re.compile(
-    rf"\s*(?:$|[,;.:?!)\]]|(?:{_AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.)\b)",
+    rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
+    r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
     re.IGNORECASE,
 )
 _LEVEL_BEFORE = re.compile(
     r"(?:điểm\s+(?P<b>[a-zđ])[\s,]*)?(?:khoản\s+(?P<a>\d+)[\s,]*)$", re.IGNORECASE
 )
-_PART_OF_ANOTHER = re.compile(r"[\w(),. -]{1,20}\s+of\s+(?:the\s+)?(?:art|sec|rule|s\.)", re.I)
+_PART_OF_ANOTHER = re.compile(
+    r"[\w(),. -]{1,20}\s+(?:of|de|du|des)\s+(?:(?:the|cet|même)\s+|l['’]\s?)?"
+    r"(?:art|sec|rule|s\.)",
+    re.IGNORECASE,
+)
+_NEAR = 160  # characters of a sentence in which a citation may go on
+_FURTHER = re.compile(
+    rf"(?:,|\b{AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _SCHEDULE = re.compile(
     r"\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
     r"(schedule|annex|app(?:endix)?)\s*(\d+[A-Z]?)\b",
@@ -148,23 +121,21 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
     """
     plain = text.translate(PLAIN_CHARACTERS)
     found = [Citation(**fields) for fields in chinese_citations.found(plain)]
-    position = taken = 0
     french = (language or "").lower().startswith("fr")
-    while marker := _MARKER.search(plain, position):
-        # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
-        position = max(marker.end(), marker.start() + 1)
-        kind: CitationKind = (
-            "article" if marker["code"] is not None else marker.lastgroup  # type: ignore[assignment]
-        )
-        if kind == "paragraph" and _PART_OF_ANOTHER.match(plain, marker.end()):
+    group: list[Citation] = []  # the last one
+    position = taken = 0
+    while True:
+        marker = next_marker(plain, position)
+        gap = marker.start if marker else len(plain)
+        while group and (group := list(_further(plain, group[0].kind, taken, gap))):
+            found.extend(group)
+            taken = group[-1].end
+        if marker is None:
+            break
+        position = max(marker.end, marker.start + 1)
+        if _cites_nothing(plain, marker, french):
             continue
-        if french and kind != "article":
-            continue
-        if kind == "section" and _FRENCH_DIVISION.search(
-            plain, max(0, marker.start() - 12), marker.start()
-        ):
-            continue
-        group = list(_enumeration(plain, marker, kind, taken))
+        group = list(_enumeration(plain, marker, taken))
         if group:
             position = taken = group[-1].end
             found.extend(group)
@@ -173,48 +144,51 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
     return sorted(found, key=lambda citation: citation.start)
 
 
-def _enumeration(
-    text: str, marker: re.Match[str], kind: CitationKind, taken: int
-) -> Iterator[Citation]:
+def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
+    """Whether a marker names a part of something else than a law."""
+    if (marker.kind == "paragraph" or marker.sign) and _PART_OF_ANOTHER.match(text, marker.end):
+        return True
+    if french:
+        return marker.kind != "article"
+    before = max(0, marker.start - 12)
+    return (
+        marker.kind == "section" and _FRENCH_DIVISION.search(text, before, marker.start) is not None
+    )
+
+
+def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator[Citation]:
+    """What goes on behind the law of a citation, without a marker: "... and 13 of the Work Code".
+
+    Args:
+        text: The text.
+        kind: Of the citation before.
+        position: Where that citation ends.
+        end: Where the next one begins.
+    """
+    sentence_end = _SENTENCE_END.search(text, position, min(end, position + _NEAR))
+    end = sentence_end.start() if sentence_end else min(end, position + _NEAR)
+    for match in _FURTHER.finditer(text, position, end):
+        start = match.end()
+        further = list(_enumeration(text, Marker(start, start, kind, doubtful=True), position))
+        if further and further[-1].end <= end:
+            yield from further
+            return
+
+
+def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     """The citations behind one marker; the text up to `taken` belongs to others."""
-    plural = _PLURAL.search(marker[0].rstrip()) is not None
-    items: list[_Item] = []
-    position = marker.end()
-    while number := _NUMBER.match(text, position):
-        if marker[0].startswith("§") and number[0].endswith("er"):
-            break  # "§ 1er" is a paragraph of an article
-        paragraphs, end, others = _levels(text, number.end())
-        if _QUANTITY.match(text, number.end()) or (
-            kind in ("rule", "regulation") and _YEAR.fullmatch(number[0])
-        ):
-            break
-        if items and not plural and not _LIST_GOES_ON.match(text, end):
-            break
-        core = canonical_core(number[0])
-        through: str | None = None
-        otherwise: tuple[str, str | None] | None = None
-        if (to := _RANGE.match(text, end)) and (last := _NUMBER.match(text, to.end())):
-            through = canonical_core(last[0])
-            end = _levels(text, last.end())[1]
-            if to[0] in "–—":  # some print a number's own hyphen so
-                otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
-        elif plural and (both := _HYPHENED.fullmatch(number[0])):
-            otherwise = (canonical_core(both[1]), canonical_core(both[2]))
-        items.append((number.start(), end, core, paragraphs, through, otherwise))
-        items.extend((start, stop, core, other, None, None) for start, stop, other in others)
-        separator = _SEPARATOR.match(text, items[-1][1])
-        if separator is None:
-            break
-        position = separator.end()
+    start, kind = marker.start, marker.kind
+    items = _items(text, marker)
     if not items:
         return
-    start = marker.start()
     before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
     group = (start, items[-1][1])
     schedule = _SCHEDULE.match(text, group[1], group[1] + 80) if kind == "paragraph" else None
     hint, reference = law_hint(text, start, schedule.end() if schedule else group[1])
+    if marker.doubtful and reference == "none" and items[0][3] is None:
+        return
     for index, (first, end, core, paragraphs, through, otherwise) in enumerate(items):
         if before and index == 0 and paragraphs is None:
             paragraphs = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
@@ -235,47 +209,47 @@ def _enumeration(
         )
 
 
-def _levels(text: str, position: int) -> tuple[str | None, int, list[tuple[int, int, str]]]:
-    """The levels named behind a number, where they end, and further ones of the same article.
-
-    "48K(1)(b), (2)" gives "(1)(b)" and the further "(2)".
-    """
-    levels: list[str] = []
-    others: list[tuple[int, int, str]] = []
-    while not others and len(levels) < _DEEPEST and (level := _LEVEL.match(text, position)):
-        position = level.end()
-        ordinal = level["ordinal"]
-        value = (
-            level["bracket"]
-            or level["noun"]
-            or level["degree"]
-            or _ORDINALS.get((ordinal or "").lower(), "")
-        )
-        if value:
-            levels.append(value.lower())
-        if level["bracket"]:
-            behind = position
-            while more := _MORE_BRACKETS.match(text, behind):
-                others.append((more.start(1), more.end(), _replaced(levels, more[1])))
-                behind = more.end()
-        elif not ordinal:
-            while more := _MORE_LEVELS.match(text, position):
-                if ("°" in more[0]) != bool(level["degree"]) or not _many(level):
-                    break
-                position = more.end()
-    named = "".join(f"({level})" for level in levels)
-    return named or None, position, others
+def _items(text: str, marker: Marker) -> list[_Item]:
+    """The numbers that a marker leads to."""
+    items: list[_Item] = []
+    position = marker.end
+    while number := NUMBER.match(text, position):
+        if _counts_something(text, marker, number):
+            break
+        closed = number.end() + marker.bracket  # "(5)"
+        paragraphs, end, others = levels_behind(text, closed)
+        if items and not marker.plural and not _goes_on(text, end):
+            break
+        core = canonical_core(number[0])
+        through: str | None = None
+        otherwise: tuple[str, str | None] | None = None
+        if (to := _RANGE.match(text, end)) and (last := NUMBER.match(text, to.end())):
+            through = canonical_core(last[0])
+            end = levels_behind(text, last.end())[1]
+            if to[0] in "–—":  # some print a number's own hyphen so
+                otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
+        elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
+            otherwise = (canonical_core(both[1]), canonical_core(both[2]))
+        items.append((number.start(), end, core, paragraphs, through, otherwise))
+        items.extend((start, stop, core, other, None, None) for start, stop, other in others)
+        separator = _SEPARATOR.match(text, items[-1][1])
+        if separator is None:
+            break
+        position = separator.end()
+    return items
 
 
-def _many(level: re.Match[str]) -> bool:
-    """Whether the level may be followed by others of its sort: "§§ 4 et 5", "1°, 2° et 4°"."""
-    return bool(level["degree"]) or re.search(r"§§|alinéas|paragraphes|subs", level[0]) is not None
+def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
+    """Whether a number is none of an article."""
+    if marker.sign and number[0].endswith("er"):
+        return True  # "§ 1er" is a paragraph of an article
+    if number[0][-1].isupper() and marker.kind != "article" and number[0].isalpha():
+        return True  # "Section IV" is a division
+    if marker.kind in ("rule", "regulation") and _YEAR.fullmatch(number[0]):
+        return True
+    return _QUANTITY.match(text, number.end()) is not None
 
 
-def _replaced(levels: list[str], other: str) -> str:
-    """The levels with those of `other` put where the first one of its sort stands."""
-    further = re.findall(r"\w+", other.lower())
-    for index, level in enumerate(levels):
-        if level[0].isdigit() == further[0][0].isdigit():
-            return "".join(f"({x})" for x in [*levels[:index], *further])
-    return "".join(f"({x})" for x in [*levels, *further])
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a number that ends there is the list's, and counts no tenants."""
+    return _LIST_GOES_ON.match(text, end) is not None or hint_behind(text, end) is not None

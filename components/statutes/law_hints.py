@@ -19,6 +19,7 @@ _PUBLIC = (
     r"|treaty|convention|directive|charter|protocol"
     r"|lois?|décrets?|arrêtés?|ordonnances?|règlements?|constitution|traité|directive|charte"
     r"|accords?|protocole|statuts?"
+    r"|c[óo]digo|ley|reglamento|constituci[óo]n|(?:real )?decreto"
     r"|\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?"
     r"|bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
 )
@@ -32,8 +33,8 @@ _MINE = (
     r"my|our|your|his|her|their|mon|ma|mes|notre|nos|votre|vos|son|sa|leur|mein\w*|unser\w*|ihr\w*"
 )
 _OF = (
-    r"(?:of|in|under|within|du|de la|des|de|dans|der|im|vom|von|aus|của|trong|thuộc|theo)\b"
-    r"|(?:de l|d)['’]"
+    r"(?:of|in|under|within|du|del|de la|de los|des|de|dans|der|im|vom|von|aus|của|trong|thuộc"
+    r"|theo)\b|(?:de l|d)['’]"
 )
 _DETERMINER = r"(?:the|la|le|les|dem|den|der|des|said)\b|l['’]"
 _STOP = (
@@ -83,13 +84,42 @@ _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BG
     r"(?P<law>[A-ZÀ-Ý]\w*(?:\s+(?:of\s+|and\s+|de\s+)?[A-ZÀ-Ý]\w*)*)"
     r"|(?P<short>(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b)"
 )
-_CAPITALS_BEFORE = re.compile(
-    # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
-    r"(?P<law>(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?)*"
+_ENGLISH_SOURCE = (
     r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
-    r"|\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39, art. 20" in Belgian notes
-    r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
-    r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
+)
+_GENERIC_NAMES = frozenset({"Code", "Act", "Law"})  # "the Act, section 5": whichever it is
+_LEAD = (  # words in capitals that begin a sentence and no name
+    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With|Both|According|Pursuant|The|Does"
+    r"|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut|Im)"
+)
+_BETWEEN = (  # what stands between a law's name and the citation behind it
+    r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
+)
+_FRENCH_OF = r"(?:du|des|de la|de|del|et)\s+|(?:de |et )?[dl]['’]\s?"
+_FRENCH_KIND = r"\w+(?:aux|[aei](?:ls?|lles?|les?|res?)|ique|if|ive)"
+_NAMED_BEFORE = (
+    re.compile(
+        # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
+        rf"(?P<law>\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?)*\b{_ENGLISH_SOURCE}"
+        # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
+        r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?(?:\s\([^()\n]{1,40}\))?"
+        rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?){_BETWEEN}"
+    ),
+    re.compile(
+        r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
+        r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
+        r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
+    ),
+    re.compile(
+        # "Code civil", "code du travail", "loi du 29 juillet 1881", "Código civil"
+        rf"(?P<law>\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
+        rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
+        r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
+        r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?"
+        r"|\b(?!(?:the|this|that|same|any|an?|must|may|shall|can|will|to|not)\b)\w+\s+(?:code|act)"
+        rf"){_BETWEEN}",
+        re.IGNORECASE,
+    ),
 )
 OTHER_LAW = re.compile(
     r"\b[A-Z][A-Z&]*[A-Z]{2}\b|《"  # GDPR
@@ -105,7 +135,7 @@ _DIVISIONS = re.compile(
 )
 _ASIDE = re.compile(
     r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
-    r"(?:\s*\([^()]{1,80}\)(?=\s+(?:of|du|de)\b))?"
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s+(?:of|du|de|des|del)\b))*"
 )
 
 
@@ -119,6 +149,21 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
 
 def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
     """The words by which a law is named around the citation text[start:end], and how."""
+    if behind := hint_behind(text, end):
+        return behind
+    opening = max(0, start - _NEXT_LINE)
+    for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
+        if match := pattern.search(text, opening, start):
+            name = match["law"].strip()
+            return (None, "none") if name in _GENERIC_NAMES else (name, "named")
+    return None, "none"
+
+
+def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
+    """What is said of the law behind a citation that ends there; None where nothing is.
+
+    ("of the Act" says that it is whichever law is spoken of.)
+    """
     end, _ = after_divisions(text, end)
     limit = min(len(text), end + _NEXT_LINE)
     line = text.find("\n", end, limit)
@@ -133,11 +178,7 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
         if match := pattern.match(text, end, limit):
             name = match["law"] or match.groupdict().get("short") or ""
             return name.strip(" ,.'’-"), "named"
-    opening = max(0, start - _NEXT_LINE)
-    for pattern in (_PRIVATE_BEFORE, _CAPITALS_BEFORE):
-        if match := pattern.search(text, opening, start):
-            return match["law"].strip(), "named"
-    return None, "none"
+    return None
 
 
 _SOURCE = (

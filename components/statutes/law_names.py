@@ -40,6 +40,7 @@ _YEAR_BEHIND = re.compile(
     r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
     re.IGNORECASE,
 )
+_YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
 _TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
 # One of these alone names no law.
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
@@ -114,15 +115,11 @@ class LawNames:
             return laws
         trail = _TRAIL.search(text, begin, position)
         end = trail.start() if trail else position
-        tokens = list(_tokens(text, begin, end))
-        if not tokens or (
-            tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
-        ):
-            return ()
-        for index, (_, start, _) in enumerate(tokens):
-            words = tuple(word for word, _, _ in tokens[index:])
-            if laws := self._named(words, text[start:end]):
-                return laws
+        if laws := self._ending(text, begin, end):
+            return laws
+        if year := _YEAR_ENDING.search(text, begin, end):
+            laws = self._ending(text, begin, year.start())
+            return _of_year(laws, text, year.start(), year.start())
         return ()
 
     def anywhere(self, text: str) -> set[str]:
@@ -135,6 +132,19 @@ class LawNames:
             for end in range(2, len(text) + 1):
                 found.update(self._chinese_suffix(text[max(0, end - _LONGEST_CHINESE) : end]))
         return found
+
+    def _ending(self, text: str, begin: int, end: int) -> tuple[str, ...]:
+        """The laws with the longest name that a part of a text ends with."""
+        tokens = list(_tokens(text, begin, end))
+        if not tokens or (
+            tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
+        ):
+            return ()
+        for index, (_, start, _) in enumerate(tokens):
+            words = tuple(word for word, _, _ in tokens[index:])
+            if laws := self._named(words, text[start:end]):
+                return laws
+        return ()
 
     def _beginning(
         self, text: str, begin: int, tokens: Iterable[tuple[str, int, int]]

@@ -41,6 +41,10 @@ from components.statutes.citation_numbers import (
         ("14\u201113", "14-13"),
         ("L. 1221–1", "l1221-1"),
         ("14\u22121", "14-1"),
+        ("Article IV", "4"),
+        ("Art. XIX", "19"),
+        ("LXXXVIII", "88"),
+        ("artículo 5", "5"),
     ],
 )
 def test_a_number_has_one_form(printed: str, core: str) -> None:

@@ -25,6 +25,25 @@ from components.statutes.citations import find_citations
         ("section 48K(1), (3) and (4) applies", [("48k", "(1)"), ("48k", "(3)"), ("48k", "(4)")]),
         ("article 12, paragraph 2, of the Code", [("12", "(2)")]),
         ("Housing Act, s 24", [("24", None)]),
+        ("s 24 of the PDPA", [("24", None)]),
+        ("under s24 or s 25(2)", [("24", None), ("25", "(2)")]),
+        ("Does the tenant s 26(1) give", [("26", "(1)")]),
+        ("ss 24 and 25", [("24", None), ("25", None)]),
+        ("Sec 24", [("24", None)]),
+        ("Reg 5", [("5", None)]),
+        ("under reg 5(1)", [("5", "(1)")]),
+        ("Art. IV", [("4", None)]),
+        ("Article XIV(2) and article I of the Constitution", [("14", "(2)"), ("1", None)]),
+        ("Article No. 99", [("99", None)]),
+        ("Article #99", [("99", None)]),
+        ("article number 99", [("99", None)]),
+        ("article n° 99", [("99", None)]),
+        ("Article (99)", [("99", None)]),
+        ("Article: 99", [("99", None)]),
+        ("Article 12 [1] and 13 of the Work Code", [("12", None), ("13", None)]),
+        ("Articles 12 (deposits) and 13 (rent)", [("12", None), ("13", None)]),
+        ("Article 12 of the Housing Code and 13 of the Work Code", [("12", None), ("13", None)]),
+        ("section 12 or 13 applies", [("12", None), ("13", None)]),
         # French
         ("article L. 1221-1 du Code du travail", [("l1221-1", None)]),
         ("l'article R. * 3231-1", [("r3231-1", None)]),
@@ -33,6 +52,9 @@ from components.statutes.citations import find_citations
         ("l'article 492/1, § 1er, alinéa 3, 3°, peut", [("492/1", "(1)(3)(3)")]),
         ("articles 1er et 2", [("1", None), ("2", None)]),
         ("l'article premier", [("1", None)]),
+        ("art. 5 et 6 Code civil", [("5", None), ("6", None)]),
+        ("le § 2 de l'article 5", [("5", None)]),
+        ("les §§ 2 et 3 du même article 5", [("5", None)]),
         (
             "articles 312, § 2, 325/3, §§ 4 et 5, ou 330, §§ 3 et 4",
             [("312", "(2)"), ("325/3", "(4)"), ("330", "(3)")],
@@ -45,6 +67,9 @@ from components.statutes.citations import find_citations
         ("§ 823 BGB", [("823", None)]),
         ("§ 823 Abs. 1 Satz 2 BGB", [("823", "(1)(2)")]),
         ("Art. 3 Abs. 1 GG", [("3", "(1)")]),
+        # Spanish
+        ("artículo 24", [("24", None)]),
+        ("los artículos 24 y 25 del Código Civil", [("24", None), ("25", None)]),
         # Chinese
         ("第一百二十条", [("120", None)]),
         ("民法典第12条", [("12", None)]),
@@ -94,6 +119,17 @@ def test_ranges(text: str, first: str, last: str) -> None:
         "<L 2014-05-12/02>",
         "clause 5",
         "S. 24 der Broschüre",
+        "it's 24 hours",
+        "the tenant s 24 keys",
+        "wait 30 sec 24 times",
+        "the SEC 10-K filing",
+        "my car reg 24 is",
+        "the article I read",
+        "an article X of the law",
+        "the clauses of this article.\nII. The landlord",
+        "Section IV",
+        "In this article: 12 flats",
+        "sections (2) and (3)",
     ],
 )
 def test_what_cites_nothing(text: str) -> None:
@@ -111,6 +147,8 @@ def test_in_a_french_text_section_and_paragraph_signs_cite_nothing() -> None:
     [
         ("article 10 or 30 days later", ["10"]),
         ("articles 5 et 6 mois", ["5"]),
+        ("section 10, 30 tenants", ["10"]),
+        ("Article 12 of the Housing Code and 30 of the tenants", ["12"]),
         ("visée à l'article 393;\n9. le consentement", ["393"]),
         ("under Article 12.\n(3) A partner", ["12"]),
         ("articles L. 1152-2,\nL. 1153-2 et L. 1153-3", ["l1152-2", "l1153-2", "l1153-3"]),
@@ -128,6 +166,7 @@ def test_an_enumeration_ends_where_something_else_is_counted(text: str, numbers:
         ("article 12", "none", None),
         ("section 12 applies to tenants", "none", None),
         ("section 5 of the Act", "none", None),
+        ("The Act, section 5", "none", None),
         ("section 5 of this Act", "own", None),
         ("article 203 du présent Code", "own", None),
         ("本法第三条", "own", None),
@@ -145,6 +184,23 @@ def test_an_enumeration_ends_where_something_else_is_counted(text: str, numbers:
         ("§ 823 BGB", "named", "BGB"),
         ("section 258 of FSMR", "named", "FSMR"),
         ("COBS Rule 15.9.1", "named", "COBS"),
+        ("Housing Code of Aldermere, article 12", "named", "Housing Code of Aldermere"),
+        (
+            "Code of Civil Procedure (Scotland), article 12",
+            "named",
+            "Code of Civil Procedure (Scotland)",
+        ),
+        ("Under Housing Code, article 12", "named", "Housing Code"),
+        ("Housing Act 1988, s 24", "named", "Housing Act 1988"),
+        ("the tax code, article 12", "named", "tax code"),
+        ("The Tax Code of Freedonia, article 12 [1]", "named", "Tax Code of Freedonia"),
+        ("Article 12 [1] of the Tax Code", "named", "Tax Code"),
+        ("Selon le Code civil, article 1240", "named", "Code civil"),
+        ("Le Code de procédure civile, en son article 9,", "named", "Code de procédure civile"),
+        ("la loi du 29 juillet 1881, à l'article 5", "named", "loi du 29 juillet 1881"),
+        ("Le Code civil ne dit rien, article 12", "none", None),
+        ("Bürgerliches Gesetzbuch, § 823", "named", "Bürgerliches Gesetzbuch"),
+        ("artículo 24 del Código Civil", "named", "Código Civil"),
         ("Vienna Convention, art. 31", "named", "Vienna Convention"),
         ("《中华人民共和国刑法》第十七条", "named", "中华人民共和国刑法"),
         ("民法典第12条", "named", "民法典"),
@@ -157,6 +213,13 @@ def test_an_enumeration_ends_where_something_else_is_counted(text: str, numbers:
 def test_how_the_law_is_named(text: str, reference: str, hint: str | None) -> None:
     citation = find_citations(text)[-1]
     assert (citation.reference, citation.law_hint) == (reference, hint)
+
+
+def test_every_number_of_a_list_has_the_law_behind_it() -> None:
+    for text in ("articles 12, 13 and 14 of the Work Code", "art. 12, 13 and 14 Work Code"):
+        assert [c.law_hint for c in find_citations(text)] == ["Work Code"] * 3
+    both = find_citations("Article 12 of the Housing Code and 13 of the Work Code")
+    assert [c.law_hint for c in both] == ["Housing Code", "Work Code"]
 
 
 def test_spans_point_into_the_text_and_a_group_spans_its_enumeration() -> None:
@@ -222,7 +285,11 @@ def test_found_citations_lie_in_order_and_apart(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    [*PIECES, "article 1 ", "§ 1 ", "第一条", "s. 1 (a)", "of Part 1 ", "art. 1 of the ", "1-"],
+    [
+        *PIECES,
+        *("article 1 ", "§ 1 ", "第一条", "s. 1 (a)", "of Part 1 ", "art. 1 of the ", "1-"),
+        *("and 1 of the ", "s 1 ", "A ", "Code of A ", "code de l'a ", "art. 1 [1] and "),
+    ],
 )
 def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
     text = "article 1 " + (piece * 10_000)[:10_000]

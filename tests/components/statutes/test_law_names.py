@@ -59,6 +59,12 @@ def test_a_name_after_a_citation(names: LawNames, text: str, law: str) -> None:
     [
         ("under the Housing Code, ", (HOUSING,)),
         ("the Housing Code in ", (HOUSING,)),
+        (
+            "the Personal Data Protection Act 2012, ",
+            ("Personal Data Protection Act 2012 (Singapore)",),
+        ),
+        ("the Bürgerliche Gesetzbuch 1900, ", ("Bürgerliches Gesetzbuch",)),
+        ("the Personal Data Protection Act 1999, ", ()),
         ("根据民法典", ("中华人民共和国民法典",)),
         ("《中华人民共和国民法典》", ("中华人民共和国民法典",)),
         ("立法法", tuple(LAWS[10:12])),
