@@ -12,7 +12,7 @@ CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
 
 # "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
 # "of this article." a paragraph "II." begins.
-_ROMAN = rf"(?-i:(?![XL]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
+_ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 _MARKER = re.compile(
     r"(?=[adđlprs§])(?<![\w-])(?:"
     r"(?P<article>art(?:icle|ikel|[íi]culo)?[sn]?\b\.?|điều)"

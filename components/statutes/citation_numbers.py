@@ -14,15 +14,15 @@ LATIN_SUFFIX = (
 # The longest numeral in use has nine characters; without a bound a question could be one number.
 CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
 
-ROMAN_NUMERAL = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![\w'’-])"
-"""From I to LXXXIX, in capitals."""
+ROMAN_NUMERAL = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![\w'’-])"
+"""From I to CCCXCIX, in capitals."""
 
 LISTED_PARAGRAPH = "paragraph"
 """Division of numbers printed as list items, "25)": reached by "paragraph 25" alone."""
 
 _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50}
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
 _CHINESE_ARTICLE = re.compile(rf"第?({CHINESE_NUMERAL})条(?:之({CHINESE_NUMERAL}))?")
 

@@ -87,40 +87,50 @@ _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BG
 _ENGLISH_SOURCE = (
     r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
 )
-_GENERIC_NAMES = frozenset({"Code", "Act", "Law"})  # "the Act, section 5": whichever it is
+GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
+"""By themselves they name whichever law is spoken of: "the Act, section 5"."""
 _LEAD = (  # words in capitals that begin a sentence and no name
-    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With|Both|According|Pursuant|The|Does"
-    r"|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut|Im)"
+    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With"
+    r"|Both|According|Pursuant|The|Does|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut"
+    r"|Im)"
+)
+_ENGLISH_NAME = (
+    # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
+    rf"\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
+    # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
+    r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?"
+    r"(?:\s\([A-Z][^()\n\d]{1,40}\)|,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d\b){0,2}"
+)
+_FRENCH_OF = r"(?:du|des|de la|de|del|et)\s+|(?:de |et )?[dl]['’]\s?"
+_FRENCH_KIND = r"\w+(?:aux|[aei](?:ls?|lles?|les?|res?)|ique|if|ive)"
+_CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 1881", "Código civil"
+    rf"\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
+    rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
+    r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
+    r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
 )
 _BETWEEN = (  # what stands between a law's name and the citation behind it
     r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
 )
-_FRENCH_OF = r"(?:du|des|de la|de|del|et)\s+|(?:de |et )?[dl]['’]\s?"
-_FRENCH_KIND = r"\w+(?:aux|[aei](?:ls?|lles?|les?|res?)|ique|if|ive)"
 _NAMED_BEFORE = (
-    re.compile(
-        # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
-        rf"(?P<law>\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?)*\b{_ENGLISH_SOURCE}"
-        # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
-        r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?(?:\s\([^()\n]{1,40}\))?"
-        rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?){_BETWEEN}"
-    ),
+    re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
     re.compile(
         r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
         r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
         r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
     ),
     re.compile(
-        # "Code civil", "code du travail", "loi du 29 juillet 1881", "Código civil"
-        rf"(?P<law>\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
-        rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
-        r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
-        r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?"
+        rf"(?P<law>{_CONTINENTAL_NAME}"
         r"|\b(?!(?:the|this|that|same|any|an?|must|may|shall|can|will|to|not)\b)\w+\s+(?:code|act)"
         rf"){_BETWEEN}",
         re.IGNORECASE,
     ),
 )
+NAME_OF_A_LAW = re.compile(
+    rf"《[^《》\n]{{1,40}}》|(?i:{_CONTINENTAL_NAME})|{_ENGLISH_NAME}|\b[A-Z][A-Z&]*[A-Z]{{2}}\b"
+)
+"""A law's whole name as far as it can be told, and words in capitals that can be one."""
+
 OTHER_LAW = re.compile(
     r"\b[A-Z][A-Z&]*[A-Z]{2}\b|《"  # GDPR
     r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
@@ -155,7 +165,7 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
     for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
         if match := pattern.search(text, opening, start):
             name = match["law"].strip()
-            return (None, "none") if name in _GENERIC_NAMES else (name, "named")
+            return (None, "none") if name in GENERIC_NAMES else (name, "named")
     return None, "none"
 
 

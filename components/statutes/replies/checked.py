@@ -32,6 +32,10 @@ class Source(Protocol):
     def text(self) -> str:
         """The article's words."""
 
+    @property
+    def language(self) -> str | None:
+        """BCP 47 tag, where known."""
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedCitation:

@@ -7,14 +7,24 @@ what is verified must name an article that was given and nothing else.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import Citation
+from components.statutes.law_names import LawNames
 from components.statutes.replies.checked import CheckedCitation, CheckState, Source
-from components.statutes.replies.paragraphs import has_paragraph
+from components.statutes.replies.naming import (
+    SENTENCE_END,
+    is_name,
+    more_of_name,
+    name_goes_on,
+    speaks_of_another_law,
+)
+from components.statutes.replies.paragraphs import (
+    has_paragraph,
+    paragraphs_in_front,
+)
 from components.statutes.replies.quotations import Quotation
 from components.statutes.replies.reference_marks import MARK, find_reference_marks
 
@@ -28,29 +38,9 @@ _NAME_BEHIND = re.compile(
     r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
     r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
 )
-# How the name of a law may go on behind what retrieval has read of it: "(Northern Ireland)". What
-# names a part of the article does not belong to it.
-_NAME_GOES_ON = re.compile(
-    r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
-    r"(?!(?:Abs|Satz|Nr|Num|Para|Sub|Al\b|Alin|Ziff|Buchst|Art|Sec|Cl|Part|Ch)\w*)"
-    r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
-)
-# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des": a paragraph in front of its article.
-_IN_FRONT = re.compile(
-    r"(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|paragraphes?|paras?|subs|points?|alinéas?|al"
-    r"|abs(?:atz)?|buchst(?:abe)?|lit)\b\.?|§) ?"
-    r"(?P<levels>\(?\w{1,4}\)?(?:\(\w{1,4}\))*) (?:of|in|de|du|des|von|vom) ?(?:the |l['’])?$",
-    re.IGNORECASE,
-)
-_REACH_IN_FRONT = 48  # characters
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
-_HINT_WITHIN = 200  # characters behind a citation, in which its law is named
 _WHICH_LAW = "it does not say of which law"
+_NO_PARAGRAPH = "its paragraph was not found in the article"
 _SEVERAL = "it fits several of the articles given"
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
-_NO_NAME = frozenset(
-    ["the", "of", "de", "du", "des", "la", "le", "l", "d", "der", "die", "das", "dem", "and"]
-)
 
 
 def checked_citations(
@@ -128,7 +118,8 @@ def _named(
     marks: Sequence[CheckedCitation],
 ) -> tuple[list[CheckedCitation], list[int]]:
     """Citations in words, and where each ends with the name of its law."""
-    resolver = CitationResolver((each.id, each.law, each.number) for each in sources)
+    names = LawNames(each.law for each in sources)
+    resolver = CitationResolver(((each.id, each.law, each.number) for each in sources), names)
     of = {each.id: each for each in sources}
     plain = reply.translate(_EMPHASIS)
     found: list[CheckedCitation] = []
@@ -138,15 +129,22 @@ def _named(
         citation = resolved.citation
         if any(start <= citation.start < end for start, end in quoted):
             continue
-        more = _more_of_name(citation, reply, plain)
+        more = more_of_name(citation, reply, plain)
         state, why = _state(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
-        if why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
+        if _is_paragraph(citation, ids, plain, of):
+            ids = _ids_of_next_mark(citation.end, marks, plain) or _ids_before(
+                citation.start, [*marks, *found]
+            )
+            state, why = _state_of_paragraph(citation, ids, of)
+        elif why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
             # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1]."
             meant = {known.get(key), *_ids_of_next_mark(citation.end, marks, plain)}
             fitting = tuple(id_ for id_ in ids if id_ in meant)
-            if len(fitting) == 1:
+            if len(fitting) == 1 and not speaks_of_another_law(
+                plain, citation, of[fitting[0]].law, names
+            ):
                 ids = fitting
                 state, why = _state(replace(resolved, ids=ids), plain, of, told=True)
         if state == "verified":
@@ -163,7 +161,7 @@ def _ids_of_next_mark(
 ) -> tuple[str, ...]:
     """What the next mark of the same sentence names."""
     mark = next((each for each in marks if each.start >= position), None)
-    if mark is None or _SENTENCE_END.search(plain, position, mark.start):
+    if mark is None or SENTENCE_END.search(plain, position, mark.start):
         return ()
     return mark.ids
 
@@ -196,69 +194,44 @@ def _state(
     if not told:
         if citation.law_hint is None:
             return "not checked", _WHICH_LAW
-        named = _is_name(citation.law_hint, source.law) and _goes_on(more, source.law)
+        named = is_name(citation.law_hint, source.law) and name_goes_on(more, source.law)
         if not resolved.certain or not named:
             return "not checked", "it names the law otherwise"
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
     # A 款 is printed without any number.
-    before = _IN_FRONT.search(plain, max(0, citation.start - _REACH_IN_FRONT), citation.start)
     paragraph = citation.paragraph or ""
-    if before:  # "Point (a) of Article 6(1)"
-        paragraph += "".join(f"({level})" for level in re.findall(r"\w+", before["levels"]))
-    if paragraph and (
-        "款" in citation.text or not has_paragraph(source.number, source.text, paragraph)
+    paragraphs = [  # "Point (a) of Article 6(1)"
+        paragraph + each for each in paragraphs_in_front(plain, citation.start)
+    ] or [paragraph]
+    if "款" in citation.text or not all(
+        has_paragraph(source.number, source.text, each) for each in paragraphs
     ):
-        return "not checked", "its paragraph was not found in the article"
+        return "not checked", _NO_PARAGRAPH
     return "verified", ""
 
 
-def _more_of_name(citation: Citation, reply: str, plain: str) -> str:
-    """How the name of a citation's law goes on behind its hint; initials are names by themselves.
-
-    It is read with its emphasis, which ends a name: "**Section 12 Housing Code** Tenants ...".
-    """
-    hint = citation.law_hint
-    if hint is None or hint.isupper():
-        return ""
-    place = plain.find(hint, citation.group[1], citation.group[1] + _HINT_WITHIN)
-    more = _NAME_GOES_ON.match(reply, place + len(hint)) if place >= 0 else None
-    return more[0] if more else ""
+def _is_paragraph(
+    citation: Citation, ids: tuple[str, ...], plain: str, of: dict[str, Source]
+) -> bool:
+    """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere."""
+    if plain[citation.group[0]] != "§" or citation.reference != "none":
+        return False
+    meant = [of[id_] for id_ in ids] or list(of.values())
+    return any((each.language or "").lower().startswith("fr") for each in meant)
 
 
-def _goes_on(more: str, law: str) -> bool:
-    """Whether the capitals and years with which a name goes on stand in a law's name too."""
-    known = _words(law)
-    return all(
-        any(_alike(word, each) for each in known)
-        for written in re.findall(r"\w+", more)
-        if not written[0].islower()
-        for word in _words(written)
-    )
+def _ids_before(position: int, cited: Sequence[CheckedCitation]) -> tuple[str, ...]:
+    """What the last citation before a position names."""
+    before = [each for each in cited if each.end <= position and each.ids]
+    return max(before, key=lambda each: each.end).ids if before else ()
 
 
-def _is_name(hint: str, law: str) -> bool:
-    """Whether every word that names a law stands in its full name, whatever its ending."""
-    if _CHINESE.search(hint):
-        return hint.strip("《》") in law
-    if hint.isupper() and len(hint.split()) == 1:
-        return True  # initials, which the resolver has told apart
-    known = _words(law)
-    for written in re.findall(r"\w+", hint):
-        word = _words(written)[0]
-        if word not in _NO_NAME and not any(_alike(word, each) for each in known):
-            # The sentence may go on behind the name, but a name goes on with a capital.
-            return str(written)[0].islower()
-    return True
-
-
-def _alike(word: str, known: str) -> bool:
-    if word.isdigit() or known.isdigit():
-        return word == known
-    shorter = min(len(word), len(known))
-    return known.startswith(word) or (shorter > 4 and word[: shorter - 1] == known[: shorter - 1])
-
-
-def _words(text: str) -> list[str]:
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return re.findall(r"\w+", "".join(c for c in letters if not unicodedata.combining(c)))
+def _state_of_paragraph(
+    citation: Citation, ids: tuple[str, ...], of: dict[str, Source]
+) -> tuple[CheckState, str]:
+    """State of "§ 2" in an article that is named elsewhere: it must be printed there."""
+    named = f"({citation.number}){citation.paragraph or ''}"
+    if len(ids) == 1 and has_paragraph(of[ids[0]].number, of[ids[0]].text, named):
+        return "verified", ""
+    return "not checked", _NO_PARAGRAPH

@@ -22,6 +22,16 @@ _REFERENCE = re.compile(
     rf"{_BRACKETS}(?:[ ,]{{0,2}}(?:{_AND} )?{_BRACKETS})*",
     re.IGNORECASE,
 )
+# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des", "Les §§ 2 et 3 de l'": in front of an article.
+_UNIT = (
+    r"(?:(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|paragraphes?|paras?|subs|points?|alinéas?|al"
+    r"|abs(?:atz)?|buchst(?:abe)?|lit)\b\.?|§§?) ?)"
+)
+_LEVEL = r"\(?\w{1,4}\)?(?:\(\w{1,4}\))*"
+_LIST = rf"(?P<list>{_LEVEL}(?:(?:, ?| {_AND} ){_LEVEL}){{0,8}})"
+_OF = r",? (?:of|in|de|du|des|von|vom) ?(?:the |cet |même |l['’])?"
+_IN_FRONT = re.compile(rf"{_UNIT}{_LIST}(?:{_OF}|, )$", re.IGNORECASE)
+_REACH_IN_FRONT = 64  # characters
 _MARK = re.compile(
     r"\((?P<bracket>\d{1,4}[a-z]{0,2}|[a-zđ]{1,2}|[ivxlc]{1,5})\)"
     rf"|[(（](?P<chinese>{CHINESE_NUMERAL})[)）]"
@@ -84,6 +94,23 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
     own = [level.lower() for level in printed.paragraphs] if printed else []
     marks = iter([*own, *_marks(text)])
     return all(level in marks for level in re.findall(r"\w+", named.lower()))
+
+
+def paragraphs_in_front(text: str, start: int) -> list[str]:
+    """The paragraphs in front of an article whose citation starts there: ["(2)", "(3)"].
+
+    "§ 1er, alinéa 2, de l'" names two, each of which the article must have.
+    """
+    named: list[str] = []
+    begin = max(0, start - _REACH_IN_FRONT)
+    while unit := _IN_FRONT.search(text, begin, start):
+        if not named and unit[0].endswith(", "):
+            break  # "paragraph 2, article 5" is a list
+        for level in re.split(rf", ?| {_AND} ", unit["list"], flags=re.IGNORECASE):
+            words = (re.sub(r"(?<=\d)er$", "", word) for word in re.findall(r"\w+", level))
+            named.append("".join(f"({word})" for word in words))
+        start = unit.start()
+    return named
 
 
 @lru_cache(maxsize=64)

@@ -43,7 +43,7 @@ from components.statutes.citation_numbers import (
         ("14\u22121", "14-1"),
         ("Article IV", "4"),
         ("Art. XIX", "19"),
-        ("LXXXVIII", "88"),
+        ("CXLVIII", "148"),
         ("artículo 5", "5"),
     ],
 )

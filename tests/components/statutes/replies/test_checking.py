@@ -17,6 +17,7 @@ class Given:
     law: str
     number: str
     text: str
+    language: str | None = None
 
 
 DEPOSIT = Given(

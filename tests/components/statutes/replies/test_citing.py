@@ -14,6 +14,7 @@ class Given:
     law: str
     number: str
     text: str
+    language: str | None = None
 
 
 DWELLING = Given("h1", "Housing Act", "12", "A dwelling has a floor of at least 9 m² a person.")
@@ -165,6 +166,75 @@ def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -
 def test_a_paragraph_in_front_of_its_article_is_read(cited: str, state: CheckState) -> None:
     (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
     assert (citation.state, citation.ids) == (state, ("h4",))
+
+
+CODE = Given(
+    "c5", "Code civil", "5", "§ 1er. Le juge entend.\n§ 2. Il décide.\n§ 3. Il signe.", "fr-BE"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "states"),
+    [
+        ("Le § 2 de l'article 5 du Code civil le dit.", ["verified"]),
+        ("Le § 7 de l'article 5 du Code civil le dit.", ["not checked"]),
+        ("Les §§ 2 et 3 de l'article 5 du Code civil le disent.", ["verified"]),
+        ("Les §§ 2 et 7 de l'article 5 du Code civil le disent.", ["not checked"]),
+        ("Le § 7, alinéa 2, de l'article 5 du Code civil le dit.", ["not checked"]),
+        ("Le § 7, 2 de l'article 5 du Code civil le dit.", ["not checked"]),
+        ("Le § 2 le dit [1].", ["verified", "verified"]),
+        ("L'article 5 du Code civil l'admet. Le § 3 dit comment.", ["verified", "verified"]),
+        ("Le § 7 le dit [1].", ["not checked", "verified"]),
+        ("Le § 5 le dit [1].", ["not checked", "verified"]),  # no article 5
+        ("Le § 2 le dit.", ["not checked"]),
+    ],
+)
+def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(
+    reply: str, states: list[CheckState]
+) -> None:
+    assert [each.state for each in check_reply(reply, [CODE]).citations] == states
+
+
+@pytest.mark.parametrize(
+    ("cited", "state"),
+    [
+        ("Housing Code of Aldermere, article 12,", "verified"),
+        ("Under Housing Code, article 12", "verified"),
+        ("The Act (article 12) [1]", "verified"),
+        ("As the Housing Code has it, article 12 [1]", "verified"),
+        ("The Housing Code of Freedonia, article 12 [1]", "not found"),
+        ("The Tax Code of Freedonia, article 12 [1]", "not found"),
+        ("The tax code, article 12 [1]", "not found"),
+        ("Article 12 [1] of the Tax Code", "not found"),
+        ("Selon le Code pénal, à l'article 12 [1]", "not found"),
+        ("As the Tax Code says in article 12 [1]", "not checked"),
+        ("As the Housing Code of Freedonia says in article 12 [1]", "not checked"),
+        ("As the GDPR says in article 12 [1]", "not checked"),
+        ("Le Code pénal dit, à l'article 12 [1]", "not checked"),
+        ("Article No. 99", "not found"),
+        ("Article #99", "not found"),
+        ("Article (99)", "not found"),
+        ("Article: 99", "not found"),
+        ("Article XCIX", "not found"),
+        ("Article XII of the Housing Code", "verified"),
+    ],
+)
+def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(
+    cited: str, state: CheckState
+) -> None:
+    code = replace(RENT, law="Housing Code of Aldermere (invented)")
+    named = [e for e in check_reply(f"{cited} says so.", [code]).citations if e.text != "[1]"]
+    assert [each.state for each in named] == [state]
+
+
+def test_every_article_of_a_list_is_looked_up() -> None:
+    for cited in (
+        "Article 12 of the Housing Act and 99 of the Fees Act",
+        "Articles 12 [1] and 99 [2] of the Housing Act",
+        "Article 12 [1] and 99 of the Housing Act",
+    ):
+        named = [e for e in check_reply(cited, SOURCES).citations if "[" not in e.text]
+        assert [each.state for each in named] == ["verified", "not found"], cited
 
 
 @pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
