@@ -16,7 +16,7 @@ from components.statutes.replies.checked import (
 from components.statutes.replies.citing import checked_citations
 from components.statutes.replies.plain_text import PlainText, plain_text
 from components.statutes.replies.quotations import Quotation, find_quotations
-from components.statutes.replies.sentences import sentence_spans
+from components.statutes.replies.sentences import says_something, sentence_spans
 
 SHORTEST_QUOTATION = 12
 TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
@@ -24,7 +24,6 @@ TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
 _ENDING = ".,;:!?。，；：！？、 "
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _LEFT_OUT = re.compile(r"^(?:\[?\s?\.\.\.\s?\]?\s*)|(?:\s*\[?\s?\.\.\.\s?\]?)$")
-_HEADING = re.compile(r"#|[-=*_\s|]+\Z|\|")
 
 
 def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
@@ -58,7 +57,7 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
                 end,
                 text,
                 any(each.state == "verified" for each in own),
-                not own and _says_something(text),
+                not own and says_something(text, reply[end:]),
                 tuple(own),
                 tuple(checked),
             )
@@ -72,16 +71,6 @@ def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
     if source_end is None or not any(end <= first < source_end for first, _ in cited):
         return end
     return source_end
-
-
-def _says_something(sentence: str) -> bool:
-    """Whether it is a sentence: no heading, no rule, no mere lead to what follows."""
-    lines = [line for line in sentence.splitlines() if any(each.isalpha() for each in line)]
-    return (
-        bool(lines)
-        and not lines[-1].rstrip("*_ ").endswith((":", "："))
-        and not _HEADING.match(lines[0])
-    )
 
 
 class _Texts:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
 QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″"
 _DASHES = "-‐‑‒–—―−﹘﹣－"
+# French puts a blank there, other languages none, and who copies law either.
+_NO_BLANK_BEFORE = "-»›;:!?%"
 _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 # "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
@@ -37,7 +39,7 @@ class PlainText:
         original: The text as it is.
         text: Unicode's NFC; every run of blanks a space, every quotation mark `'`, every run of
             dashes `-`; without invisible characters but those that reorder what is shown, and
-            without blanks beside a dash or inside guillemets.
+            without blanks beside a dash, inside guillemets and before `;`, `:`, `!`, `?` and `%`.
         starts, ends: `[len(text)]`, each character's span in the original.
     """
 
@@ -98,7 +100,7 @@ def plain_text(text: str) -> PlainText:
             elif characters and character == " " and characters[-1][0] in "-«‹":
                 continue  # a blank there is a matter of typesetting
             else:
-                if character in "-»›" and characters and characters[-1][0] == " ":
+                if character in _NO_BLANK_BEFORE and characters and characters[-1][0] == " ":
                     characters.pop()
                     if character == "-" and characters and characters[-1][0] == "-":
                         characters[-1] = (character, characters[-1][1], end)

@@ -1,6 +1,6 @@
-"""Where a reply quotes. No quotation mark goes unheard.
+"""Where a reply quotes. None of the marks known here goes unheard.
 
-Each mark of a reply either opens or closes a quotation that is handed out, or is an apostrophe, or
+Each of them either opens or closes a quotation that is handed out, or is an apostrophe, or
 stands in what is handed out as a quotation that does not end. What is quoted without marks (in
 italics, say) is not heard.
 """

@@ -25,6 +25,15 @@ _END = re.compile(
     r"|(?P<line>\n\s*)"
 )
 
+_RULE = re.compile(r"[-=*_\s|:]+\Z")
+_BELOW_TABLE_HEAD = re.compile(r"\s*\|?[ \t]*:?-++[-:| \t]*+(?:\n|\Z)")
+# A heading tells what follows; one with a verb of the law, or a full stop, tells the law.
+_TELLS_LAW = re.compile(
+    r"\b(?:must|shall|may|can|cannot|is|are|has|have|needs?|doit|doivent|peut|peuvent|est|sont"
+    r"|muss|müssen|kann|können|darf|dürfen|ist|sind|hat|haben|debe|deben|puede|pueden|es|son|phải"
+    r"|được)\b|应当|必须|可以|不得|[.!。！][\s#*_]*\Z"
+)
+
 
 def sentence_spans(
     reply: str,
@@ -89,3 +98,27 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """A span without the white space at its ends."""
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
+
+
+def says_something(sentence: str, behind: str) -> bool:
+    """Whether a sentence can assert law: no rule, no mere lead to what follows, no bare heading.
+
+    Args:
+        sentence: Of a reply.
+        behind: The reply's text behind it.
+    """
+    lines = sentence.splitlines()
+    return any(
+        _asserts(line, "\n".join(lines[place + 1 :]) or behind) for place, line in enumerate(lines)
+    )
+
+
+def _asserts(line: str, behind: str) -> bool:
+    line = line.strip()
+    if _RULE.match(line) or not any(each.isalpha() for each in line):
+        return False
+    if line.rstrip("*_ ").endswith((":", "：")):
+        return False
+    if line.startswith("#"):
+        return _TELLS_LAW.search(line) is not None and not line.rstrip("#*_ ").endswith(("?", "？"))
+    return not (line.startswith("|") and _BELOW_TABLE_HEAD.match(behind))

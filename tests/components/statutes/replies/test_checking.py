@@ -280,6 +280,10 @@ def test_a_verified_quotation_shows_its_place() -> None:
         '"a" [1] ',
         "[1]",
         "Section 12 of the Housing Code. ",
+        "As the Tax Code says in article 12 [1] ",
+        "Tax ",
+        "§ 2, 3 de l'",
+        "| - ",
     ],
 )
 def test_a_hostile_reply_takes_no_time_to_speak_of(pattern: str) -> None:
@@ -290,6 +294,17 @@ def test_a_hostile_reply_takes_no_time_to_speak_of(pattern: str) -> None:
 def test_what_says_nothing_needs_no_article() -> None:
     checked = check("# The deposit\n\nTwo things:\n\n---\n\nIt is returned. It is so [9].")
     assert [each.text for each in checked.statements if each.uncited] == ["It is returned."]
+
+
+def test_rows_and_headings_that_tell_the_law_are_uncited() -> None:
+    table = (
+        "| Subject | Term |\n|---|---|\n| Notice | three months |\n| Deposit | thirty days [1] |"
+    )
+    checked = check(f"# Terms\n\n{table}\n\n## The tenant must pay within 30 days\n")
+    assert [each.text for each in checked.statements if each.uncited] == [
+        "| Notice | three months |",
+        "## The tenant must pay within 30 days",
+    ]
 
 
 def test_statements_say_whether_they_are_cited() -> None:

@@ -35,6 +35,23 @@ def of(article: str, span: tuple[int, int] | None) -> str | None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    [
+        "le taux est de 5 % : lequel ?",
+        "le taux est de 5% : lequel?",
+        "le taux est de 5\u00a0%: lequel\u202f?",
+    ],
+)
+def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written: str) -> None:
+    for law in (
+        "Où le taux est de 5\u00a0%\u202f: lequel\u00a0? Le sien.",
+        "Où le taux est de 5%: lequel?",
+    ):
+        assert plain_text(law).find(plain_text(written).text) is not None
+    assert plain_text("un taux de 15 % : lequel ?").find(plain_text("5 % : lequel ?").text) is None
+
+
+@pytest.mark.parametrize(
     ("words", "stands"),
     [
         ("shall return the deposit within", "shall return the deposit within"),

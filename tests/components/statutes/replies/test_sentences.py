@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.sentences import sentence_spans
+from components.statutes.replies.sentences import says_something, sentence_spans
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,35 @@ def test_every_word_is_in_one_sentence(reply: str) -> None:
     assert "".join(reply[start:end] for start, end in spans).replace(" ", "").replace("\n", "") == (
         "".join(reply.split())
     )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The deposit is returned.",
+        "| Notice | three months |",
+        "# The tenant must pay within 30 days",
+        "## Rent is due on the first day.",
+        "# Le locataire doit payer",
+        "# Deposit:\nIt is returned within thirty days",
+    ],
+)
+def test_what_says_something(sentence: str) -> None:
+    assert says_something(sentence, "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "behind"),
+    [
+        ("# Deposits", ""),
+        ("## What must the tenant pay?", ""),
+        ("The Code says:", ""),
+        ("| Subject | Term |", "\n|---|---|\n| Notice | three months |"),
+        ("Terms:\n| Subject | Term |", "\n| :--- | ---: |\n"),
+        ("|---|---|", ""),
+        ("***", ""),
+        ("12.", ""),
+    ],
+)
+def test_what_says_nothing(sentence: str, behind: str) -> None:
+    assert not says_something(sentence, behind)
