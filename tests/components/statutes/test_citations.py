@@ -126,6 +126,7 @@ def test_ranges(text: str, first: str, last: str) -> None:
         "my car reg 24 is",
         "the article I read",
         "an article X of the law",
+        "an article (2020) on dogs",
         "the clauses of this article.\nII. The landlord",
         "Section IV",
         "In this article: 12 flats",
