@@ -3,7 +3,6 @@
 import copy
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -122,10 +121,8 @@ PARAMETERS = "components/bm25/init_parameters"
     ],
 )
 def test_a_fault_is_named(place: str, value: Any, message: str) -> None:
-    start = time.perf_counter()
     with pytest.raises(LoadingError, match=message) as refusal:
         check_definition(changed(place, value), "x.yaml")
-    assert time.perf_counter() - start < 1
     assert str(refusal.value).startswith("x.yaml: ")
 
 

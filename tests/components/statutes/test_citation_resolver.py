@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import bounded_effort
 
 from components.statutes import Article, StatuteCorpus
 from components.statutes.citation_resolver import CitationResolver, cross_references
@@ -216,9 +216,8 @@ def test_hostile_questions_are_answered_in_no_time() -> None:
         (f"{law}-{n}", f"第{law}法", str(n)) for law in range(1000) for n in range(1, 30)
     )
     for piece in ("article 1 ", "articles 1, ", "第一条", "第3法", "s. 1 (a)"):
-        start = time.perf_counter()
-        resolver.resolve((piece * 10_000)[:10_000])
-        assert time.perf_counter() - start < 2, piece
+        with bounded_effort():
+            resolver.resolve((piece * 10_000)[:10_000])
 
 
 def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:

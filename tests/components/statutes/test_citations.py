@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
+from effort import bounded_effort
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -294,9 +294,8 @@ def test_found_citations_lie_in_order_and_apart(text: str) -> None:
 )
 def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
     text = "article 1 " + (piece * 10_000)[:10_000]
-    start = time.perf_counter()
-    find_citations(text)
-    assert time.perf_counter() - start < 2
+    with bounded_effort():
+        find_citations(text)
 
 
 def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from effort import bounded_effort
 from hypothesis import given
 from hypothesis import strategies as st
 from pyvi import ViTokenizer
 
 from components.statutes import word_segmentation
 from components.statutes.word_segmentation import segmenter, words_joined
-from tests.shared.effort import bounded_effort
 
 LAW = "Người sử dụng lao động phải trả lương đúng hạn theo hợp đồng lao động"
 

@@ -1,10 +1,10 @@
 """What of an article is one of its paragraphs, and what is a figure or a letter in its words."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
+from effort import bounded_effort
 
 from components.statutes.replies.paragraphs import has_paragraph
 
@@ -76,6 +76,5 @@ def test_every_paragraph_of_the_demo_law_is_found() -> None:
 
 @pytest.mark.parametrize("piece", ["(1) ", "subsection (1), ", "(a)", "1. ", " ", "\n", "§ 1 "])
 def test_a_hostile_article_is_read_in_no_time(piece: str) -> None:
-    start = time.perf_counter()
-    has_paragraph("1", (piece * 100_000)[:100_000], "(99)")
-    assert time.perf_counter() - start < 2
+    with bounded_effort():
+        has_paragraph("1", (piece * 100_000)[:100_000], "(99)")
