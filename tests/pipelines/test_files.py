@@ -1,4 +1,4 @@
-"""Pipeline files that no reader should trust are refused within a second, naming the place."""
+"""Pipeline files that no reader should trust are refused, naming the place."""
 
 from pathlib import Path
 from typing import Any
