@@ -44,7 +44,9 @@ def start(
     """
     # Imported here, so that --help answers without waiting for torch.
     from training.biencoder_learner import BiEncoderLearner
+    from training.learnt_questions import say_where_dev_is_learnt
 
+    say_where_dev_is_learnt(settings, data)
     return BiEncoderLearner(settings, data, accelerator)
 
 

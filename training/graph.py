@@ -43,7 +43,9 @@ def start(settings: GraphSettings, data: TrainingData, accelerator: Accelerator)
     """
     # Imported here, so that --help answers without waiting for torch.
     from training.graph_training.learner import GraphLearner
+    from training.learnt_questions import say_where_dev_is_learnt
 
+    say_where_dev_is_learnt(settings, data)
     return GraphLearner(settings, data, accelerator)
 
 

@@ -43,6 +43,7 @@ def train(settings: RankerTrainingSettings) -> None:
     from training.as_begun import compute_as_begun
     from training.data import TrainingData
     from training.hf_trainer.checkpoints import claim
+    from training.learnt_questions import say_where_dev_is_learnt
     from training.ranking.preparing import fixed_by, prepare
     from training.ranking.publishing import publish
     from training.ranking.quiet import quiet_warnings
@@ -61,6 +62,7 @@ def train(settings: RankerTrainingSettings) -> None:
             return
         check_target(output)
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
+        say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
         claim(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)

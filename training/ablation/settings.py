@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_type_hints
 from training.ablation.arms import TrainingSettings
 from training.ablation.metrics import RE_RANKED_DEPTH, MeasuredOn
 from training.ablation.systems import CUSINES, GRAPH, RANKER, System
-from training.command_line import Place, SettingsError, Target
+from training.command_line import Place, SettingsError, Target, say
 from training.ranking.settings import RankerTrainingSettings
 from training.run_settings import RunSettings
 from training.setting_checks import at_least, folder_named
@@ -110,7 +110,8 @@ class FoldedGridSettings(GridSettings):
 
     Args:
         folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
-            dev split. Default: 5 where there are fewer than 200 such questions, else 1.
+            dev split. Default: 5 where there are fewer than 200 such questions and the start has
+            not learnt them, else 1.
     """
 
     folds: int | None = None
@@ -121,8 +122,31 @@ class FoldedGridSettings(GridSettings):
         at_least(self, 1, "folds")
 
     def folds_of(self, dataset: Dataset) -> int:
-        """As the settings say, or as the number of questions does."""
-        return dataset.n_folds(self.folds)
+        """As the settings say, or as the questions do: how many, and whether the start knows them.
+
+        Raises:
+            SettingsError: It has no dev split, or too few questions for so many folds; or the start
+                has learnt what would be measured.
+            ModelError: There is no such model.
+        """
+        # Imported here, so that --help answers at once.
+        from training.learnt_questions import trainings_on
+
+        folds = dataset.n_folds(self.folds)
+        base = self.base(dataset.place)
+        trainings = trainings_on(dataset.given.questions_sha256, base)
+        if trainings and folds > 1:
+            learnt = f"{trainings[0].model} has learnt these questions"
+            if self.folds is not None:
+                raise SettingsError(
+                    f"folds, {dataset.place}: {learnt}; in {folds} folds they would be tested on "
+                    "what it knows. Set folds to 1, which measures on dev alone, or start from a "
+                    "model that has not learnt them."
+                )
+            folds = dataset.n_folds(1)
+            say(f"{dataset.name}: measured on dev alone, in no folds, as {learnt}")
+        refuse_learnt_dev(dataset, base)
+        return folds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,13 +171,21 @@ class RankerGridSettings(GridSettings):
         """Always its own splits.
 
         Raises:
-            SettingsError: It has no dev split.
+            SettingsError: It has no dev split; or dev is measured, and the start has learnt it.
+            ModelError: There is no such model.
         """
+        from training.learnt_questions import say_where_dev_is_learnt
+
         if not dataset.given.dev:
             raise SettingsError(
                 f"{dataset.place}: has no question of the split dev to choose the epoch by. Give "
                 "some of train that split, or more questions (a share is set aside: dev_share)."
             )
+        base = self.base(dataset.place)
+        if self.measure_on == "dev":
+            refuse_learnt_dev(dataset, base)
+        else:
+            say_where_dev_is_learnt(base, dataset.given)
         return 1
 
     def base(self, dataset: str) -> TrainingSettings:
@@ -169,6 +201,24 @@ class RankerGridSettings(GridSettings):
                 f"candidates is {base.candidates}; {RE_RANKED_DEPTH} at least are measured."
             )
         return base
+
+
+def refuse_learnt_dev(dataset: Dataset, base: TrainingSettings) -> None:
+    """Refuse to measure on questions of dev that the start has learnt.
+
+    Raises:
+        SettingsError: It has; names the model.
+        ModelError: There is no such model.
+    """
+    from training.learnt_questions import trainings_on
+
+    for training in trainings_on(dataset.given.questions_sha256, base):
+        if how := training.learnt_of_dev(dataset.given, base.dev_share):
+            raise SettingsError(
+                f"{dataset.place}: {training.model} has learnt questions of dev ({how}), which "
+                "are measured. Start from a model that was trained without final and with the "
+                "same dev_share."
+            )
 
 
 def _shared(system: System) -> list[dataclasses.Field[Any]]:
