@@ -48,7 +48,7 @@ WRONG: dict[str, Wrong] = {
     "a view twice": ({"views": '["tree", "tree"]'}, WRONG_USE, "names one twice"),
     "too many buckets": ({"buckets": 7}, WRONG_USE, "buckets must be from 1 to 6"),
     "no views but buckets": ({"views": "[]"}, WRONG_USE, "views is empty"),
-    "a run without its file": ({"views": '["run"]'}, WRONG_USE, "run: give a run file"),
+    "a run without its file": ({"views": '["run"]'}, WRONG_USE, "run_file"),
     "a run file that is not there": (
         {"views": '["run"]', "run_file": "/none.trec"}, WRONG_USE, "run_file: /none.trec",
     ),

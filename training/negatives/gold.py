@@ -96,6 +96,12 @@ class Gold:
         """How many articles may be drawn for each question, int64 `[n_questions]`."""
         return self.n_articles - np.array([len(each) for each in self.excluded], dtype=np.int64)
 
+    @property
+    def in_batch_negatives(self) -> bool:
+        """Whether an article that answers one question may be a negative of another."""
+        answers = np.unique(np.concatenate(self.positives))
+        return any(not np.isin(answers, each).all() for each in self.excluded)
+
     def negatives_at(self, question: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of the articles at some places of the corpus without what is excluded.
 

@@ -86,7 +86,10 @@ class NegativesOptions:
                 "schedule to 'curriculum' (uniform random), or name views"
             )
         if ("run" in self.views) != (self.run is not None):
-            raise ValueError("run: give a run file if and only if 'run' is among the views")
+            raise ValueError(
+                "views: 'run' and a run file (run; of a command: run_file) go together. Give both, "
+                "or neither"
+            )
         if self.share_of == "bucket" and self.schedule == "fixed":
             raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
         if self.candidates is not None and (not self.views or self.schedule == "fixed"):
@@ -115,8 +118,9 @@ class NegativesOptions:
         """Refuse a corpus that cannot give the negatives.
 
         Raises:
-            ValueError: There are no questions; no question has a negative; one has fewer than are
-                asked for; a bucket is smaller than its share; or shares of buckets come to nothing.
+            ValueError: There are no questions; no question has a negative, or none is drawn and no
+                other's article is one; one has fewer than are asked for; a bucket is smaller than
+                its share; or shares of buckets come to nothing.
         """
         if not gold.n_questions:
             raise ValueError("there are no questions to draw negatives for")
@@ -124,6 +128,12 @@ class NegativesOptions:
             raise ValueError(
                 f"each of the {gold.n_articles:,} articles answers every question, so none is a "
                 "negative and nothing can be learnt. Give a larger corpus"
+            )
+        if not self.draws_any and not gold.in_batch_negatives:
+            raise ValueError(
+                "negatives_per_question is 0, and every article that answers a question answers "
+                "all others: no pair has a negative and nothing can be learnt. Draw some, or give "
+                "more questions"
             )
         # Every bucket is in focus once, or all have the same share: the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
