@@ -30,7 +30,12 @@ that every pipeline takes."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("cusines", _DESCRIPTION, CusinesSettings, arguments)
-    return run(lambda: train("cusines", settings, start))
+
+    def work() -> None:
+        settings.check_views()
+        train("cusines", settings, start)
+
+    return run(work)
 
 
 def start(

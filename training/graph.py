@@ -31,7 +31,12 @@ The bi-encoder stays as it is. Writes a model folder with both, for python -m pi
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("graph", _DESCRIPTION, GraphSettings, arguments)
-    return run(lambda: train("graph", settings, start))
+
+    def work() -> None:
+        settings.check_views()
+        train("graph", settings, start)
+
+    return run(work)
 
 
 def start(settings: GraphSettings, data: TrainingData, accelerator: Accelerator) -> GraphLearner:

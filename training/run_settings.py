@@ -11,7 +11,14 @@ from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.negatives.curriculum import Schedule, ShareOf
 from training.negatives.options import Ties
-from training.setting_checks import above_zero, at_least, depth_of_metric, seed_in_range, share
+from training.setting_checks import (
+    above_zero,
+    at_least,
+    depth_of_metric,
+    only_where,
+    seed_in_range,
+    share,
+)
 
 Reduction = Literal["mean", "question_sum"]
 
@@ -134,6 +141,15 @@ class RunSettings(KeptSettings):
             raise SettingsError(
                 f"select_by is {self.select_by}; dev is searched {DEV_DEPTH:,} articles deep."
             )
+
+    def check_views(self) -> None:
+        """Refuse what none of the views would use. In a grid each arm has views of its own.
+
+        Raises:
+            SettingsError: Such a setting is given.
+        """
+        used = not set(self.views) <= {"tree", "sequence", "semantic", "run"}
+        only_where(self, used, "the view bm25", "bm25_k1", "bm25_b")
 
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run, given those of an epoch."""

@@ -41,7 +41,7 @@ class CusinesSettings(RunSettings):
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
             all. Paper: 0.
-        head_lr: Highest learning rate of the head. Paper: 2e-5.
+        head_lr: Highest learning rate of the head, a fresh one or the model's. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
@@ -82,6 +82,16 @@ class CusinesSettings(RunSettings):
         fresh = ("passage_tokens", "max_passages", "head_pooling")
         only_where(self, self.head != "none", "a fresh head (head identity or paper)", *fresh)
         share(self, "dropout", "warmup")
+
+    def check_views(self) -> None:
+        """Refuse what none of the views would use; the control is of two of them.
+
+        Raises:
+            SettingsError: Such a setting is given.
+        """
+        super().check_views()
+        used = not set(self.views) <= {"semantic", "bm25", "run"}
+        only_where(self, used, "the views tree and sequence", "permute_tree")
 
     @property
     def start(self) -> str:

@@ -18,8 +18,9 @@ from components.models.head import HierarchicalArticleHead
 from components.models.locate import find_model
 from components.models.manifest import HEAD_PART, MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.tower import Tower, open_towers
-from training.command_line import SettingsError
+from training.command_line import SettingsError, say
 from training.dropout import set_dropout
+from training.setting_checks import only_where
 from training.settings import CusinesSettings, StartPooling
 
 _PROBE_TOKENS = 4
@@ -33,7 +34,8 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
+        SettingsError: More layers are to be frozen than a tower has, nothing is left to train, or
+            a rate is given for a head that is not there.
     """
     model = _opened(settings)
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
@@ -47,6 +49,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             f"head is {settings.head}, and {settings.start} has a head already, which training "
             "goes on with. Leave head out, or start from a model without one."
         )
+    only_where(settings, head is not None or settings.head != "none", "a head", "head_lr")
     if settings.head != "none":
         head = HierarchicalArticleHead(
             model.dim,
@@ -56,6 +59,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             pooling=settings.head_pooling,
             init=settings.head,
         )
+    _say_text_rule(settings)
     if settings.max_tokens is not None:
         for tower in towers:
             tower.limit(settings.max_tokens)
@@ -221,6 +225,19 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
         towers.append(tower)
     query, passage = towers
     return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)
+
+
+def _say_text_rule(settings: CusinesSettings) -> None:
+    """Say where articles are not read as the start has learnt to."""
+    folder = find_model(settings.start)
+    if not (folder / MANIFEST_FILE).exists():
+        return
+    learnt = read_manifest(folder).text_rule
+    if learnt != settings.text_rule:
+        say(
+            f"text_rule is {settings.text_rule}, and {settings.start} was trained with {learnt}: "
+            f"it learns the other now. To go on as before give text_rule {learnt}"
+        )
 
 
 def _set_pooling(tower: Tower, pooling: StartPooling) -> None:

@@ -212,6 +212,29 @@ def test_a_head_that_the_model_has_already_goes_on(settings, tmp_path):
         starting_model(settings(model=str(tmp_path / "headed"), head="identity"), CPU)
 
 
+def test_a_rate_of_a_head_is_refused_where_there_is_none(settings, tmp_path):
+    with pytest.raises(SettingsError, match=r"head_lr is 5\.0, and nothing would use it.* a head"):
+        starting_model(settings(head_lr=5.0), CPU)
+    rate = {"head_lr": 5.0}
+    fresh = starting_model(settings(head="identity", passage_tokens=16, **rate), CPU)
+    fresh.save(tmp_path / "model")
+    assert starting_model(settings(model=str(tmp_path / "model"), **rate), CPU).head is not None
+
+
+def test_another_rule_of_what_is_read_than_the_start_learnt_by_is_told(settings, tmp_path, capsys):
+    starting_model(settings(text_rule="text"), CPU).save(tmp_path / "model")
+    assert "text_rule" not in capsys.readouterr().err
+    model = str(tmp_path / "model")
+    assert starting_model(settings(model=model), CPU).text_rule == "headings_text"
+    said = capsys.readouterr().err
+    assert f"text_rule is headings_text, and {model} was trained with text" in said
+    starting_model(settings(model=model, text_rule="text"), CPU)
+    starting_model(
+        settings(query_model=model, passage_model=model, model=None, text_rule="text"), CPU
+    )
+    assert "text_rule" not in capsys.readouterr().err
+
+
 def test_a_head_is_not_left_behind_without_a_word(settings, tmp_path, tiny_bert):
     starting_model(settings(head="paper", passage_tokens=16), CPU).save(tmp_path / "headed")
     pair = {"model": None, "query_model": str(tmp_path / "headed")}

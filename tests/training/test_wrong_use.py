@@ -52,6 +52,12 @@ WRONG: dict[str, Wrong] = {
     "a run file that is not there": (
         {"views": '["run"]', "run_file": "/none.trec"}, WRONG_USE, "run_file: /none.trec",
     ),
+    "BM25's constants without BM25": (
+        {"bm25_k1": 99}, WRONG_USE, "bm25_k1 is 99.0, and nothing would use it: it is of the view",
+    ),
+    "a control of views that are not there": (
+        {"views": '["semantic", "bm25"]', "permute_tree": "true"}, WRONG_USE, "permute_tree is Tr",
+    ),
     "a corpus that is not there": ({"corpus": "/none.jsonl"}, FAILED, "/none.jsonl"),
     "questions that are not there": ({"questions": "/none.jsonl"}, FAILED, "/none.jsonl"),
     "another law's questions": ({"questions": "aldermere"}, FAILED, "relevant"),
