@@ -87,7 +87,13 @@ class TrainingData:
                     f"dev_share is {dev_share}, which sets all {len(dev)} questions of train aside "
                     "for dev: nothing can be learnt. Give a smaller share, or more questions."
                 )
-            say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
+            if dev:
+                say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
+            else:
+                say(
+                    "No question is of the split dev, and train has but one text: nothing chooses "
+                    "the epoch (select_by, patience), the last epoch is taken"
+                )
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
@@ -168,15 +174,17 @@ def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question
     """Questions to learn from, and a share of them to choose by.
 
     Which ones is the same for every run: a ranker or a graph is chosen by questions that the
-    bi-encoder below it has not learnt, whatever the seeds of both. A larger share holds a smaller.
+    bi-encoder below it has not learnt, whatever the seeds of both, if that was trained with no
+    smaller share and without `final`. A larger share holds a smaller.
 
     Args:
         questions: Those with the same text stay together.
-        share: Of their distinct texts.
+        share: Of their distinct texts; above 0 at least one of them, if there are two.
     """
     texts = list(dict.fromkeys(normalised(question.text) for question in questions))
     order = np.random.default_rng([0, 1]).permutation(len(texts))
-    dev = {texts[place] for place in order[: round(share * len(texts))].tolist()}
+    number = round(share * len(texts)) or int(share > 0 and len(texts) > 1)
+    dev = {texts[place] for place in order[:number].tolist()}
     kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
         kept[normalised(question.text) in dev].append(question)

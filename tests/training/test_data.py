@@ -176,7 +176,21 @@ def test_a_larger_share_holds_a_smaller(tmp_path, write_law, article, question):
     assert fewer < more
 
 
-def test_one_question_alone_is_learnt_from(tmp_path, write_law, article, question):
+@pytest.mark.parametrize(("number", "share"), [(2, 0.1), (4, 0.1), (5, 0.1), (20, 0.01)])
+def test_where_a_share_comes_to_less_than_one_question_one_is_set_aside(
+    tmp_path, write_law, article, question, capsys, number, share
+):
+    folder = write_law(
+        tmp_path, [article(n) for n in range(30)], [question(n, [n]) for n in range(number)]
+    )
+    assert len(read(folder, dev_share=share).dev) == 1
+    assert "1 of train are set aside for it" in capsys.readouterr().err
+    assert not read(folder).dev
+
+
+def test_one_question_alone_is_learnt_from(tmp_path, write_law, article, question, capsys):
     folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1, 2])])
     data = read(folder, dev_share=0.1)
     assert (len(data.train), len(data.dev), len(data.pairs)) == (1, 0, 2)
+    said = capsys.readouterr().err
+    assert "set aside" not in said and "the last epoch is taken" in said
