@@ -8,10 +8,13 @@ Prints the SoICT paper's Table 1 for any law as Markdown; `--output FILE` keeps 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from errno import EISDIR
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from training.bm25.settings import Bm25TableSettings
@@ -31,11 +34,49 @@ prints a table of Exist@90 and MRR@10, each with its 95% bootstrap interval over
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("bm25_table", _DESCRIPTION, Bm25TableSettings, arguments)
-    return run(lambda: print(markdown(measure(settings))))  # noqa: T201
+    return run(lambda: _table(settings))
+
+
+def _table(settings: Bm25TableSettings) -> None:
+    """Print the table; with an output, write what was measured there.
+
+    Raises:
+        CorpusError: A file cannot be read.
+        SettingsError: As `measure`, or the output cannot be written.
+        OSError: It could be, and can no longer.
+    """
+    from components.models.artifacts import whole_file
+
+    output = None if settings.output is None else Path(settings.output)
+    if output is not None:
+        _check_writable(output)
+    measured = measure(settings)
+    # The terminal keeps what the disk may have no room for.
+    print(markdown(measured), flush=True)  # noqa: T201
+    if output is not None:
+        with whole_file(output) as partial:
+            text = json.dumps(measured, indent=2, ensure_ascii=False)
+            partial.write_text(text, encoding="utf-8")
+
+
+def _check_writable(output: Path) -> None:
+    """Refuse a file that could not be put in its place, before anything is measured."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if output.is_dir():
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        # It is written beside its place.
+        with TemporaryFile(dir=output.parent):
+            pass
+    except OSError as error:
+        raise SettingsError(
+            f"output: {output} cannot be written ({error.strerror}). Name a file in a folder that "
+            "you may write to."
+        ) from error
 
 
 def measure(settings: Bm25TableSettings) -> dict[str, Any]:
-    """Measure every variant; with an output, write what was measured there.
+    """Measure every variant.
 
     Returns:
         The settings, `n_articles`, `n_questions` and `rows`: name, k1, b and for each metric its
@@ -44,7 +85,6 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
     Raises:
         CorpusError: A file cannot be read.
         SettingsError: No question is of the split, or no article has a word.
-        OSError: The output cannot be written.
     """
     # Imported here, so that --help answers at once.
     from components.statutes.corpus import StatuteCorpus
@@ -77,7 +117,7 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
                 "interval": bootstrap_interval(of_questions),
             }
         rows.append(row)
-    measured = {
+    return {
         "corpus": settings.corpus,
         "questions": settings.questions,
         "split": settings.split,
@@ -87,11 +127,6 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
         "n_questions": len(questions),
         "rows": rows,
     }
-    if settings.output is not None:
-        output = Path(settings.output)
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(measured, indent=2, ensure_ascii=False), encoding="utf-8")
-    return measured
 
 
 def markdown(measured: Mapping[str, Any]) -> str:

@@ -99,6 +99,41 @@ def test_without_dev_the_questions_that_training_sets_aside_are_measured(
     assert seen[0] == [each.id for each in data.dev] and len(seen[0]) == 4
 
 
+@pytest.mark.parametrize("place", ["a file/table.json", "a folder"])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(
+    place: str, small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a file").touch()
+    (tmp_path / "a folder").mkdir()
+    output = tmp_path / place
+    assert main(flags(small_law, output=output)) == WRONG_USE
+    said = capsys.readouterr()
+    assert f"output: {output} cannot be written" in said.err
+    assert not said.out
+    assert {each.name for each in tmp_path.rglob("*")} == {"a file", "a folder"}
+
+
+def test_a_file_that_fails_in_the_end_leaves_the_table_and_the_older_file(
+    small_law: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output = tmp_path / "table.json"
+    output.write_text("older", encoding="utf-8")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("components.models.artifacts.sync", full)
+    assert main(flags(small_law, output=output)) == FAILED
+    said = capsys.readouterr()
+    assert said.out.count("| BM25Plus |") == 9
+    assert "No space left" in said.err
+    assert output.read_text(encoding="utf-8") == "older"
+    assert [each.name for each in tmp_path.iterdir()] == ["table.json"]
+
+
 METRICS = ("Exist@90", "MRR@10")
 
 
