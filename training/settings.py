@@ -40,11 +40,12 @@ class CusinesSettings(RunSettings):
         head_pooling: How a fresh head pools passages. Paper: max.
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
-            all. Paper: 0.
+            all. What they make of the texts is kept, up to 2 GB a tower. Paper: 0.
         head_lr: Highest learning rate of the head, a fresh one or the model's. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
+            Dropout draws other numbers then.
         token_budget: Padded tokens a forward pass; default: what suits the device.
         dtype: Number format of the towers: auto is bfloat16 where that is faster.
 

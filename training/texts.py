@@ -36,7 +36,8 @@ class RunTexts:
         model: Its tokenizers cut the texts.
         data: The texts.
         token_budget: Padded tokens a forward pass of training; None: what suits the device.
-        frozen_layers: Layers of each tower that are never trained: `encode` runs them once.
+        frozen_layers: Layers of each tower that are never trained: `encode` runs them once, and
+            keeps their states, up to 2 GB a tower.
 
     Attributes:
         articles: The articles, to be trained on.
