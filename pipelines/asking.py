@@ -57,6 +57,9 @@ def ask(
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
+    A question narrows: where the file sets `filters` on a component, these hold together with what
+    the question gives. (A component's own `run` takes filters in place of its own, as Haystack's.)
+
     Args:
         pipeline: its metadata name its inputs (`query`, and for the options `top_k` and
             `filters`) and its output `documents`.
@@ -174,7 +177,7 @@ def run(
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """One run of the pipeline for a question; see `ask`.
+    """One run of the pipeline for a question, which its filters narrow; see `ask`.
 
     Returns:
         What each of these components handed out, by component and socket; one that did not run is
@@ -217,13 +220,21 @@ def _inputs(
     pipeline: Pipeline, question: str, top_k: int | None, filters: Mapping[str, Any] | None
 ) -> dict[str, dict[str, Any]]:
     data: dict[str, dict[str, Any]] = {}
-    for name, value in {"query": question, "top_k": top_k, "filters": filters}.items():
+    # No filters at all, which are {} too, narrow nothing.
+    for name, value in {"query": question, "top_k": top_k, "filters": filters or None}.items():
         if value is None:
             continue
         for target in _declared(pipeline, "inputs", name):
             component, socket = target.split(".")
-            data.setdefault(component, {})[socket] = value
+            given = _narrowed(pipeline, component, value) if name == "filters" else value
+            data.setdefault(component, {})[socket] = given
     return data
+
+
+def _narrowed(pipeline: Pipeline, component: str, filters: Any) -> Any:
+    """With what the file sets on a component, in whose place the component would put them."""
+    own = getattr(pipeline.get_component(component), "filters", None)
+    return {"operator": "AND", "conditions": [own, filters]} if own else filters
 
 
 def _output(pipeline: Pipeline, name: str) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """ask gives plain values, for every pipeline alike."""
 
 import asyncio
+import copy
 import json
 from datetime import date, datetime
 from pathlib import Path
@@ -160,6 +161,31 @@ def test_a_day_and_filters_hold_together(dated_store: Path) -> None:
     only = {"field": "meta.number", "operator": "in", "value": ["8", "24"]}
     answer = ask(pipeline, "rent officer", filters=only, as_of=date(2020, 1, 1))
     assert [each["id"] for each in answer["documents"]] == ["a8"]
+
+
+NOT_HOUSING = {"field": "meta.law", "operator": "!=", "value": "Housing Code"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({}, {"a8", "a16", "a32"}),
+        ({"filters": {}}, {"a8", "a16", "a32"}),
+        ({"as_of": date(2005, 6, 1)}, {"a8"}),
+        ({"filters": {"field": "meta.number", "operator": "!=", "value": "8"}}, {"a16", "a32"}),
+        ({"filters": {"field": "meta.law", "operator": "==", "value": "Housing Code"}}, set()),
+    ],
+)
+def test_a_question_narrows_what_the_file_lets_through(
+    dated_store: Path, asked: dict[str, Any], left: set[str]
+) -> None:
+    of_each = {f"{name}.filters": copy.deepcopy(NOT_HOUSING) for name in ("citation", "bm25")}
+    pipeline = load_pipeline("lexical", store=dated_store, overrides=of_each)
+    question = "rent officer, art. 24 Housing Code"
+    at_once = ask(pipeline, question, **asked)
+    awaited = asyncio.run(ask_async(pipeline, question, **asked))
+    for answer in (at_once, awaited):
+        assert {each["id"] for each in answer["documents"]} == left
 
 
 def test_asking_without_holding_up_the_loop_gives_the_same(pipeline: Pipeline) -> None:

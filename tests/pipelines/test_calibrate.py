@@ -200,15 +200,20 @@ def test_too_few_questions_are_refused(
         measured(law_store, questions)
 
 
-def test_filters_that_would_be_replaced_are_refused(law_store: Path, tmp_path: Path) -> None:
+def test_a_files_filters_hold_where_answers_are_taken_out(law_store: Path, tmp_path: Path) -> None:
     text = (FOLDER / "dense.yaml").read_text(encoding="utf-8")
     only = "      top_k: 500\n      filters: {field: meta.law, operator: '==', value: Work Code}\n"
     mine = tmp_path / "mine.yaml"
     mine.write_text(text.replace("      top_k: 500\n", only), encoding="utf-8")
-    with pytest.raises(LoadingError, match=r"dense\.filters is set in the file"):
-        measured(law_store, answerable(range(7, 25)), str(mine))
-    # Nothing is replaced where nothing is taken out.
-    assert measured(law_store, [*answerable(range(7, 25)), *marked(20)], str(mine)).how == "marked"
+    questions = answerable(range(7, 25))
+    by_itself, filtered = measured(law_store, questions), measured(law_store, questions, str(mine))
+    assert filtered.how == by_itself.how == "taken out"
+    best, best_filtered = (
+        [each.score for each in found.scored if each.kind == "taken out"]
+        for found in (by_itself, filtered)
+    )
+    assert all(a >= b for a, b in zip(best, best_filtered, strict=True))
+    assert best != best_filtered
 
 
 def test_a_ranker_is_measured_by_its_own_scores(
