@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from pipelines import command_line
-from pipelines.command_line import DONE, FAILED, WRONG_USE, say, show
+from pipelines.command_line import DONE, FAILED, say, show
 from pipelines.files import LoadingError
 
 _EPILOG = """\
@@ -47,7 +47,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
     )
-    parser.add_argument("--split", default="dev", help="which questions (default: dev)")
+    parser.add_argument(
+        "--split", help="which questions (default: dev, or all where none names a split)"
+    )
     parser.add_argument(
         "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
     )
@@ -78,6 +80,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     from pipelines.calibrating import calibrate, report, threshold_record
     from pipelines.engines.addresses import engine_address
     from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.splits import chosen_split
 
     if engine_address(options.pipeline, options.store) is not None:
         raise LoadingError(
@@ -92,15 +95,9 @@ def _calibrate(options: argparse.Namespace) -> int:
     )
     for problem in questions.problems:
         say(str(problem))
-    splits = sorted({question.split or "(none)" for question in questions})
-    if options.split not in splits:
-        say(
-            f"error: --split: {options.questions} has no question of the split "
-            f"'{options.split}'. It has the splits {', '.join(splits)}."
-        )
-        return WRONG_USE
-    found = calibrate(options.pipeline, questions, options.split, store=path, model=options.model)
-    result = {"split": options.split, **report(found), "store": str(path)}
+    split = chosen_split(questions, options.split, "dev", options.questions, say)
+    found = calibrate(options.pipeline, questions, split, store=path, model=options.model)
+    result = {"split": split, **report(found), "store": str(path)}
     show(result if options.json else _table(result))
     if not found.separation.separates:
         low, high = found.separation.intervals["auc"]
@@ -114,9 +111,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     store = StatuteDocumentStore(str(path))
     try:
         corpus = store.publisher.recorded_corpus()
-        save_threshold(
-            store, threshold_record(found, options.questions, questions, options.split, corpus)
-        )
+        save_threshold(store, threshold_record(found, options.questions, questions, split, corpus))
     finally:
         store.close()
     say(f"wrote the threshold of the stage {found.scorer.stage} into {path}")
@@ -124,9 +119,11 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _table(result: dict[str, Any]) -> str:
+    from pipelines.splits import spoken
+
     lines = [
-        f"{result['pipeline']}, best score of the stage '{result['stage']}', split "
-        f"'{result['split']}'",
+        f"{result['pipeline']}, best score of the stage '{result['stage']}', "
+        f"{spoken(result['split'])}",
         "",
         f"{'questions':<26}{'n':>6}{'median':>9}{'nothing found':>15}",
     ]

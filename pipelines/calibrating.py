@@ -22,6 +22,7 @@ from pipelines.asking import run
 from pipelines.files import LoadingError
 from pipelines.loading import load_pipeline
 from pipelines.scorer import Scorer, scorer_of
+from pipelines.splits import of_split, spoken
 from pipelines.taken_out import answers_taken_out, without
 
 _ENOUGH_MARKED = 20
@@ -103,7 +104,7 @@ def calibrate(
         StoreError: the store cannot be read.
         ModelError: the model cannot be loaded.
     """
-    asked = [question for question in questions if question.split == split]
+    asked = of_split(questions, split)
     answerable = [question for question in asked if question.answerable]
     marked = [question for question in asked if not question.answerable]
     pipeline = load_pipeline(name, store, model)
@@ -243,6 +244,6 @@ def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
     different = len(set(texts))
     if different < _FEWEST:
         raise LoadingError(
-            f"The split '{split}' has {different} different questions {which}; {_FEWEST} are "
+            f"There are {different} different questions {which} in {spoken(split)}; {_FEWEST} are "
             "needed, or the threshold would be a guess. Take another split, or more questions."
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import command_line
-from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.command_line import DONE, say, show
 from pipelines.files import LoadingError
 
 _EPILOG = """\
@@ -39,7 +39,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
     )
-    parser.add_argument("--split", default="test", help="which questions (default: test)")
+    parser.add_argument(
+        "--split", help="which questions (default: test, or all where none names a split)"
+    )
     parser.add_argument(
         "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
     )
@@ -81,6 +83,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from pipelines.evaluating import distinct_names, measure, report, stage_gains
     from pipelines.home import check_model_is_read, store_to_ask
     from pipelines.plotting import check_target, plot_recall, plot_stages
+    from pipelines.splits import chosen_split, of_split, spoken
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
@@ -95,15 +98,14 @@ def _evaluate(options: argparse.Namespace) -> int:
         say(str(problem))
     if everything.repeated_relevant:
         say(f"{everything.repeated_relevant} repeated ids in 'relevant' count once.")
-    asked = [question for question in everything if question.split == options.split]
+    split = chosen_split(everything, options.split, "test", options.questions, say)
+    asked = of_split(everything, split)
     questions = [question for question in asked if question.answerable]
     if not questions:
-        splits = sorted({question.split or "(none)" for question in everything})
-        say(
-            f"error: --split: {options.questions} has no answerable question of the split "
-            f"'{options.split}'. It has the splits {', '.join(splits)}."
+        raise LoadingError(
+            f"--split: {options.questions} has no answerable question of {spoken(split)}, so "
+            "nothing could be measured. Name another file, or another split."
         )
-        return WRONG_USE
     if options.run_dir:
         _make_folder(Path(options.run_dir))
     measured = [
@@ -113,7 +115,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     training = [question for question in everything if question.split == "train"]
     result = {
         "pipeline": measured[0].pipeline,
-        "split": options.split,
+        "split": split,
         "n_questions": len(questions),
         "n_unanswerable": len(asked) - len(questions),
         "repeated_relevant": everything.repeated_relevant,
@@ -129,7 +131,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             say(f"wrote {folder / f'{each.pipeline}.trec'}")
     if options.plot:
         plot = Path(options.plot)
-        about = f"{len(questions)} questions ({options.split})"
+        about = f"{len(questions)} questions ({split})"
         plot_recall(measured, plot, about)
         stages = [plot.with_name(f"{plot.stem}-stages{suffix}") for suffix in (".png", ".svg")]
         plot_stages(result["stages"], stages, f"{result['pipeline']}, {about}")
@@ -149,11 +151,12 @@ def _make_folder(folder: Path) -> None:
 
 
 def _table(result: dict[str, Any]) -> str:
+    from pipelines.splits import spoken
     from pipelines.stage_gains import table
 
     left_out = result["n_unanswerable"]
     lines = [
-        f"{result['pipeline']}, {result['n_questions']} questions of the split '{result['split']}'"
+        f"{result['pipeline']}, {result['n_questions']} questions of {spoken(result['split'])}"
         + (f" ({left_out} that no article answers left out)" if left_out else "")
         + f", {result['depth']} deep, {result['p50_ms']:.0f} ms a question (median)",
         "",

@@ -188,8 +188,11 @@ def test_a_question_for_which_nothing_is_left_is_counted_apart(
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        (marked(20), "0 different questions with an answer;"),
-        (answerable(range(1, 10)), "9 different questions with an answer; 10 are"),
+        (marked(20), "0 different questions with an answer in the split 'dev';"),
+        (
+            answerable(range(1, 10)),
+            "9 different questions with an answer in the split 'dev'; 10 are",
+        ),
         ([replace(q, text="Who?") for q in answerable(range(1, 25))], "1 different questions with"),
     ],
 )
@@ -280,7 +283,7 @@ def test_the_command_prints_a_table(command: Command, store: Path, tmp_path: Pat
     questions = write(tmp_path / "law.jsonl", [*answerable(range(7, 25)), *marked(3)])
     code, out, _ = command("--questions", questions, "--store", store, "--pipeline", "dense")
     assert code == 0
-    assert out.startswith("dense, best score of the stage 'dense', split 'dev'\n")
+    assert out.startswith("dense, best score of the stage 'dense', the split 'dev'\n")
     for start in ("answerable ", "marked ", "taken out ", "threshold 0.", "answered, precision"):
         assert f"\n{start}" in out
     assert "held out   95% interval" in out

@@ -372,15 +372,6 @@ def test_two_pipelines_of_one_name_cannot_be_told_apart(
     assert "pipelines are called 'hybrid'" in err
 
 
-def test_an_unknown_split_names_those_there_are(
-    command: Command, law_store: Path, questions: Path
-) -> None:
-    arguments = ("--store", law_store, "--questions", questions, "--split", "dev")
-    code, _, err = command("evaluate", *arguments)
-    assert code == 2
-    assert "test, train" in err
-
-
 def test_a_question_about_an_unknown_article_is_named(
     command: Command, law_store: Path, questions: Path
 ) -> None:
