@@ -37,12 +37,11 @@ def read_articles(
     """
     unknown: dict[str, Place] = {}
     for record in _records(_file_in(source, ARTICLE_FILES), problems):
-        for name in record.fields.keys() - _ARTICLE_FIELDS:
-            unknown.setdefault(name, record.place)
+        _note_unknown(record, _ARTICLE_FIELDS, unknown)
         article = _article(record)
         if not record.faulty:
             yield record.place, article
-    problems.extend(_unknown_field(name, place) for name, place in unknown.items())
+    problems.extend(_unknown_fields(unknown, _ARTICLE_FIELDS, "an article"))
 
 
 def read_questions(
@@ -53,7 +52,9 @@ def read_questions(
     Raises:
         CorpusError: The file cannot be opened, or the folder does not say which file to read.
     """
+    unknown: dict[str, Place] = {}
     for record in _records(_file_in(source, QUESTION_FILES), problems):
+        _note_unknown(record, _QUESTION_FIELDS, unknown)
         question = Question(
             id=record.identifier("id", "Give the question an id, or remove the line."),
             text=record.text("text", "Give the question its words, or remove the line."),
@@ -65,6 +66,7 @@ def read_questions(
         )
         if not record.faulty:
             yield record.place, question
+    problems.extend(_unknown_fields(unknown, _QUESTION_FIELDS, "a question"))
 
 
 def _file_in(source: Path | BinaryIO, names: tuple[str, ...]) -> Path | BinaryIO:
@@ -143,8 +145,19 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
         )
 
 
-def _unknown_field(name: str, place: Place) -> Problem:
-    near = difflib.get_close_matches(name, _ARTICLE_FIELDS, n=1)
-    repair = f"Did you mean '{near[0]}'?" if near else "It was not read."
-    message = "is no field of an article (here first)"
-    return Problem(place.file, place.line, name, message, repair, left_out=0, notice=True)
+def _note_unknown(record: Record, known: frozenset[str], unknown: dict[str, Place]) -> None:
+    for name in sorted(record.fields.keys() - known):
+        unknown.setdefault(name, record.place)
+
+
+def _unknown_fields(
+    unknown: dict[str, Place], known: frozenset[str], what: str
+) -> Iterator[Problem]:
+    *most, last = sorted(known)
+    for name, place in unknown.items():
+        near = difflib.get_close_matches(name, known, n=1)
+        repair = f"It is not used: the fields are {', '.join(most)} and {last}."
+        if near:
+            repair = f"Did you mean '{near[0]}'?"
+        message = f"is no field of {what} (here first)"
+        yield Problem(place.file, place.line, name, message, repair, left_out=0, notice=True)

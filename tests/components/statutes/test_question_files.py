@@ -80,6 +80,23 @@ def test_a_question_keeps_every_other_field(tmp_path):
     hash(read)
 
 
+def test_a_field_that_no_question_has_is_told_once_and_kept(tmp_path):
+    path = write(
+        tmp_path / "questions.jsonl",
+        line(question("q1")),
+        line(question("q2", split=..., splt="dev", topic=1)),
+        line(question("q3", split=..., splt="dev", topic=2)),
+    )
+    questions = read_questions(path)
+    assert [str(problem) for problem in questions.problems] == [
+        f"{path}:2: field 'splt': is no field of a question (here first). Did you mean 'split'?",
+        f"{path}:2: field 'topic': is no field of a question (here first). It is not used: "
+        "the fields are answerable, id, relevant, split and text.",
+    ]
+    assert questions.left_out == 0
+    assert questions[1].extra == {"splt": "dev", "topic": 1}
+
+
 def test_one_split_is_read_but_the_whole_file_checked(tmp_path):
     path = write(
         tmp_path / "questions.jsonl", line(question("q1")), line(question("q2", split="dev"))
