@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from components.models.lexical_index import LexicalIndex
 from components.models.warming import AsyncWarmUp
 from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index, search_resident
+from components.retrievers.resident import ResidentIndex, resident_index
+from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k, is_number
 from components.statutes.lexical import analysis_version

@@ -9,6 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
 from components.models.warming import AsyncWarmUp
+from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
@@ -166,7 +167,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         """The articles that match."""
         if not filters or not keys:
             return keys
-        allowed = set(self._store.keys_matching(filters).tolist())
+        allowed = set(matching_keys(self._store, filters).tolist())
         return {id_: key for id_, key in keys.items() if key in allowed}
 
     def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:

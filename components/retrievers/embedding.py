@@ -15,7 +15,8 @@ from components.models.warming import AsyncWarmUp
 from components.retrievers.dense_vectors import DenseVectors
 from components.retrievers.query_vector import checked_query
 from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index, search_resident
+from components.retrievers.resident import ResidentIndex, resident_index
+from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
 from components.stores.held import HoldsStore

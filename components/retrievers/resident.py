@@ -5,15 +5,10 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakValueDictionary
 
-import numpy as np
-from haystack import Document
-from numpy.typing import NDArray
-
 from components.retrievers.readable import ReadableStore
 from components.stores.sqlite import StatuteDocumentStore
 
 Index = TypeVar("Index")
-Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class ResidentIndex(Generic[Index]):
@@ -82,39 +77,3 @@ def _identity(store: ReadableStore) -> Hashable:
 def _file(store: ReadableStore) -> Hashable:
     """The file that a store's content was read from, where it is one."""
     return store.database.identity if isinstance(store, StatuteDocumentStore) else None
-
-
-def search_resident(
-    store: ReadableStore,
-    resident: ResidentIndex[Index],
-    search: Callable[[Index, NDArray[np.int64] | None], Found],
-    filters: dict[str, Any] | None,
-) -> list[Document]:
-    """Search a resident index and read what was found from the store.
-
-    A law that is published again between the two has new keys: the search is then repeated once
-    on the new content.
-
-    Args:
-        store: where the documents stand.
-        resident: the index.
-        search: from the index, and the keys that the filters allow (None for all), to keys and
-            scores, best first.
-        filters: Haystack filters, or None.
-
-    Returns:
-        New documents with scores and without embeddings, best first.
-
-    Raises:
-        FilterError: when the filters are malformed.
-    """
-    for _ in range(2):
-        version, index = resident.current(store)
-        allowed = store.keys_matching(filters) if filters else None
-        keys, scores = search(index, allowed)
-        documents = store.fetch(keys, scores)
-        whole = len(documents) == len(keys)
-        if whole and (allowed is None or store.content_version() == version):
-            break
-    # What is still missing is being written just now: the rest is returned, each with its score.
-    return documents

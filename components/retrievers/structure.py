@@ -10,6 +10,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
 from components.models.warming import AsyncWarmUp
+from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
@@ -164,7 +165,7 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
     def _fetched(self, ids: Iterable[str], filters: dict[str, Any] | None) -> dict[str, Document]:
         keys = self._store.keys_of(ids)
         if filters:
-            allowed = set(self._store.keys_matching(filters).tolist())
+            allowed = set(matching_keys(self._store, filters).tolist())
             keys = [key for key in keys if key in allowed]
         return {document.id: document for document in self._store.fetch(keys)}
 

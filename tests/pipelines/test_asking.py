@@ -13,6 +13,7 @@ from haystack.errors import FilterError
 
 from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, ask_async, found_article
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
@@ -243,3 +244,13 @@ def test_metadata_of_any_kind_become_texts() -> None:
         "headings": ["Repairs"],
         "language": "3",
     }
+
+
+def test_a_date_that_is_none_leaves_the_question_answered(tmp_path: Path) -> None:
+    meta = {"law": "Housing Code", "number": "1", "valid_from": "since the reform"}
+    store = StatuteDocumentStore(tmp_path / "own.db")
+    store.write_documents([Document(id="a1", content="The rent is due.", meta=meta)])
+    store.close()
+    pipeline = load_pipeline("lexical", store=tmp_path / "own.db")
+    (found,) = ask(pipeline, "When is rent due?", as_of=date(2020, 6, 1))["documents"]
+    assert (found["id"], found["state"]) == ("a1", "unknown")

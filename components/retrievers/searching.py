@@ -1,0 +1,51 @@
+"""search_resident: from a resident index to documents."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from haystack import Document
+from numpy.typing import NDArray
+
+from components.retrievers.matching import matching_keys
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex
+
+Index = TypeVar("Index")
+Found = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+def search_resident(
+    store: ReadableStore,
+    resident: ResidentIndex[Index],
+    search: Callable[[Index, NDArray[np.int64] | None], Found],
+    filters: dict[str, Any] | None,
+) -> list[Document]:
+    """Search a resident index and read what was found from the store.
+
+    A law that is published again between the two has new keys: the search is then repeated once
+    on the new content.
+
+    Args:
+        store: where the documents stand.
+        resident: the index.
+        search: from the index, and the keys that the filters allow (None for all), to keys and
+            scores, best first.
+        filters: Haystack filters, or None.
+
+    Returns:
+        New documents with scores and without embeddings, best first.
+
+    Raises:
+        FilterError: when the filters are malformed.
+    """
+    for _ in range(2):
+        version, index = resident.current(store)
+        allowed = matching_keys(store, filters) if filters else None
+        keys, scores = search(index, allowed)
+        documents = store.fetch(keys, scores)
+        whole = len(documents) == len(keys)
+        if whole and (allowed is None or store.content_version() == version):
+            break
+    # What is still missing is being written just now: the rest is returned, each with its score.
+    return documents
