@@ -20,6 +20,7 @@ from pipelines.engines.binding import bind_engines
 from pipelines.files import LoadingError
 from pipelines.filled_stores import check_has_articles
 from pipelines.home import demo_store_path
+from pipelines.model_choice import lasting_place
 
 # By name: a pipeline without a model should not wait for the libraries of models.
 _STORE = "components.stores.sqlite.StatuteDocumentStore"
@@ -154,7 +155,8 @@ def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
 
     device = embedder.device.to_torch_str() if embedder.device else None
     encoder = shared_model(embedder.model, device, embedder.dtype)
-    record = StoreModel(str(embedder.model), encoder.digest, encoder.dim, encoder.text_rule)
+    place = lasting_place(str(embedder.model))
+    record = StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule)
     if not through_graph:
         return record
     digest = graph_model_digest(find_model(embedder.model))

@@ -28,11 +28,12 @@ def load_pipeline(
     from pipelines.loading import load_pipeline
 
     pipeline = load_pipeline("hybrid", store="adgm.db")
-    pipeline.run({"citation": {"query": q}, "bm25": {"query": q}, "embedder": {"text": q}})
+    question = "May a fund manager delegate its duties?"
+    documents = pipeline.run({"query": question, "text": question})["fuser"]["documents"]
     ```
 
     The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses
-    them.
+    them, and needs no names of sockets.
 
     Args:
         name_or_path: name of a pipeline of Lexarbor, or path of a file.

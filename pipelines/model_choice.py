@@ -127,8 +127,7 @@ def model_place(
         say: takes a line for the user, unless the model was asked for.
     """
     if asked_for is not None:
-        folder = Path(asked_for).expanduser()
-        return str(folder.resolve()) if folder.is_dir() else asked_for
+        return lasting_place(asked_for)
     if recorded is not None:
         # A folder that is gone stays as it is: the message that it cannot be loaded names it.
         place = place_now(recorded.path) or recorded.path
@@ -139,6 +138,12 @@ def model_place(
         return None
     say(f"Encoding with the installed model, all-MiniLM-L6-v2 for English ({bundled}).")
     return bundled
+
+
+def lasting_place(named: str) -> str:
+    """A model as it is put on record: a folder by its full path, since others start elsewhere."""
+    folder = Path(named).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else named
 
 
 def loaded_model(place: str) -> ChosenModel:

@@ -1,6 +1,8 @@
 """load_pipeline fills in store and model, and refuses what does not fit together."""
 
+import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -46,6 +48,17 @@ def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, min
         "documents": ["fuser.documents"],
         "missing": ["citation.missing"],
     }
+
+
+def test_the_example_runs_as_it_stands(
+    law_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(law_store, tmp_path / "adgm.db")
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", str(load_pipeline.__doc__), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(textwrap.dedent(example), names)
+    assert len(names["documents"]) == 10
 
 
 @pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])
@@ -207,6 +220,23 @@ def test_an_index_pipeline_fills_a_store_that_can_be_asked(
     assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
     found = ask(load_pipeline("hybrid", store=path), "Who decides on custody?", top_k=5)
     assert any("custody" in each["content"] for each in found["documents"])
+
+
+@pytest.mark.parametrize("name", ["index", "index_graph"])
+def test_a_model_by_a_relative_path_is_found_from_every_folder(
+    name: str,
+    corpus: Path,
+    tmp_path: Path,
+    tiny_graphs: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tiny_graphs["tree"].parent)
+    pipeline = load_pipeline(name, store=tmp_path / "law.db", model=tiny_graphs["tree"].name)
+    pipeline.run({"converter": {"sources": [corpus]}})
+    monkeypatch.chdir(tmp_path)
+    asking = load_pipeline("dense", store="law.db")
+    assert asking.get_component("embedder").model == str(tiny_graphs["tree"].resolve())
+    assert ask(asking, "Who decides on rent?")["documents"]
 
 
 def test_an_index_pipeline_never_falls_back_to_the_demo_store(minilm: str) -> None:
