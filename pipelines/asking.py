@@ -78,9 +78,10 @@ def ask(
         FilterError: the filters are malformed.
         StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
+        PipelineRuntimeError: a component failed otherwise; names pipeline and component.
     """
     asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
-    with _said_in_full():
+    with _said_in_full(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
 
@@ -94,7 +95,7 @@ async def ask_async(
 ) -> Answer:
     """`ask` without holding up the event loop."""
     asking = _Asking(pipeline, question, top_k, filters, as_of)
-    with _said_in_full():
+    with _said_in_full(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
 
@@ -138,15 +139,23 @@ class _Asking:
 
     def answer(self, outputs: Mapping[str, Mapping[str, Any]]) -> Answer:
         found = {
-            name: outputs[component][socket] for name, (component, socket) in self._sockets.items()
+            name: outputs[component][socket]
+            for name, (component, socket) in self._sockets.items()
+            if socket in outputs.get(component, {})
         }
+        if "documents" not in found:
+            raise LoadingError(
+                f"The pipeline {_name(self._pipeline)}: outputs.documents names "
+                f"{'.'.join(self._sockets['documents'])}, which handed out nothing for this "
+                "question. Name a component that always runs."
+            )
         if not found["documents"]:
             check_stores(self._pipeline)
         took = (time.perf_counter() - self._start) * 1000
         on = self._states_on or date.today()
         answer = Answer(
             question=self._question,
-            pipeline=str(self._pipeline.metadata.get("name", "")),
+            pipeline=_name(self._pipeline),
             took_ms=round(took, 1),
             documents=[found_article(document, on) for document in found["documents"]],
         )
@@ -184,7 +193,7 @@ def run(
         missing.
     """
     data = _inputs(pipeline, question, top_k, filters)
-    with _said_in_full():
+    with _said_in_full(pipeline):
         outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
     return outputs
 
@@ -243,21 +252,29 @@ def _output(pipeline: Pipeline, name: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _said_in_full() -> Iterator[None]:
+def _said_in_full(pipeline: Pipeline) -> Iterator[None]:
     """Haystack wraps what a component says; ours already say what, where and how to mend it."""
     try:
         yield
     except PipelineRuntimeError as error:
-        if isinstance(error.__cause__, _SAID_IN_FULL):
-            raise error.__cause__ from None
-        raise
+        cause, component = error.__cause__, error.component_name
+        if isinstance(cause, _SAID_IN_FULL):
+            raise cause from None
+        if cause is None:
+            raise
+        message = f"The pipeline {_name(pipeline)}: {component} failed: {cause}"
+        raise PipelineRuntimeError(component, error.component_type, message) from cause
+
+
+def _name(pipeline: Pipeline) -> str:
+    return str(pipeline.metadata.get("name", ""))
 
 
 def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:
     targets: list[str] = pipeline.metadata.get(side, {}).get(name, [])
     if not targets:
         raise LoadingError(
-            f"The pipeline {pipeline.metadata.get('name', '')} declares no {side}.{name}. Add it "
+            f"The pipeline {_name(pipeline)} declares no {side}.{name}. Add it "
             f"to the file's '{side}' as component.socket, and load it with load_pipeline."
         )
     return targets

@@ -138,6 +138,8 @@ def _check_parameters(
             raise _wrong_type(place, value, _spelled(expected))
         if _is_object(value):
             _check_parameters(value, place, f"{label}.{name}")
+        elif name == "filters" and value and cls.__module__.startswith("components."):
+            _check_filters(value, place)
     missing = [
         name
         for name, parameter in accepted.items()
@@ -145,6 +147,17 @@ def _check_parameters(
     ]
     if missing:
         raise LoadingError(f"{where}: {label}.{missing[0]}: {cls.__name__} needs this parameter.")
+
+
+def _check_filters(filters: object, where: str) -> None:
+    from haystack.errors import FilterError
+
+    from components.stores.filter_syntax import check_filters
+
+    try:
+        check_filters(filters)
+    except FilterError as error:
+        raise LoadingError(f"{where}: {error}") from error
 
 
 def _class_of(name: str, where: str, component: bool) -> type:

@@ -121,17 +121,21 @@ def run(work: Callable[[], int]) -> int:
 def _wrong_use() -> tuple[type[Exception], ...]:
     # Called only when something was raised: neither `--help` nor a refused pipeline file should
     # wait for torch and Haystack.
+    from haystack.errors import FilterError
+
     from components.models.errors import ModelError
     from components.statutes.question import QuestionError
 
-    return (ModelError, QuestionError)
+    return (FilterError, ModelError, QuestionError)
 
 
 def _failures() -> tuple[type[Exception], ...]:
+    from haystack.core.errors import PipelineRuntimeError
+
     from components.models.errors import VectorError
     from components.stores.database import StoreError
 
-    return (StoreError, VectorError, OSError)
+    return (OSError, PipelineRuntimeError, StoreError, VectorError)
 
 
 def day(text: str) -> date:

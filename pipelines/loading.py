@@ -96,29 +96,23 @@ def _built(definition: dict[str, Any], path: Path, allowed: list[str]) -> Pipeli
     from haystack import Pipeline
     from haystack.core.errors import DeserializationError, PipelineError
 
+    from pipelines.wiring import check_wiring
+
     try:
         pipeline = Pipeline.from_dict(definition, allowed_modules=allowed)
     except (PipelineError, DeserializationError) as error:
         # Haystack repeats the component's whole definition before the reason.
         head = str(error).split(" with the following data", maxsplit=1)[0]
         reason = error.__cause__ if error.__cause__ else ""
-        raise LoadingError(f"{path}: {head}{': ' if reason else ''}{reason}") from error
-    sockets = {
-        "inputs": pipeline.inputs(include_components_with_connected_inputs=True),
-        "outputs": pipeline.outputs(include_components_with_connected_outputs=True),
-    }
-    for side, present in sockets.items():
-        declared = {
+        said = " ".join(f"{head}{': ' if reason else ''}{reason}".split())
+        raise LoadingError(f"{path}: {said}") from error
+    declared = {
+        side: {
             name: [target] if isinstance(target, str) else target
             for name, target in definition.get(side, {}).items()
         }
-        for name, targets in declared.items():
-            for component, socket in (target.split(".") for target in targets):
-                if socket not in present.get(component, {}):
-                    raise LoadingError(
-                        f"{path}: {side}.{name}: {component} has no open socket "
-                        f"'{socket}'{did_you_mean(socket, present.get(component, {}))}."
-                    )
-        pipeline.metadata[side] = declared
-    pipeline.metadata["name"] = path.stem
+        for side in ("inputs", "outputs")
+    }
+    check_wiring(pipeline, declared, str(path))
+    pipeline.metadata.update(declared, name=path.stem)
     return pipeline
