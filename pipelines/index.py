@@ -49,7 +49,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the engine's address; a folder (milvus: NAME.db) for one within this process",
+        help="the engine's address; a folder (milvus: NAME.db) for one within this process; a "
+        "collection's name may stand behind it, after '#'",
     )
     parser.add_argument(
         "--collection", metavar="NAME", help="the engine's collection (default: lexarbor)"
@@ -145,7 +146,6 @@ def _into_store(options: argparse.Namespace) -> IndexReport:
 
 
 def _into_engine(options: argparse.Namespace) -> EngineReport:
-    from pipelines.engines.connecting import COLLECTION
     from pipelines.engines.indexing import index_into_engine
     from pipelines.engines.scan import Shard
 
@@ -153,7 +153,7 @@ def _into_engine(options: argparse.Namespace) -> EngineReport:
         options.corpus,
         options.engine,
         options.url,
-        collection=options.collection or COLLECTION,
+        collection=options.collection,
         model=options.model,
         shard=Shard(*options.shard),
         skip_bad=options.skip_bad,

@@ -23,9 +23,10 @@ from components.stores.engines.engine import (
     read_record,
 )
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
-from pipelines.engines.connecting import COLLECTION, default_parameters, opened
+from pipelines.engines.connecting import default_parameters, opened
 from pipelines.engines.scan import LawSpool, Scan, Shard, scan
 from pipelines.engines.writing import LawWriter, holds_any
+from pipelines.files import LoadingError
 from pipelines.languages import say_unknown
 from pipelines.model_choice import ChosenModel, loaded_model, model_place
 
@@ -90,7 +91,7 @@ def index_into_engine(
     engine: str,
     address: str,
     *,
-    collection: str = COLLECTION,
+    collection: str | None = None,
     model: str | None = None,
     shard: Shard = Shard(),  # noqa: B008
     skip_bad: bool = False,
@@ -107,8 +108,9 @@ def index_into_engine(
     Args:
         source: file, folder or name of a corpus.
         engine: "qdrant" or "milvus".
-        address: URL, or for an engine within this process a folder.
-        collection: its name in the engine.
+        address: URL, or for an engine within this process a folder; with "#" and the collection
+            behind it, as it is asked.
+        collection: its name in the engine, where the address has none; None is "lexarbor".
         model: folder or name of a model; None takes the one on record, else for English the
             bundled one.
         shard: which laws are this process's.
@@ -117,14 +119,15 @@ def index_into_engine(
 
     Raises:
         CorpusError: the corpus cannot be read; names every fault.
-        LoadingError: the engine's packages are missing, or the address is none of its own.
+        LoadingError: the engine's packages are missing, the address is none of its own, or two
+            collections are named.
         StoreError: the engine does not answer, or the collection is another model's or corpus's.
         ModelError: no model is at hand, or it gives vectors without a direction.
     """
     start = time.perf_counter()
     kind = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}[engine]
     parameters = default_parameters(kind)
-    place_in(kind, parameters, f"{address}#{collection}")
+    place_in(kind, parameters, _with_collection(address, collection))
     if model is not None:
         find_model(model)  # a wrong name should not leave an empty collection
     at = opened(kind, parameters, INDEXING)
@@ -159,6 +162,16 @@ def index_into_engine(
             )
     finally:
         at.close()
+
+
+def _with_collection(address: str, collection: str | None) -> str:
+    place, _, named = address.partition("#")
+    if named and collection not in (None, named):
+        raise LoadingError(
+            f"--url {address} names the collection {named}, and --collection {collection}. Leave "
+            "one of them out."
+        )
+    return f"{place}#{collection or named}"
 
 
 def _record_of(engine: ArticleEngine) -> EngineRecord | None:

@@ -11,24 +11,28 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.problems import CorpusError
 from pipelines import ask as ask_command
 from pipelines import evaluate, home, index
-from pipelines.command_line import DONE
+from pipelines.command_line import DONE, WRONG_USE
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, as_address, place_in
 from pipelines.engines.scan import LawSpool, Shard, as_article, scan
 from pipelines.files import LoadingError
 
 
-@pytest.mark.parametrize("collection", [None, "belgium"])
+@pytest.mark.parametrize(
+    ("behind_url", "flag"), [(None, None), (None, "belgium"), ("belgium", None), ("eu", "eu")]
+)
 def test_a_corpus_is_indexed_and_asked(
     engine: str,
     address: str,
-    collection: str | None,
+    behind_url: str | None,
+    flag: str | None,
     corpus: Path,
     tiny_model: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    named = ["--collection", collection] if collection else []
-    asked = f"{address}#{collection}" if collection else address
-    given = ["--corpus", str(corpus), "--engine", engine, "--url", address, *named]
+    named = ["--collection", flag] if flag else []
+    url = f"{address}#{behind_url}" if behind_url else address
+    asked = f"{address}#{behind_url or flag}" if behind_url or flag else address
+    given = ["--corpus", str(corpus), "--engine", engine, "--url", url, *named]
     assert index.main([*given, "--model", str(tiny_model), "--json"]) == DONE
     report = json.loads(capsys.readouterr().out)
     assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
@@ -37,6 +41,15 @@ def test_a_corpus_is_indexed_and_asked(
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["documents"]) == 3
     assert answer["pipeline"] == engine
+
+
+def test_two_collections_are_refused(
+    engine: str, address: str, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--corpus", str(corpus), "--engine", engine, "--url", f"{address}#eu"]
+    assert index.main([*given, "--collection", "belgium"]) == WRONG_USE
+    assert "#eu names the collection eu, and --collection belgium." in capsys.readouterr().err
+    assert not Path(address).exists()
 
 
 def test_an_engine_is_evaluated_as_a_store_is(
