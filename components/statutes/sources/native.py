@@ -118,7 +118,7 @@ _PARSER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Record]:
-    for place, line in read_lines(source, problems):
+    for number, (place, line) in enumerate(read_lines(source, problems)):
         message, repair, breaks_off = "", "Write one JSON object a line.", False
         try:
             fields = _PARSER.decode(line)
@@ -129,6 +129,10 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
             message, repair = f"names the field '{error}' twice", "Keep one of the two."
         except json.JSONDecodeError as error:
             message = f"is not JSON ({error.msg} at column {error.colno})"
+            if number == 0 and line.lstrip().startswith("["):
+                # What follows are pieces of it, each of which would be a fault of its own.
+                problems.append(_list_of_records(place))
+                return
             if not line.endswith("\n"):
                 breaks_off, repair = True, "The file ends within this line: copy it again, whole."
         except UnicodeEncodeError:
@@ -143,6 +147,15 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
         problems.append(
             Problem(place.file, place.line, None, message, repair, breaks_off=breaks_off)
         )
+
+
+def _list_of_records(place: Place) -> Problem:
+    message = "starts a list that is not closed on this line, and the file is one record a line"
+    repair = (
+        "Write one JSON object a line, without the list around them (jq -c '.[]' does it); where "
+        "the list breaks off, copy the file again first."
+    )
+    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
 
 
 def _note_unknown(record: Record, known: frozenset[str], unknown: dict[str, Place]) -> None:

@@ -55,9 +55,9 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
                 continue
             if header is None:
                 header = row
-                absent = [column for column in columns if column not in header]
-                problems.extend(_absent_column(place, column) for column in absent)
-                if absent:
+                faults = list(_header_faults(place, header, columns))
+                problems.extend(faults)
+                if faults:
                     return
             elif (byte := _first_bad_byte(row)) is not None:
                 problems.append(not_utf8(place, byte))
@@ -68,7 +68,32 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
                 yield Record(place, dict(zip(header, row, strict=True)), problems)
 
 
-def _first_bad_byte(row: list[str]) -> int | None:
+def _header_faults(
+    place: Place, header: Sequence[str], columns: Sequence[str]
+) -> Iterator[Problem]:
+    """What keeps a table from being read under this header; of one cause, one fault."""
+    line = "".join(header)
+    if (byte := _first_bad_byte(header)) is not None:
+        yield not_utf8(place, byte)
+    elif "\0" in line:
+        message = "holds the character U+0000, as UTF-16 text read byte by byte does"
+        yield Problem(place.file, place.line, None, message, "Save the file as UTF-8.")
+    elif len(header) == 1 and (mark := next((each for each in ";\t|" if each in line), None)):
+        message = f"has its columns separated by {mark!r}, not by commas"
+        repair = "Save the table with commas, and with quotes around fields that hold one."
+        yield Problem(place.file, place.line, None, message, repair)
+    else:
+        for column in columns:
+            if column not in header:
+                yield _absent_column(place, column)
+        for column in dict.fromkeys(header):
+            if column and header.count(column) > 1:
+                message = f"stands {header.count(column)} times in the header"
+                repair = "Give each column a name of its own, or take the others out."
+                yield Problem(place.file, place.line, column, message, repair)
+
+
+def _first_bad_byte(row: Sequence[str]) -> int | None:
     """The first byte that was not UTF-8: surrogateescape keeps it as U+DC80 to U+DCFF."""
     for cell in row:
         try:

@@ -135,6 +135,19 @@ def test_everything_wrong_is_said_at_once_and_a_line_counts_once(tmp_path):
     assert len(corpus.problems) == 6
 
 
+@pytest.mark.parametrize("end", ["]\n", "]", ""])
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_a_list_over_several_lines_is_one_fault(tmp_path, end, skip_bad):
+    articles = [json.dumps(article(id_)) for id_ in ("a1", "a2")]
+    content = "\n[" + ",\n".join(articles) + "\n" + end
+    with pytest.raises(CorpusError) as raised:
+        StatuteCorpus.read(write(tmp_path / "a.jsonl", content.encode()), skip_bad=skip_bad)
+    (problem,) = raised.value.problems
+    assert problem.line == 2
+    assert "starts a list that is not closed on this line" in problem.message
+    assert "one JSON object a line, without the list" in problem.repair
+
+
 def test_a_long_list_of_problems_is_cut_and_counted():
     problems = [Problem("f", n, None, "is bad", "Mend it.") for n in range(1, 24)]
     text = str(CorpusError(problems))

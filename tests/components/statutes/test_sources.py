@@ -174,6 +174,26 @@ def test_a_table_without_a_needed_column_says_which(bsard_folder):
         StatuteCorpus.read(bsard_folder)
 
 
+def test_a_table_in_another_form_is_one_fault_that_says_which(bsard_folder):
+    path = bsard_folder / "articles_fr.csv"
+    text = path.read_text(encoding="utf-8")
+    header, rest = text.split("\n", 1)
+    forms = {
+        "has its columns separated by ';', not by commas": text.replace(",", ";").encode(),
+        "has its columns separated by '\\t', not by commas": text.replace(",", "\t").encode(),
+        "is not UTF-8 text (it holds the byte 0xff)": text.encode("utf-16"),
+        "holds the character U+0000": text.encode("utf-16-le"),
+        "field 'code': stands 2 times in the header": f"{header},code\n{rest}".encode(),
+    }
+    for message, content in forms.items():
+        path.write_bytes(content)
+        for skip_bad in (False, True):
+            with pytest.raises(CorpusError) as raised:
+                StatuteCorpus.read(bsard_folder, skip_bad=skip_bad)
+            (problem,) = raised.value.problems
+            assert str(problem).startswith(f"{path}:1: {message}")
+
+
 def test_a_table_with_a_byte_order_mark_and_a_very_long_article_is_read(bsard_folder):
     long = BSARD_ARTICLE | {"article": "mot " * 50_000}
     write_csv(bsard_folder / "articles_fr.csv", [long], encoding="utf-8-sig")
