@@ -77,8 +77,15 @@ class StatuteConverter:
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;
                 names file, line, field and repair.
+            TypeError: `sources` is no list.
             ValueError: `meta` holds a field of the articles themselves, or its length differs.
         """
+        # A text would be taken for the list of its letters.
+        if not isinstance(sources, list | tuple):
+            raise TypeError(
+                "StatuteConverter.sources must be a list of paths, names and ByteStreams, got "
+                f"{sources!r:.60}. Put brackets around a single one."
+            )
         articles: dict[str, tuple[Article, dict[str, Any]]] = {}
         for source, added in zip(sources, normalize_metadata(meta, len(sources)), strict=True):
             name = _name(source)

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import SparseEmbedding
@@ -13,6 +13,8 @@ from components.embedders.articles import check_documents
 from components.retrievers.top_k import is_number
 from components.statutes.article import indexed_text
 from components.statutes.term_weights import saturated, term_counts
+
+_Weighting = Literal["bm25", "count"]
 
 
 @component
@@ -35,9 +37,7 @@ class StatuteSparseDocumentEmbedder:
     With "count" it is `tf`, for an engine that computes BM25 itself, such as Milvus.
     """
 
-    def __init__(
-        self, average_length: float = 100.0, weighting: Literal["bm25", "count"] = "bm25"
-    ) -> None:
+    def __init__(self, average_length: float = 100.0, weighting: _Weighting = "bm25") -> None:
         """Keep the parameters.
 
         Args:
@@ -46,12 +46,17 @@ class StatuteSparseDocumentEmbedder:
             weighting: what the vectors hold.
 
         Raises:
-            ValueError: `average_length` is not above 0.
+            ValueError: `average_length` is not above 0, or `weighting` is unknown.
         """
         if not (is_number(average_length) and 0 < average_length < math.inf):
             raise ValueError(
                 "StatuteSparseDocumentEmbedder.average_length must be above 0, got "
                 f"{average_length!r}."
+            )
+        if weighting not in get_args(_Weighting):
+            raise ValueError(
+                "StatuteSparseDocumentEmbedder.weighting must be 'bm25' or 'count', got "
+                f"{weighting!r}."
             )
         self.average_length = average_length
         self.weighting = weighting

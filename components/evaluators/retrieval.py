@@ -36,7 +36,8 @@ class RetrievalEvaluator:
                 refused, since it would be measured too low.
 
         Raises:
-            ValueError: `metrics` is no list of names, or empty, or a metric is unknown.
+            ValueError: `metrics` is no list of names, or empty, a metric is unknown, or `depth` is
+                no whole number from 1.
         """
         if metrics is not None and (isinstance(metrics, str) or not metrics):
             raise ValueError(
@@ -48,6 +49,10 @@ class RetrievalEvaluator:
                 metric_depth(metric)
             except ValueError as error:
                 raise ValueError(f"RetrievalEvaluator.metrics: {error}.") from error
+        if type(depth) is not int or depth < 1:
+            raise ValueError(
+                f"RetrievalEvaluator.depth must be a whole number from 1, got {depth!r}."
+            )
         self.metrics = metrics
         self.depth = depth
 

@@ -162,3 +162,9 @@ def test_bad_input_is_refused_by_place_or_left_out_by_name(
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such file"):
         StatuteConverter().run([tmp_path / "nowhere.jsonl"])
+
+
+@pytest.mark.parametrize("sources", ["aldermere", Path("law.jsonl"), ByteStream(b"{}"), None])
+def test_one_source_in_place_of_a_list_is_refused(sources: Any) -> None:
+    with pytest.raises(TypeError, match=r"sources must be a list .* got .*Put brackets around"):
+        StatuteConverter().run(sources)

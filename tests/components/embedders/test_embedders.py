@@ -169,3 +169,9 @@ def test_headings_of_any_kind_are_read(minilm: str, headings: Any) -> None:
 def test_an_average_length_that_is_none_is_refused(length: Any) -> None:
     with pytest.raises(ValueError, match=r"average_length must be above 0, got "):
         StatuteSparseDocumentEmbedder(average_length=length)
+
+
+@pytest.mark.parametrize("weighting", ["counts", "BM25", "", None, ["count"]])
+def test_a_weighting_that_is_none_is_refused(weighting: Any) -> None:
+    with pytest.raises(ValueError, match=r"weighting must be 'bm25' or 'count', got "):
+        StatuteSparseDocumentEmbedder(weighting=weighting)

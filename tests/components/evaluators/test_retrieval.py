@@ -83,6 +83,12 @@ def test_unusable_metrics_are_refused_at_once(metrics: list[str], message: str) 
         RetrievalEvaluator(metrics)
 
 
+@pytest.mark.parametrize("depth", [0, -1, "10", 10.0, True, None])
+def test_an_unusable_depth_is_refused_at_once(depth: Any) -> None:
+    with pytest.raises(ValueError, match=r"depth must be a whole number from 1, got"):
+        RetrievalEvaluator(["R@1"], depth=depth)
+
+
 def test_one_id_or_document_in_place_of_a_list_is_refused() -> None:
     evaluator = RetrievalEvaluator(["R@5"])
     ids: Any = [["a"], "housing-12"]
