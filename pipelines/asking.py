@@ -235,15 +235,25 @@ def _inputs(
             continue
         for target in _declared(pipeline, "inputs", name):
             component, socket = target.split(".")
-            given = _narrowed(pipeline, component, value) if name == "filters" else value
-            data.setdefault(component, {})[socket] = given
+            if name == "filters":
+                own = getattr(pipeline.get_component(component), "filters", None)
+                data.setdefault(component, {})[socket] = narrowed(own, filters)
+            else:
+                data.setdefault(component, {})[socket] = value
     return data
 
 
-def _narrowed(pipeline: Pipeline, component: str, filters: Any) -> Any:
-    """With what the file sets on a component, in whose place the component would put them."""
-    own = getattr(pipeline.get_component(component), "filters", None)
-    return {"operator": "AND", "conditions": [own, filters]} if own else filters
+def narrowed(
+    own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """A question's filters with those that a file sets on a component.
+
+    Args:
+        own: The component's, in whose place it would put what it is given.
+        filters: The question's.
+    """
+    given = [dict(each) for each in (own, filters) if each]
+    return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
 
 
 def _output(pipeline: Pipeline, name: str) -> tuple[str, str]:

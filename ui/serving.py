@@ -17,7 +17,7 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
 from components.retrievers.validity import in_force_on
-from pipelines.asking import Answer, ask, found_article
+from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, stages_of
 from ui.article_text import word_count
@@ -142,7 +142,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     start = time.perf_counter()
     if retriever is None or not retriever.is_citation(question):
         return None
-    filters = narrowing.filters
+    filters = narrowed(retriever.filters, narrowing.filters)
     if narrowing.as_of is not None:
         filters = in_force_on(narrowing.as_of, filters)
     found = retriever.run(question, filters=filters)

@@ -130,6 +130,18 @@ def test_a_citation_waits_for_no_turn(stores: list[Path], monkeypatch: pytest.Mo
         assert [each.result() for each in asked] == ["owed0"] * AT_ONCE
 
 
+def test_what_the_pipeline_leaves_out_is_not_named_either(stores: list[Path]):
+    """A reader's own choice narrows the file's."""
+    first_two = {"field": "meta.number", "operator": "in", "value": ["0", "1"]}
+    parts = ("citation", "bm25")
+    overrides = {f"{part}.filters": first_two for part in parts}
+    serving = Serving("lexical", stores[0], overrides=overrides)
+    of_code = Narrowing(laws=("Code",))
+    assert [each["id"] for each in serving.answer("article 1", of_code)["documents"]] == ["owed1"]
+    shown = serving.answer("article 7", of_code)["documents"]
+    assert {each["id"] for each in shown} <= {"owed0", "owed1"}
+
+
 def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], tmp_path: Path):
     serving = Serving("lexical", stores[0])
     with pytest.raises(LoadingError, match="no store"):
