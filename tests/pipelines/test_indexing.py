@@ -14,6 +14,8 @@ from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError
 from components.stores.database import StoreError
+from components.stores.open_file import OpenFile
+from components.stores.opening import open_store
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import model_choice
@@ -352,15 +354,14 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
     long = [
         make_article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)
     ]
-    opened = type(store.database)._open
 
-    def small_disk(self: Any) -> Any:
-        connection = opened(self)
-        connection.execute("PRAGMA max_page_count = 60")
-        return connection
+    def small_disk(path: Path) -> OpenFile:
+        opened = open_store(path)
+        opened.connection.execute("PRAGMA max_page_count = 60")
+        return opened
 
     with monkeypatch.context() as full:
-        full.setattr(type(store.database), "_open", small_disk)
+        full.setattr("components.stores.database.open_store", small_disk)
         with pytest.raises(StoreError, match="the disk is full"):
             index(long)
     done = len(encoded)
