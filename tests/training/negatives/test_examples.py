@@ -112,7 +112,7 @@ def test_of_very_many_negatives_some_of_each_bucket_stand_for_all():
 
 def test_long_questions_are_cut_and_the_whole_can_be_written_as_json():
     articles, _ = many(9, 1)
-    asked = [Question("q", "x" * 301, ("a0",))]
+    asked = [Question("q", "x" * 301, ("a0",)), Question("r", "y", ("a1",))]
     for options in ({}, {"views": (), "buckets": 1}, {"negatives_per_question": 0}):
         source = negatives(asked, articles, **options)
         shown = examples(source.draw(0, 0.0), source, asked)
