@@ -169,7 +169,7 @@ def test_models_do_not_load_haystack() -> None:
 def test_a_command_shows_its_help_without_loading_torch() -> None:
     _, names = loaded_by(
         "import pipelines.index, pipelines.ask, pipelines.evaluate, pipelines.calibrate, "
-        "pipelines.tree"
+        "pipelines.export, pipelines.tree"
     )
     assert not names & {"torch", "haystack"}
 

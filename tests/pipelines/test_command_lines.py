@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from chat_server import chat_server
 
-from pipelines import ask, calibrate, evaluate, index, tree
+from pipelines import ask, calibrate, evaluate, export, index, tree
 from pipelines.files import pipeline_file
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
@@ -18,6 +18,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "ask": ask.main,
     "evaluate": evaluate.main,
     "calibrate": calibrate.main,
+    "export": export.main,
     "tree": tree.main,
 }
 
