@@ -43,7 +43,7 @@ def pretrain(settings: PretrainSettings) -> None:
         CorpusError: The corpus cannot be read.
         ModelError: The model cannot be opened or trained this way, or the output folder is not
             empty.
-        TrainingError: A loss is not finite.
+        TrainingError: A loss or weight is not finite.
     """
     from components.models.artifacts import check_target
     from components.models.devices import resolve_device, resolve_dtype

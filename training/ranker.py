@@ -35,7 +35,7 @@ def train(settings: RankerTrainingSettings) -> None:
             trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
-        TrainingError: A loss is not finite.
+        TrainingError: A loss, weight or logit is not finite.
     """
     # Imported here, so that --help answers without waiting for torch.
     from components.models.artifacts import check_target

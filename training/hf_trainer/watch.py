@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
@@ -23,7 +25,7 @@ from training.same_run import after_no_number
 class RunWatch(TrainerCallback):
     """Watches over a run.
 
-    Losses are looked at before each checkpoint, so that no broken weights replace good ones.
+    Losses and weights are looked at before each checkpoint: no broken weights replace good ones.
 
     Args:
         work: Folder of the checkpoints.
@@ -77,20 +79,20 @@ class RunWatch(TrainerCallback):
         state: TrainerState,
         control: TrainerControl,
         logs: Mapping[str, float] | None = None,
+        model: nn.Module | None = None,
         **kwargs: Any,
     ) -> None:
         """Stop where something is not a number.
 
         Raises:
-            TrainingError: A loss or the gradient's norm is not finite.
+            TrainingError: A loss, the gradient's norm or a weight is not finite.
         """
-        for name in (LOSS, "grad_norm", EVAL_LOSS):
-            value = (logs or {}).get(name, 0.0)
-            if not math.isfinite(value):
-                raise TrainingError(
-                    f"up to step {state.global_step}: {name} is {value}. "
-                    f"{after_no_number(self._work)}"
-                )
+        values = {name: (logs or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)}
+        if model is not None:
+            # The last step's loss was of the weights before it.
+            values["the weights' norm"] = float(get_total_norm(model.parameters()))
+        for name, value in values.items():
+            self._check_finite(name, value, state)
 
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -111,6 +113,12 @@ class RunWatch(TrainerCallback):
         """Close the bar."""
         if self._bar is not None:
             self._bar.close()
+
+    def _check_finite(self, name: str, value: float, state: TrainerState) -> None:
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"up to step {state.global_step}: {name} is {value}. {after_no_number(self._work)}"
+            )
 
     def _say(self, stage: Any, state: TrainerState) -> None:
         step = state.global_step

@@ -41,7 +41,7 @@ def train_ranker(
         The records of `make_records`.
 
     Raises:
-        TrainingError: A loss is not finite.
+        TrainingError: A loss, weight or logit is not finite.
     """
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)

@@ -89,7 +89,15 @@ class RankerWatch(RunWatch):
         model: CrossEncoder | None = None,
         **kwargs: Any,
     ) -> None:
-        """Say how dev was ranked, and keep the weights where they are the best so far."""
+        """Say how dev was ranked, and keep the weights where they are the best so far.
+
+        Raises:
+            TrainingError: A logit is not finite.
+        """
+        logits = self._measuring.dev_logits
+        if logits is not None:
+            # Finite weights may have products that are not, and nothing is ranked by NaN.
+            self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
         records = make_records(state.log_history)
         if "dev" in records[-1]:
             value = records[-1]["dev"][self._select_by]

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import Trainer
 
 from training.command_line import Place, Target, TrainingError
 from training.data import TrainingData
 from training.ranking import watch
+from training.ranking.measuring import DevLists
 from training.ranking.preparing import prepare
 from training.ranking.settings import RankerTrainingSettings
 from training.ranking.starting import open_start
@@ -187,6 +190,46 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_weights(
         train_in(tmp_path / "run")
     kept = {path.name for path in (tmp_path / "run").glob("checkpoint-*")}
     assert kept == {"checkpoint-4", "checkpoint-6"}
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("at", [6, STEPS])
+def test_a_weight_that_is_no_number_after_an_epoch_s_last_step_is_noticed_there(
+    train_in: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    bad: float,
+    at: int,
+) -> None:
+    """The loss of that step was finite still."""
+    end = watch.RankerWatch.on_step_end
+
+    def overflowing(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == at:
+            next(kwargs["model"].parameters()).data.view(-1)[0] = bad
+        end(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RankerWatch, "on_step_end", overflowing)
+    with pytest.raises(TrainingError, match=rf"up to step {at}: the weights' norm is (nan|inf)"):
+        train_in(tmp_path / "run")
+    kept = {path.name for path in (tmp_path / "run").glob("[bc]*-*")}
+    assert f"checkpoint-{at}" not in kept and f"best-{at}" not in kept
+
+
+def test_logits_that_are_no_numbers_rank_nothing(
+    train_in: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logits = DevLists.logits
+
+    def overflowing(self: DevLists, score: Any) -> NDArray[np.float32]:
+        found = logits(self, score)
+        found[0, 0] = np.nan
+        return found
+
+    monkeypatch.setattr(DevLists, "logits", overflowing)
+    with pytest.raises(TrainingError, match="up to step 0: a logit of dev is nan"):
+        train_in(tmp_path / "run")
+    assert not list((tmp_path / "run").glob("best-*"))
 
 
 def test_metrics_and_progress_are_there_while_it_runs(
