@@ -13,7 +13,7 @@ from haystack import Pipeline
 from components.models.digest import graph_model_digest, model_digest
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, RANKER_PART
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
 from pipelines.engines.binding import bind_engines

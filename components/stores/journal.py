@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.stores.database import StatuteDatabase
-from components.stores.publishing import read_model
+from components.stores.model_record import read_model
 
 _HOLD = """
 INSERT OR IGNORE INTO journal

@@ -12,8 +12,8 @@ import numpy as np
 from haystack import Document
 from numpy.typing import NDArray
 
-from components.statutes.article import TextRule
 from components.stores.database import StatuteDatabase, StoreError
+from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import upgrade
 from components.stores.rows import COLUMNS, as_row
 
@@ -31,36 +31,6 @@ _UPDATE = (
     "UPDATE documents SET content = ?, meta = ?, other = ?, law = ?, position = ? WHERE id = ?"
 )
 _UPDATE_VECTOR = _UPDATE.replace("SET", "SET embedding = ?,")
-
-
-@dataclass(frozen=True)
-class StoreModel:
-    """The model whose vectors a store holds.
-
-    Attributes:
-        path: folder or name that opens it.
-        digest: of its weights and settings; two models with one digest give the same vectors.
-        dim: length of its vectors.
-        text_rule: what of an article it encodes.
-        biencoder: where a graph network makes the articles' vectors, and `digest` counts it in,
-            the digest of the bi-encoder below; None where the vectors are the bi-encoder's own.
-    """
-
-    path: str
-    digest: str
-    dim: int
-    text_rule: TextRule
-    biencoder: str | None = None
-
-    @property
-    def through_graph(self) -> bool:
-        """Whether the articles' vectors went through a graph network."""
-        return self.biencoder is not None
-
-    @property
-    def biencoder_digest(self) -> str:
-        """Digest of the bi-encoder, which encodes the questions whatever became of the articles."""
-        return self.digest if self.biencoder is None else self.biencoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +56,6 @@ class LawVectors:
 
 
 _NONE: Mapping[str, LawVectors] = MappingProxyType({})
-
-
-def read_model(database: StatuteDatabase) -> StoreModel | None:
-    """The model on record, or None."""
-    fact = database.fact("model")
-    return None if fact is None else StoreModel(**fact)
-
-
-def has_vectors(database: StatuteDatabase) -> bool:
-    """Whether any document has a vector."""
-    found = database.rows("SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1")
-    return next(found, None) is not None
 
 
 class LawPublisher:

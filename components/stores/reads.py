@@ -12,8 +12,8 @@ from components.statutes.article import indexed_text
 from components.stores.database import StatuteDatabase, StoreError
 from components.stores.failures import damaged
 from components.stores.filters import filter_clause, raise_filter_failure
+from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import roll_back
-from components.stores.publishing import StoreModel, has_vectors, read_model
 from components.stores.rows import BARE, from_row, parsed
 
 # SQLite's own default limit of bound values is far higher; this keeps statements short.

@@ -12,7 +12,8 @@ from components.stores.database import StatuteDatabase
 from components.stores.filter_syntax import check_given
 from components.stores.filters import filter_clause
 from components.stores.journal import VectorJournal
-from components.stores.publishing import LawPublisher, read_model
+from components.stores.model_record import read_model
+from components.stores.publishing import LawPublisher
 from components.stores.reads import IndexedReads
 from components.stores.rows import BARE, INSERT, as_row, embedding_blob, from_row
 

@@ -14,9 +14,9 @@ from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError
 from components.stores.database import StoreError
+from components.stores.model_record import StoreModel
 from components.stores.open_file import OpenFile
 from components.stores.opening import open_store
-from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import model_choice
 from pipelines.indexing import IndexReport, index_corpus

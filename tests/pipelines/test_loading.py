@@ -15,7 +15,7 @@ from components.models.errors import ModelError
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.stores.database import StoreError
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.files import LoadingError

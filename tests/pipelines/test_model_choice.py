@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.models.locate import bundled_folder
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from pipelines import model_choice
 from pipelines.bundled import bundled_model
 from pipelines.model_choice import model_place

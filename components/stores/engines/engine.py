@@ -15,7 +15,7 @@ from haystack.document_stores.types import DocumentStore
 from components.statutes.lexical import analysis_version
 from components.stores.database import StoreError
 from components.stores.engines.filters import Condition
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 
 FORMAT = 1
 RECORD, LAW, SHARD = "record", "law", "shard"

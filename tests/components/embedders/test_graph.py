@@ -22,7 +22,7 @@ from components.models.graph import LegislativeGraphEncoder
 from components.models.registry import shared_graph, shared_model
 from components.statutes.graph import EDGE_KINDS
 from components.stores.journal import text_digest
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 CPU = ComponentDevice.from_str("cpu")

@@ -23,7 +23,7 @@ from components.retrievers import dense_vectors
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.snapshot import reload
 from components.stores.database import StoreError
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 InMemory = Callable[[list[Document]], InMemoryDocumentStore]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from haystack import Document
 
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 MODEL = StoreModel("m", "d", 2, "text")

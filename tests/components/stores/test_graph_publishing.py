@@ -11,8 +11,9 @@ from haystack import Document
 
 from components.stores.database import StoreError
 from components.stores.journal import text_digest
+from components.stores.model_record import StoreModel
 from components.stores.opening import FIRST_FORMAT, FORMAT_VERSION
-from components.stores.publishing import LawVectors, StoreModel
+from components.stores.publishing import LawVectors
 from components.stores.sqlite import StatuteDocumentStore
 
 PLAIN = StoreModel("models/one", "digest-one", 4, "headings_text")

@@ -8,7 +8,7 @@ import pytest
 from haystack import Document
 
 from components.stores.journal import text_digest
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 MODEL = StoreModel("models/one", "digest-one", 4, "headings_text")

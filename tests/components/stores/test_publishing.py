@@ -10,7 +10,8 @@ import pytest
 from haystack import Document
 
 from components.stores.database import StoreError
-from components.stores.publishing import Published, StoreModel
+from components.stores.model_record import StoreModel
+from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
 
 MODEL = StoreModel("models/one", "digest-one", 4, "headings_text")

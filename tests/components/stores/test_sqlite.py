@@ -15,7 +15,7 @@ from haystack.errors import FilterError
 
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.stores.database import StoreError
-from components.stores.publishing import StoreModel
+from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 OTHER_LAW = {"field": "meta.law", "operator": "==", "value": "Work Code"}
@@ -248,6 +248,17 @@ def test_a_damaged_row_is_named_with_its_file(
     said = rf"law\.db is damaged: the {column} of document 'a' is no JSON.*Copy it again"
     with pytest.raises(StoreError, match=said):
         read(store)
+
+
+@pytest.mark.parametrize("value", ['{"qath": "m", "digest": "d"}', "[1]", "7"])
+def test_a_model_s_record_of_other_keys_is_named_with_its_file(
+    store: StatuteDocumentStore, value: str
+) -> None:
+    store.publisher.record_model(StoreModel("m", "d", 2, "text"))
+    with store.database.writing() as connection:
+        connection.execute("UPDATE facts SET value = ? WHERE key = 'model'", (value,))
+    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' is of no model"):
+        _ = store.model
 
 
 def test_a_damaged_fact_is_named_with_its_file(store: StatuteDocumentStore) -> None:
