@@ -74,10 +74,11 @@ def ask(
         QuestionError: the question is empty or too long.
         TypeError: `top_k` is no whole number.
         ValueError: `top_k` is less than 0.
-        LoadingError: the pipeline has no place for what was given.
+        LoadingError: the pipeline has no place for what was given, or a day is no datetime.date.
         FilterError: the filters are malformed.
         StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
+        VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed otherwise; names pipeline and component.
     """
     asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)

@@ -27,13 +27,18 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
     ```
 
     The key is read from the environment when the first answer is written: LEXARBOR_GENERATOR_KEY,
-    or for OpenAI's own server OPENAI_API_KEY. A server that asks for none takes any word.
+    or for OpenAI's own server OPENAI_API_KEY. For any other server a variable that is not set gets
+    a placeholder: one's own mostly asks for no key, and Haystack always for one.
 
     Args:
         url: of the API, as "http://localhost:11434/v1".
         model: its name there.
     """
-    keys = [_KEY_VARIABLE, *(["OPENAI_API_KEY"] if url.startswith(_OPENAI) else [])]
+    keys = [_KEY_VARIABLE]
+    if url.startswith(_OPENAI):
+        keys.append("OPENAI_API_KEY")
+    else:
+        os.environ.setdefault(_KEY_VARIABLE, "none")
     return {
         "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
         "init_parameters": {
@@ -62,9 +67,6 @@ def with_generator(
     if url is None or model is None:
         return pipeline, {}
     name = pipeline or "answer_hybrid"
-    if not url.startswith(_OPENAI):
-        # A server of one's own mostly asks for no key, and Haystack always for one.
-        os.environ.setdefault(_KEY_VARIABLE, "none")
     return name, generator_overrides(name, url, model)
 
 

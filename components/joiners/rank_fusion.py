@@ -62,6 +62,7 @@ class StatuteRankFuser:
                 above 0 and up to 1, from which on it is whole.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: a stage is named twice or as another input, or a number is out of range.
         """
         self.stages = stages
@@ -114,6 +115,7 @@ class StatuteRankFuser:
             the first ranks of "citation". Equal scores: in order of stages, then of ranks.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: a list of no known stage, a negative `top_k`, or no `query` where there is
                 a `full_coverage`.
         """

@@ -178,6 +178,7 @@ class StatuteRanker(AsyncWarmUp):
 
         Raises:
             QuestionError: the question is empty or too long.
+            TypeError: `top_k` is no whole number.
             ValueError: a number is out of range.
             ModelError: as `warm_up`.
         """

@@ -64,6 +64,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             b: how much a long article is marked down; from 0 to 1.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: a number is out of its range.
         """
         if not (is_number(k1) and 0 <= k1 < math.inf):
@@ -120,6 +121,8 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
         Raises:
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
+            TypeError: `top_k` is no whole number.
+            ValueError: `top_k` is negative.
             StoreError: the store cannot be read.
         """
         question = clean_question(query)

@@ -53,10 +53,11 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
 
         Args:
             document_store: where the articles stand.
-            top_k: how many to return at most, in each of the two lists.
+            top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: `top_k` is less than 1.
         """
         self.document_store = document_store
@@ -111,6 +112,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         Raises:
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
+            TypeError: `top_k` is no whole number.
+            ValueError: `top_k` is negative.
             StoreError: the store cannot be read.
         """
         question = clean_question(query)

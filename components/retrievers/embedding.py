@@ -125,6 +125,8 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
                 another file with another model's vectors was put in the store's place.
             FilterError: the filters are malformed.
+            TypeError: `top_k` is no whole number.
+            ValueError: `top_k` is negative.
             StoreError: the store cannot be read, or holds documents but no vectors.
         """
         k = self.top_k if top_k is None else top_k

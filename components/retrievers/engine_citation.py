@@ -51,10 +51,11 @@ class EngineCitationRetriever(HoldsEngine):
 
         Args:
             document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-            top_k: how many to return at most, in each of the two lists.
+            top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: `top_k` is less than 1.
         """
         self.document_store = document_store
@@ -102,7 +103,8 @@ class EngineCitationRetriever(HoldsEngine):
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
-            TypeError: `document_store` is no engine's.
+            TypeError: `document_store` is no engine's, or `top_k` no whole number.
+            ValueError: `top_k` is negative.
         """
         question = clean_question(query)
         k = self.top_k if top_k is None else top_k

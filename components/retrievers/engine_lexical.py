@@ -48,6 +48,7 @@ class EngineLexicalRetriever(HoldsEngine):
             filters: Haystack filters that hold unless `run` gives others.
 
         Raises:
+            TypeError: `top_k` is no whole number.
             ValueError: `top_k` is less than 1.
         """
         self.document_store = document_store
@@ -85,7 +86,8 @@ class EngineLexicalRetriever(HoldsEngine):
         Raises:
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
-            TypeError: `document_store` is no engine's.
+            TypeError: `document_store` is no engine's, or `top_k` no whole number.
+            ValueError: `top_k` is negative.
         """
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("EngineLexicalRetriever", k, at_least=0)

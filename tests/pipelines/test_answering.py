@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
@@ -57,7 +58,9 @@ def answering(
     store: Path, server: Script, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Pipeline]:
     """The pipeline with the scripted generator."""
-    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "none")
+    # No key is set: as the first answer of whoever has a server of their own is asked for.
+    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "")
+    monkeypatch.delenv("LEXARBOR_GENERATOR_KEY")
 
     def load(**overrides: Any) -> Pipeline:
         generator = chat_generator(server.url, "scripted")
@@ -271,7 +274,20 @@ def test_states_are_those_of_the_day(store: Path) -> None:
     assert of(date(1999, 1, 1))["answer"]["state"] == "nothing found"
 
 
-def test_a_key_for_openai_goes_to_openai_alone() -> None:
+def test_a_key_that_is_set_stays_and_openai_gets_no_placeholder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "mine")
+    chat_generator("http://localhost:11434/v1", "any")
+    assert os.environ["LEXARBOR_GENERATOR_KEY"] == "mine"
+    monkeypatch.delenv("LEXARBOR_GENERATOR_KEY")
+    chat_generator("https://api.openai.com/v1", "any")
+    assert "LEXARBOR_GENERATOR_KEY" not in os.environ
+
+
+def test_a_key_for_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "mine")
+
     def keys(url: str) -> list[str]:
         secret: dict[str, Any] = chat_generator(url, "any")["init_parameters"]["api_key"]
         return list(secret["env_vars"])
