@@ -122,7 +122,8 @@ def plot_stages(stages: Sequence[StageGain], paths: Sequence[Path], title: str) 
     panels[0, 0].set_yticks(range(len(rows)), [name for name, _ in rows])
     panels[0, 0].set_ylim(len(rows) - 0.5, -0.8)
     figure.suptitle(
-        f"{title}: value with its 95% interval (gain over the stage before, * p < {_SIGNIFICANT})"
+        f"{title}: value with its 95% interval (gain over the stage before, "
+        f"* p < {_SIGNIFICANT}, uncorrected)"
     )
     for path in paths:
         figure.savefig(path, dpi=150)

@@ -194,10 +194,15 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
 
 
 def _leave_time(pipeline: Pipeline, seconds: int) -> None:
-    """Bound a generator by half of a question's time: late, it must not cost the articles too."""
+    """Bound what can take long: late, it must not cost the articles too.
+
+    A generator has half of a question's time, a ranker whose file sets no budget a quarter.
+    """
     for _, instance in pipeline.walk():
         if hasattr(instance, "time_limit"):
             instance.time_limit = min(instance.time_limit, seconds / 2)
+        if hasattr(instance, "time_budget_ms") and instance.time_budget_ms is None:
+            instance.time_budget_ms = seconds * 1000 / 4
 
 
 def _require(modules: tuple[str, ...], what: str) -> None:

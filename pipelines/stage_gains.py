@@ -130,6 +130,7 @@ def table(stages: Sequence[StageGain]) -> str:
         return f"{name:<{width}}{''.join(f'{cell:<22}' for cell in cells)}".rstrip()
 
     lines = [line("stage", metrics)]
+    compared = any(each["before"] for each in stages)
     for each in stages:
         cells = [
             _with_interval(each, metric) if metric in each["metrics"] else "-" for metric in metrics
@@ -139,6 +140,8 @@ def table(stages: Sequence[StageGain]) -> str:
             tests = [each["gain"].get(metric) for metric in metrics]
             cells = [f"{of['difference']:+.3f} p {of['p']:.4f}" if of else "" for of in tests]
             lines.append(line(f"  less {each['before']}", cells))
+    if compared:
+        lines += ["", "p: paired randomisation tests, none corrected for the others"]
     for each in stages:
         if each["ceiling"]:
             reached = ", ".join(

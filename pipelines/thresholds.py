@@ -34,10 +34,11 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
             continue  # vectors that nobody knows the model of have no threshold on record
         scorer = scorer_of(pipeline)
         if scorer.stage != gate.stage:
+            listed = "best" if scorer.stage == "reranker" else "documents"
             raise LoadingError(
                 f"{where}: {name}.stage is {gate.stage!r}, and the score that tells how near the "
                 f"law comes is that of {scorer.component}, {scorer.stage!r}. Write that, and "
-                f"connect {scorer.component}.documents to {name}.scored."
+                f"connect {scorer.component}.{listed} to {name}.scored."
             )
         known = load_threshold(store, scorer.stage, scorer.model_digest)
         if known is not None:

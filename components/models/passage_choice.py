@@ -17,6 +17,8 @@ _ROOM = 2**24
 class PassageChooser:
     """Chooses passages by their cosine to the question; vectors of passages are kept.
 
+    So is that of the last question, whose candidates may come in several portions.
+
     Args:
         biencoder: Encodes questions and passages.
     """
@@ -24,6 +26,7 @@ class PassageChooser:
     def __init__(self, biencoder: BiEncoder) -> None:
         self.biencoder = biencoder
         self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM)
+        self._asked: tuple[str, NDArray[np.float32]] | None = None
 
     def choose(
         self, question: str, articles: Sequence[Sequence[str]], most: int
@@ -43,7 +46,7 @@ class PassageChooser:
         if not long:
             return [list(range(len(passages))) for passages in articles]
         vectors = self._vectors_of([passage for passages in long for passage in passages])
-        asked = self.biencoder.encode_queries([question])[0].numpy()
+        asked = self._vector_of(question)
         chosen = []
         for passages in articles:
             indices = np.arange(len(passages))
@@ -56,6 +59,13 @@ class PassageChooser:
     def unread(self, passages: Sequence[str]) -> int:
         """Characters of the passages that are still to be encoded, each passage once."""
         return sum(len(each) for each in set(passages) if self._vectors.get(each) is None)
+
+    def _vector_of(self, question: str) -> NDArray[np.float32]:
+        # Read once: another thread may ask meanwhile.
+        asked = self._asked
+        if asked is None or asked[0] != question:
+            asked = self._asked = question, self.biencoder.encode_queries([question])[0].numpy()
+        return asked[1]
 
     def _vectors_of(self, passages: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         found: dict[str, NDArray[np.float32]] = {}

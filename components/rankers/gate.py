@@ -27,7 +27,9 @@ class AnswerabilityGate:
 
     It looks at the best score that one stage gave, a similarity or a re-ranker's score: fused
     ranks say nothing of how near an article is. `python -m pipelines.calibrate` finds the
-    threshold on questions. What the question cites without doubt passes.
+    threshold on questions. What the question cites without doubt passes; so does everything where a
+    re-ranker had no time to read all and nothing that it read is near enough: nobody knows what the
+    rest says.
     """
 
     def __init__(self, threshold: float | None = None, stage: ScoringStage = "dense") -> None:
@@ -65,6 +67,7 @@ class AnswerabilityGate:
         documents: list[Document],
         scored: list[Document],
         pinned: list[Document] | None = None,
+        ranking: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Decide.
 
@@ -73,11 +76,14 @@ class AnswerabilityGate:
             scored: the stage's list with its scores (of `StatuteRanker` its `best` will do); of a
                 re-ranker's, what it did not read does not count.
             pinned: what the question cites without doubt.
+            ranking: a re-ranker's `meta`, with `n_candidates` and the `n_ranked` of them that it
+                had time for; None where it reads all.
 
         Returns:
             `documents`: as given, or only the pinned ones of them.
             `closest`: the best of `scored`: its `id`, `law`, `number` and `score`, with `stage`,
-            `threshold` and whether it was `enough`. Without any, {}.
+            `threshold`, whether it was `enough`, and `unread`, how many candidates were not read.
+            Without any, {}.
         """
         read = [each for each in scored if each.score is not None and math.isfinite(each.score)]
         if self.stage == "reranker":
@@ -86,6 +92,7 @@ class AnswerabilityGate:
         enough = self.threshold is None or (
             best is not None and (best.score or 0.0) >= self.threshold
         )
+        unread = ranking["n_candidates"] - ranking["n_ranked"] if ranking else 0
         closest = {}
         if best is not None:
             closest = {
@@ -96,9 +103,11 @@ class AnswerabilityGate:
                 "stage": self.stage,
                 "threshold": self.threshold,
                 "enough": enough,
+                "unread": unread,
             }
+        passes = enough or unread > 0
         named = {each.id for each in pinned or []}
-        passed = [replace(each, embedding=None) for each in documents if enough or each.id in named]
+        passed = [replace(each, embedding=None) for each in documents if passes or each.id in named]
         return {"documents": passed, "closest": closest}
 
     @component.output_types(documents=list[Document], closest=dict[str, Any])
@@ -107,6 +116,7 @@ class AnswerabilityGate:
         documents: list[Document],
         scored: list[Document],
         pinned: list[Document] | None = None,
+        ranking: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """`run`, which is short enough for an event loop."""
-        return self.run(documents, scored, pinned)
+        return self.run(documents, scored, pinned, ranking)

@@ -131,6 +131,35 @@ def test_it_is_told_how_many_candidates_the_ranker_had_time_for(
     assert read < 30
 
 
+def test_what_the_ranker_had_no_time_for_is_not_taken_for_no_answer(
+    store: Path, trained: Path
+) -> None:
+    def answer(**overrides: float) -> dict[str, Any]:
+        pipeline = load_pipeline(
+            "answer",
+            store=store,
+            model=trained / "ranker",
+            overrides={"gate.threshold": 0.9999, **overrides},
+        )
+        found = ask(pipeline, QUESTION)
+        assert found["ranking"]["n_candidates"] == 30
+        return found["answer"]
+
+    assert answer()["state"] == "nothing found"
+    hurried = answer(**{"ranker.time_budget_ms": 0.001})
+    assert hurried["state"] == "verbatim"
+    assert hurried["closest"] is None or hurried["closest"]["unread"] > 0
+
+
+def test_a_gate_on_another_score_than_the_rankers_is_told_which_list_to_ask(
+    store: Path, trained: Path
+) -> None:
+    with pytest.raises(LoadingError, match=r"connect ranker\.best to gate\.scored"):
+        load_pipeline(
+            "answer", store=store, model=trained / "ranker", overrides={"gate.stage": "dense"}
+        )
+
+
 def test_a_citation_stays_first(pipeline: Pipeline) -> None:
     documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
     assert documents[0]["id"] == "a12"

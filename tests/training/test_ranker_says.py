@@ -55,6 +55,19 @@ def test_what_is_read_is_remembered(
     assert "passage_tokens is 2000, and" in said and "passages are of" in said
 
 
+def test_a_rate_of_a_head_that_is_not_made_is_told(
+    flags: Callable[..., list[str]], tiny_bert: Path, tmp_path: Path, capsys: Any
+) -> None:
+    told = "The start has a head already: head_lr is not used"
+    assert main(flags(output=tmp_path / "fresh", max_steps=1, head_lr=0.01)) == DONE
+    assert told not in capsys.readouterr().err
+    of_ranker = {"start": tmp_path / "fresh", "max_steps": 1}
+    assert main(flags(output=tmp_path / "told", head_lr=0.01, **of_ranker)) == DONE
+    assert told in capsys.readouterr().err
+    assert main(flags(output=tmp_path / "untold", **of_ranker)) == DONE
+    assert told not in capsys.readouterr().err
+
+
 def test_a_start_that_is_no_ranker_is_named(
     flags: Callable[..., list[str]], tiny_bert: Path, tmp_path: Path, capsys: Any
 ) -> None:
@@ -88,21 +101,31 @@ def test_what_the_pipeline_gains_is_told(
     assert gain["difference"] == pytest.approx(0.1 if better else -0.1)
 
 
-@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize(("fitted", "measured"), [(True, True), (True, False), (False, False)])
 def test_what_scores_say_of_answers_is_told(
     fitted: bool,
+    measured: bool,
     flags: Callable[..., list[str]],
     tmp_path: Path,
     capsys: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = Calibration(0.5, -1.0) if fitted else None
-    report = {"error": 0.031, "uncalibrated": 0.4} if fitted else None
+    report = (
+        {
+            "error": 0.031,
+            "uncalibrated": 0.4,
+            "best_probability": 0.55,
+            "best_answers": 0.25,
+        }
+        if fitted and measured
+        else None
+    )
     monkeypatch.setattr("training.ranking.publishing.fit_calibration", lambda *_: found)
     monkeypatch.setattr("training.ranking.publishing.calibration_report", lambda *_: report)
     assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
     said = capsys.readouterr().err
-    assert (
-        "Calibrated, scores are off by 0.031 in the mean on dev questions that" in said
-    ) == fitted
+    assert ("Calibrated, scores are off by 0.031 in the mean on dev questions" in said) == measured
+    assert ("best candidate has 0.55 in the mean, and 0.25 of them answer" in said) == measured
+    assert ("cannot be told: some fifths of dev" in said) == (fitted and not measured)
     assert ("Scores cannot be calibrated: on dev no candidate answers" in said) != fitted

@@ -55,8 +55,9 @@ def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
     )
     if first["measured_on"] == "dev":
         chosen += (
-            ", the split that is measured: that flatters the trained arms, all alike, and nothing "
-            'of the first stage; "last epoch" is without that choice'
+            ", the split that is measured: the choice of the epoch flatters the trained arms, all "
+            'alike, and nothing of the first stage ("last epoch" is without it); the weight of a '
+            "question is chosen by the other four fifths of dev"
         )
     ceiling = ", ".join(f"{name} {number(value)}" for name, value in first["ceiling"].items())
     return (

@@ -22,12 +22,14 @@ class FusionWeight:
     Attributes:
         chosen: The one that is best on dev, the smallest of several.
         tried: The metric of each, by `str(weight)`.
-        held_out: The metric of each dev question with the weight that is best on the other four
-            fifths of them: the best of several weights would flatter itself.
+        of_others: For each dev question the weight that is best on the other four fifths of them:
+            the best of several weights would flatter itself.
+        held_out: The metric of each dev question with that one.
     """
 
     chosen: float
     tried: dict[str, float]
+    of_others: list[float]
     held_out: list[float]
 
     @classmethod
@@ -43,16 +45,16 @@ class FusionWeight:
             [lists.values(lists.re_ranked(logits, weight), metric) for weight in WEIGHTS]
         )
         folds = np.arange(values.shape[1]) % _FOLDS
-        held_out = np.empty(values.shape[1])
+        rows = np.empty(values.shape[1], np.int64)
         for fold in np.unique(folds):
-            others = values[:, folds != fold]
-            held_out[folds == fold] = values[_best(others), folds == fold]
+            rows[folds == fold] = _best(values[:, folds != fold])
         return cls(
             chosen=WEIGHTS[_best(values)],
             tried={
                 str(weight): float(own.mean()) for weight, own in zip(WEIGHTS, values, strict=True)
             },
-            held_out=held_out.tolist(),
+            of_others=[WEIGHTS[row] for row in rows],
+            held_out=values[rows, np.arange(len(rows))].tolist(),
         )
 
 

@@ -144,11 +144,18 @@ def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings
             "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
             "speak for answers (calibrated: true will be refused)"
         )
-    elif report is not None:
+    elif report is None:
+        say(
+            "How far calibrated scores are from probabilities cannot be told: some fifths of dev "
+            "give no calibration for the others (calibrated: true is at your own risk)"
+        )
+    else:
         say(
             f"Calibrated, scores are off by {report['error']:.3f} in the mean on dev questions "
             "that they were not fitted on (expected calibration error; "
-            f"{report['uncalibrated']:.3f} as they are)"
+            f"{report['uncalibrated']:.3f} as they are). A question's best candidate has "
+            f"{report['best_probability']:.2f} in the mean, and {report['best_answers']:.2f} of "
+            "them answer"
         )
 
 

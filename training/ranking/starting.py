@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from safetensors import safe_open
 from sentence_transformers import CrossEncoder
+from sentence_transformers.base.modules import Transformer
 from torch import nn
 
 from components.models.digest import model_digest
@@ -14,7 +15,7 @@ from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, RANKER_PART, read_manifest
 from components.models.ranker_folder import SETTINGS_FILE, RankerSettings
-from components.models.tower import check_weight_files, no_progress_bars
+from components.models.tower import check_weight_files, no_progress_bars, token_limit
 from training.ranking.settings import RankerTrainingSettings
 
 # What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
@@ -132,4 +133,9 @@ def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
             f"{folder}: cannot be opened as a cross-encoder: {reason} Start from an encoder "
             "without a head for another task, or from a cross-encoder with one score."
         ) from error
+    reader: object = model[0]
+    if isinstance(reader, Transformer):
+        # Where a tokenizer states no limit, the library takes RoBERTa's rows of positions for it,
+        # the first of which are the padding's.
+        reader.max_seq_length = token_limit(reader)
     return model

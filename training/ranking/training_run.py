@@ -47,6 +47,8 @@ def train_ranker(
     epoch_steps = -(-len(examples) // settings.batch_size)
     steps = settings.max_steps or settings.epochs * epoch_steps
     head = head_parameters(model, start_folder(settings.start))
+    if not head and settings.head_lr != RankerTrainingSettings.head_lr:
+        say("The start has a head already: head_lr is not used, learning_rate holds for all of it")
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
     checkpoint = newest_complete(work, say)

@@ -150,6 +150,23 @@ def test_a_long_article_is_read_where_the_bi_encoder_points(
     assert [first, second] == ranker.passages(article)[:2]
 
 
+def test_a_question_in_several_portions_is_encoded_once(
+    ranker: CrossEncoderRanker, minilm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = BiEncoder.load(minilm, device="cpu")
+    encode, asked = encoder.encode_queries, list[str]()
+    monkeypatch.setattr(
+        encoder, "encode_queries", lambda texts: asked.extend(texts) or encode(texts)
+    )
+    chooser = PassageChooser(encoder)
+    articles = [" ".join(random.Random(n).choices(WORDS, k=900)) for n in range(4)]
+    both = ["Who pays rent?", "Who mends the roof?"]
+    apart = [ranker.chosen_passages(q, [article], chooser) for q in both for article in articles]
+    assert asked == both
+    together = [ranker.chosen_passages(q, articles, PassageChooser(encoder)) for q in both]
+    assert apart == [[passages] for of in together for passages in of]
+
+
 def test_five_thousand_words_and_a_long_question(ranker: CrossEncoderRanker, minilm: str) -> None:
     article = " ".join(random.Random(5).choices(WORDS, k=5_000))
     assert len(ranker.passages(article)) == MOST_PASSAGES

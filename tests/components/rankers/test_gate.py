@@ -30,6 +30,7 @@ def test_the_best_score_decides(threshold: float | None, passed: list[str]) -> N
         "stage": "dense",
         "threshold": threshold,
         "enough": bool(passed),
+        "unread": 0,
     }
 
 
@@ -45,6 +46,19 @@ def test_what_a_reranker_did_not_read_does_not_count() -> None:
     outcome = gate.run(ranked, ranked)
     assert outcome["documents"] == []
     assert outcome["closest"]["id"] == "2"
+
+
+@pytest.mark.parametrize(("n_ranked", "passed"), [(0, ["1", "2"]), (1, ["1", "2"]), (2, [])])
+def test_what_a_reranker_had_no_time_for_is_not_taken_for_no_answer(
+    n_ranked: int, passed: list[str]
+) -> None:
+    gate = AnswerabilityGate(0.5, stage="reranker")
+    best = [document("2", 0.2, ranks={"reranker": 1})] if n_ranked else []
+    outcome = gate.run(FOUND, best, ranking={"n_candidates": 2, "n_ranked": n_ranked})
+    assert [each.id for each in outcome["documents"]] == passed
+    if best:
+        assert outcome["closest"]["enough"] is False
+        assert outcome["closest"]["unread"] == 2 - n_ranked
 
 
 @pytest.mark.parametrize("threshold", [None, 0.1])

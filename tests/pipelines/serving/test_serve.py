@@ -18,7 +18,9 @@ from pathlib import Path
 import httpx
 import pytest
 from chat_server import chat_server
+from haystack import Pipeline
 
+from components.rankers.cross_encoder import StatuteRanker
 from pipelines import serve
 from pipelines.files import pipeline_file
 from pipelines.serving.listening import is_loopback, listen
@@ -132,6 +134,14 @@ def test_a_late_generator_does_not_cost_the_articles(law_store: Path) -> None:
         given = ["--store", law_store, "--pipeline", "answer_hybrid", "--seconds", seconds]
         loaded = serve._loaded(serve._parse([str(each) for each in given]))
         assert loaded["answer_hybrid"].get_component("generator").time_limit == limit
+
+
+@pytest.mark.parametrize(("given", "left"), [(None, 7500.0), (300.0, 300.0), (20_000.0, 20_000.0)])
+def test_a_slow_ranker_does_not_cost_the_articles(given: float | None, left: float) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("ranker", StatuteRanker("any", time_budget_ms=given))
+    serve._leave_time(pipeline, 30)
+    assert pipeline.get_component("ranker").time_budget_ms == left
 
 
 @pytest.mark.parametrize("name", ["a b", "rent?x=1", "économie", "-x"])

@@ -83,7 +83,7 @@ def test_the_caption_says_what_is_measured_and_where_the_ceiling_is(lines: Lines
 def test_it_says_so_where_the_epoch_is_chosen_on_what_is_measured(lines: Lines) -> None:
     for of_arm in lines.values():
         of_arm[0]["measured_on"] = "dev"
-    assert "the split that is measured: that flatters the trained arms" in text_of(lines)
+    assert "the split that is measured: the choice of the epoch flatters" in text_of(lines)
 
 
 def test_every_arm_has_its_means_and_costs(lines: Lines) -> None:

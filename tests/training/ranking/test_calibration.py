@@ -90,3 +90,17 @@ def test_a_calibration_is_measured_on_other_questions_and_helps() -> None:
     report = calibration_report(logits.reshape(200, 20), answers.reshape(200, 20))
     assert report is not None
     assert report["error"] < 0.05 < 0.2 < report["uncalibrated"]
+    assert abs(report["best_probability"] - report["best_answers"]) < 0.1
+
+
+def test_best_candidates_that_are_too_sure_show_where_the_error_does_not() -> None:
+    # Among 90 candidates one answers and one other is scored above all, with as much certainty.
+    logits = np.random.default_rng(0).normal(-6.0, 0.5, (100, 90)).astype(np.float32)
+    answers = np.zeros((100, 90), np.bool_)
+    answers[:, 1] = True
+    logits[:, 1] = 3.0
+    logits[:, 0] = 3.0 + 0.1
+    report = calibration_report(logits, answers)
+    assert report is not None
+    assert report["error"] < 0.01
+    assert report["best_probability"] - report["best_answers"] > 0.3

@@ -7,10 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder
+from transformers import AutoTokenizer, RobertaConfig, RobertaModel
+from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
@@ -44,6 +47,27 @@ def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert: Path) -> None:
     assert not same(first, again)
     assert all("classifier" in name or "pooler" in name for name in same(first, other))
     assert same(first, other)
+
+
+def test_where_a_tokenizer_states_no_limit_no_more_is_read_than_there_are_positions(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert, model_max_length=VERY_LARGE_INTEGER)
+    tokenizer.save_pretrained(tmp_path)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=42,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    RobertaModel(config).save_pretrained(tmp_path)
+    model = open_start(tmp_path, CPU, seed=0)
+    read = model.preprocess([("tenant " * 99, "notice " * 99)])["input_ids"].shape[1]
+    assert read == 42 - tokenizer.pad_token_id - 1
+    assert np.isfinite(model.predict([("tenant " * 99, "notice " * 99)])).all()
 
 
 def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert: Path, tmp_path: Path) -> None:
