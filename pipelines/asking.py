@@ -25,6 +25,7 @@ from pipelines.filled_stores import check_stores
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "passages_read")
 _OF_A_RANKING = ("n_candidates", "n_ranked")
+_OF_LEFT_OUT = ("id", "law", "number", "state")
 _OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
 
 
@@ -33,8 +34,9 @@ class Answer(TypedDict):
 
     `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
     (of how many candidates it ranked how many), `missing` when the question names articles that are
-    not there, in its words, and `answer` when it gives one: its text, and what `CitedAnswerBuilder`
-    says of it.
+    not there, in its words, `left_out` when it names articles that the filters or `as_of` leave out
+    (`id`, `law`, `number` and `state` of each), and `answer` when it gives one: its text, and what
+    `CitedAnswerBuilder` says of it.
     """
 
     question: str
@@ -44,6 +46,7 @@ class Answer(TypedDict):
     as_of: NotRequired[str]
     ranking: NotRequired[dict[str, int]]
     missing: NotRequired[list[str]]
+    left_out: NotRequired[list[dict[str, Any]]]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -128,7 +131,7 @@ class _Asking:
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
         self._sockets = {"documents": documents_output(pipeline)}
-        for name in ("answers", "ranking", "missing"):
+        for name in ("answers", "ranking", "missing", "left_out"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = _output(pipeline, name)
         if self._states_on is not None:
@@ -166,6 +169,9 @@ class _Asking:
             answer["ranking"] = {each: found["ranking"][each] for each in _OF_A_RANKING}
         if found.get("missing"):
             answer["missing"] = found["missing"]
+        if found.get("left_out"):
+            articles = (found_article(each, on) for each in found["left_out"])
+            answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in articles]
         for given in found.get("answers", [])[:1]:
             answer["answer"] = {"text": given.data, **given.meta}
         return answer

@@ -141,7 +141,6 @@ def _serve(
         serving,
         collection,
         standing=None if learning is None else learning.standing,
-        generated=bool(overrides),
         runs=[Path(folder) for folder in options.runs],
         demo=demo_to_train(options.store, options.pipeline, options.model),
         passwords=passwords,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
 
 from ui.article_text import words
 from ui.collection import Collection
@@ -12,13 +13,20 @@ from ui.standing import Standing
 from ui.texts import about as texts_of_about
 from ui.texts import stages as texts_of_stages
 
+if TYPE_CHECKING:
+    from ui.serving import Recipient
+
 _LISTED_LAWS = 8
 # A fold of more laws than these would slow the page; the view of the law has them page by page.
 _MOST_LAWS = 200
 
 
 def about(
-    collection: Collection, stages: Sequence[str], language: Language, *, generated: bool = False
+    collection: Collection,
+    stages: Sequence[str],
+    language: Language,
+    *,
+    sent_to: Set[Recipient] = frozenset(),
 ) -> str:
     """What is searched, how to read a result of these stages, and where a question goes.
 
@@ -26,7 +34,7 @@ def about(
         collection: what is searched.
         stages: names as in an answer's ranks.
         language: of the interface.
-        generated: whether a chat generator writes answers.
+        sent_to: who gets the question beside this machine.
     """
     texts = texts_of_about.TEXTS[language]
     told = "".join(
@@ -43,8 +51,15 @@ def about(
         f"{_laws(collection.laws, texts.which_laws, language)}"
         f"<h2>{words(texts.how_found)}</h2><p>{words(texts.how_to_read)}</p><dl>{told}</dl>"
         f"<h2>{words(texts.your_question)}</h2>"
-        f"<p>{words(texts.sent_on if generated else texts.kept_here)}</p></div>"
+        f"<p>{words(_where_it_goes(texts, sent_to))}</p></div>"
     )
+
+
+def _where_it_goes(texts: texts_of_about.AboutTexts, sent_to: Set[Recipient]) -> str:
+    if not sent_to:
+        return texts.kept_here
+    searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
+    return f"{searched} {texts.sent_on}" if "generator" in sent_to else searched
 
 
 def learning() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ui.desk import Ask, Desk
 from ui.language import Language, counted, number
 from ui.narrowing import WHICH
 from ui.notice import notice
-from ui.serving import AT_ONCE
+from ui.serving import AT_ONCE, Recipient
 from ui.texts import about as texts_of_about
 from ui.texts.asking import TEXTS, AskTexts
 
@@ -44,7 +44,7 @@ def build_page(
     language: Language = "en",
     *,
     learns: bool = False,
-    generated: bool = False,
+    sent_to: Set[Recipient] = frozenset(),
 ) -> gr.Blocks:
     """The view over one collection of law.
 
@@ -54,7 +54,7 @@ def build_page(
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         learns: whether the page shows how far the search has learnt the law.
-        generated: whether a chat generator writes answers, which the page then says.
+        sent_to: who gets a question beside this machine, which the page then says.
     """
     texts = TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
@@ -79,7 +79,7 @@ def build_page(
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
         if collection.is_aldermere:
             examples(EXAMPLES, texts)
-        html(about(collection, stages, language, generated=generated), "about")
+        html(about(collection, stages, language, sent_to=sent_to), "about")
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]

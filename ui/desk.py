@@ -153,6 +153,8 @@ class Desk:
         return self._message(self._texts.no_law, law=given, laws=laws, near=told)
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
+        title, explanation = self._texts.nothing
+        named = results.not_given(answer, self._language)
         best = answer.get("answer", {}).get("closest")
         if best and not best["enough"]:
             closest = self._texts.closest.format(
@@ -160,11 +162,11 @@ class Desk:
                 score=decimal(best["score"], self._language, 2),
                 threshold=decimal(best["threshold"], self._language, 2),
             )
-            return self._message(self._texts.not_near, closest=closest)
-        title, explanation = self._texts.nothing
+            told = self._message(self._texts.not_near, closest=closest)
+            return told._replace(status=named + told.status)
         if narrowing:
             explanation = f"{explanation} {self._texts.nothing_narrowed}"
-        return Shown(results.message(title, explanation))
+        return Shown(named + results.message(title, explanation))
 
     def _told(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""

@@ -169,7 +169,8 @@ class Guard:
         if not self._serves(method, path):
             trimmed = path.rstrip("/")
             if method in ("GET", "HEAD") and trimmed in self._read:
-                return RedirectResponse(trimmed, 308)
+                asked = scope["query_string"].decode("latin-1")
+                return RedirectResponse(f"{trimmed}?{asked}" if asked else trimmed, 308)
             if method in ("GET", "HEAD") and "text/html" in headers.get("accept", ""):
                 return missing(language_of(path))
             return _told(texts.not_found, 404)

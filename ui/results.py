@@ -19,7 +19,7 @@ from ui.law.links import article_link, division_link
 from ui.naming import article_title, citation
 from ui.states import state_line
 from ui.takeaway import web_address
-from ui.texts import asking, stages
+from ui.texts import answers, asking, stages
 
 # Lists are cut this deep in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
@@ -31,12 +31,10 @@ _SURE = frozenset({"citation", "reranker"})
 _NEAR = 10
 
 
-def message(title: str, explanation: str) -> str:
-    """One of the page's messages in place of results; both texts are escaped."""
-    return (
-        f'<div class="message"><p><strong>{words(title)}</strong></p>'
-        f"<p>{words(explanation)}</p></div>"
-    )
+def message(title: str, explanation: str = "") -> str:
+    """One of the page's messages in place of results or above them; both texts are escaped."""
+    more = f"<p>{words(explanation)}</p>" if explanation else ""
+    return f'<div class="message"><p><strong>{words(title)}</strong></p>{more}</div>'
 
 
 def heard_anew(told: str) -> str:
@@ -51,10 +49,25 @@ def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False
     """What is told of results: their number, unseen, and what speaks against them, if anything."""
     texts = asking.TEXTS[language]
     told = _unseen(counted(len(answer["documents"]), texts.announced, language))
+    return told + not_given(answer, language) + (message(*texts.unsure) if unsure else "")
+
+
+def not_given(answer: Mapping[str, Any], language: Language) -> str:
+    """What the question names and does not get: it is not there, or the search leaves it out."""
+    texts = asking.TEXTS[language]
+    follows = bool(answer["documents"])
+    told = ""
     if "missing" in answer:
-        title, explanation = texts.missing
-        return told + message(title.format(articles="; ".join(answer["missing"])), explanation)
-    return told + (message(*texts.unsure) if unsure else "")
+        title = texts.missing.format(articles="; ".join(answer["missing"]))
+        told += message(title, texts.also_found if follows else "")
+    # An answer that is shown has this among its notices.
+    if "left_out" in answer and not (follows and "answer" in answer):
+        articles = "; ".join(
+            f"{citation(each)} ({answers.TEXTS[language].states[each['state']]})"
+            for each in answer["left_out"]
+        )
+        told += message(texts.left_out.format(articles=articles), texts.widen)
+    return told
 
 
 def is_unsure(answer: Mapping[str, Any]) -> bool:

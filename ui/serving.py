@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from haystack import Pipeline
 
@@ -17,11 +17,14 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
 from components.retrievers.validity import in_force_on
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, stages_of
 from ui.article_text import word_count
 from ui.narrowing import Narrowing
+
+Recipient = Literal["engine", "generator"]
 
 EVERYTHING = Narrowing()
 
@@ -82,6 +85,17 @@ class Serving:
         """What the pipeline of this moment searches."""
         stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
         return readable(next(each for each in stores if each))
+
+    @property
+    def sent_to(self) -> frozenset[Recipient]:
+        """Who gets a question beside this machine, whether flags or the pipeline's file say so."""
+        parts = [part for _, part in self._pipeline.walk()]
+        searched = (getattr(part, "document_store", None) for part in parts)
+        engines = [each for each in searched if each and not isinstance(each, StatuteDocumentStore)]
+        found: set[Recipient] = {"engine"} if engines else set()
+        if any(getattr(part, "chat_generator", None) for part in parts):
+            found.add("generator")
+        return frozenset(found)
 
     def answer(self, question: str, narrowing: Narrowing = EVERYTHING) -> Answer:
         """Ask the pipeline of this moment, to the end, in its turn.

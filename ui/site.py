@@ -35,7 +35,6 @@ def build_site(
     collection: Collection,
     *,
     standing: Callable[[], Standing] | None = None,
-    generated: bool = False,
     runs: Sequence[Path] = (),
     demo: TrainedDemo | None = None,
     passwords: Passwords | None = None,
@@ -47,7 +46,6 @@ def build_site(
         serving: what answers.
         collection: what is searched.
         standing: how far the search has learnt the law, where it learns.
-        generated: whether a chat generator writes answers.
         runs: folders in which trainings lie, besides that of the model that is served.
         demo: the training on the demo law, where that is what is served.
         passwords: who may read; None for everybody.
@@ -62,7 +60,7 @@ def build_site(
             serving.stages,
             language,
             learns=standing is not None,
-            generated=generated,
+            sent_to=serving.sent_to,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, collection, language)
     places = Places(lambda: serving.store)

@@ -55,6 +55,19 @@ def test_a_cited_article_is_first(pipeline: Pipeline) -> None:
     assert documents[0]["score"] == 1.0
 
 
+@pytest.mark.parametrize("name", ["hybrid", "lexical", "dense"])
+def test_a_cited_article_that_a_filter_leaves_out_is_told(name: str, law_store: Path) -> None:
+    filters = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+    answer = ask(load_pipeline(name, store=law_store), "art. 12 Housing Code", filters=filters)
+    assert answer["left_out"] == [
+        {"id": "a12", "law": "Housing Code", "number": "12", "state": "unknown"}
+    ]
+    assert "a12" not in {each["id"] for each in answer["documents"]}
+    assert json.loads(json.dumps(answer)) == answer
+    every = ask(load_pipeline(name, store=law_store), "art. 12 Housing Code")
+    assert "left_out" not in every
+
+
 def test_a_cited_article_that_is_not_there_is_told(pipeline: Pipeline) -> None:
     answer = ask(pipeline, "Does art. 999 Housing Code say who decides on custody?")
     assert answer["missing"] == ["art. 999, Housing Code"]

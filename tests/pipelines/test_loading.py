@@ -47,6 +47,7 @@ def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, min
     assert pipeline.metadata["outputs"] == {
         "documents": ["fuser.documents"],
         "missing": ["citation.missing"],
+        "left_out": ["citation.left_out"],
     }
 
 

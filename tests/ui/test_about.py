@@ -64,8 +64,14 @@ def test_a_blank_name_is_that_of_no_law(tmp_path: Path):
 def test_where_a_question_goes_is_told_as_it_is():
     for language in LANGUAGES:
         here = about(Collection(1, ("A",)), [], language)
-        sent = about(Collection(1, ("A",)), [], language, generated=True)
-        assert here != sent
+        told = [
+            about(Collection(1, ("A",)), [], language, sent_to=sent_to)
+            for sent_to in ({"generator"}, {"engine"}, {"engine", "generator"})
+        ]
+        assert len({here, *told}) == 4
+        kept = {"en": "sent nowhere else", "fr": "n’est transmise à personne"}[language]
+        assert kept in text_of(here)
+        assert not any(kept in text_of(each) for each in told)
     assert "sent nowhere else" in text_of(about(Collection(1, ("A",)), [], "en"))
 
 

@@ -258,10 +258,42 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
         return {**Ask(ARTICLE)(question, narrowing), "missing": ["art. 9", "<b>art. 10, Code"]}
 
     shown = Desk(ask, Collection(2, LAWS), language, several=True).search("art. 9")
-    told = TEXTS[language].missing[0].format(articles="art. 9; &lt;b&gt;art. 10, Code")
+    told = TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
-    assert TEXTS[language].unsure[0] not in shown.status
+    assert TEXTS[language].also_found in shown.status
+    assert TEXTS[language].unsure[0] in shown.status
     assert "A deposit is owed." in shown.results
+
+
+LEFT_OUT = [{"id": "h1", "law": "Code <b>", "number": "1", "state": "repealed"}]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_article_that_is_named_and_narrowed_away_is_told(language: Any):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        return {**Ask(ARTICLE)(question, narrowing), "left_out": LEFT_OUT}
+
+    shown = Desk(ask, Collection(2, LAWS), language).search("art. 1 Code")
+    state = {"en": "repealed", "fr": "abrogé"}[language]
+    told = TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
+    assert f"<strong>{told}</strong>" in shown.status
+    assert TEXTS[language].widen in shown.status
+
+
+@pytest.mark.parametrize(
+    "closest", [None, {"law": "C", "number": "1", "score": 0.1, "threshold": 0.5, "enough": False}]
+)
+def test_what_is_named_is_told_where_nothing_is_found_too(closest: Any):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        found = {"documents": [], "missing": ["art. 9"], "left_out": LEFT_OUT}
+        return {**Ask(ARTICLE)(question, narrowing), **found, "answer": {"closest": closest}}
+
+    status = Desk(ask, Collection(2, LAWS), "en").search("art. 9").status
+    assert status.index("Not in the law that is searched here: art. 9.") < status.index(
+        TEXTS["en"].not_near[0] if closest else TEXTS["en"].nothing[0]
+    )
+    assert "Code &lt;b&gt;, article 1 (repealed)" in status
+    assert TEXTS["en"].also_found not in status
 
 
 def test_one_stage_alone_is_never_unsure():

@@ -95,6 +95,9 @@ def test_an_address_with_a_slash_too_much_leads_to_the_right_one(client: TestCli
     for path in PATHS[1:]:
         response = client.get(f"{path}/", follow_redirects=False)
         assert (response.status_code, response.headers["location"]) == (308, path)
+        asked = "id=housing-12&on=2015-06-01&law=%C3%A9%0D%0A"
+        response = client.get(f"{path}/?{asked}", follow_redirects=False)
+        assert response.headers["location"] == f"{path}?{asked}"
     for path in ("//", "//fr/", "/none/", "//example.com/"):
         assert client.get(f"http://testserver{path}", follow_redirects=False).status_code == 404
 

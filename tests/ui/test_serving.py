@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Pipeline
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.utils import Secret
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
 from components.embedders.text import StatuteTextEmbedder
+from components.generators.tolerant import TolerantChatGenerator
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
+from components.retrievers.citation import CitationRetriever
+from components.retrievers.engine_citation import EngineCitationRetriever
 from components.statutes.graph import EDGE_KINDS
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
@@ -49,6 +57,26 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def first(serving: Serving) -> str:
     return str(serving.answer("deposit")["documents"][0]["id"])
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("engine", [True, False])
+def test_who_else_gets_a_question_is_read_off_the_pipeline(
+    written: bool, engine: bool, stores: list[Path], monkeypatch: pytest.MonkeyPatch
+):
+    serving = Serving("lexical", stores[0])
+    assert serving.sent_to == frozenset()
+    pipeline = Pipeline()
+    # As the pipeline's own file may name it, without any flag.
+    model = OpenAIChatGenerator(api_key=Secret.from_token("none")) if written else None
+    pipeline.add_component("generator", TolerantChatGenerator(model))
+    store = QdrantDocumentStore(":memory:") if engine else StatuteDocumentStore(stores[0])
+    pipeline.add_component(
+        "citation", EngineCitationRetriever(store) if engine else CitationRetriever(store)
+    )
+    monkeypatch.setattr(serving, "_pipeline", pipeline)
+    expected = {name for name, told in (("generator", written), ("engine", engine)) if told}
+    assert serving.sent_to == expected
 
 
 def test_the_next_question_is_answered_from_the_other_store(stores: list[Path]):

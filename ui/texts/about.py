@@ -21,6 +21,8 @@ class AboutTexts:
     how_to_read: str
     your_question: str
     kept_here: str
+    searched_here: str
+    searched_in_engine: str
     sent_on: str
     learnt: str
     learning_failed: str
@@ -48,9 +50,14 @@ TEXTS: Mapping[Language, AboutTexts] = {
             "It is answered on the machine that serves this page. It is sent nowhere else, and it"
             " is not written down."
         ),
+        searched_here="It is searched on the machine that serves this page.",
+        searched_in_engine=(
+            "It is searched by an engine that whoever runs this page has chosen: its words, or"
+            " numbers made of them, are sent there."
+        ),
         sent_on=(
-            "It is searched on the machine that serves this page. The question and the articles"
-            " found are then sent to the language model that whoever runs this page has chosen."
+            "The question and the articles found are then sent to the language model that whoever"
+            " runs this page has chosen."
         ),
         learnt="The search has learnt this law. Ask again: the results should be better now.",
         learning_failed=(
@@ -81,10 +88,14 @@ TEXTS: Mapping[Language, AboutTexts] = {
             "La recherche se fait sur la machine qui héberge cette page. Votre question"
             " n’est transmise à personne et n’est pas enregistrée."
         ),
+        searched_here="La recherche se fait sur la machine qui héberge cette page.",
+        searched_in_engine=(
+            "La recherche se fait dans un moteur choisi par l’exploitant du site : les mots de"
+            " votre question, ou des nombres qui en sont tirés, lui sont transmis."
+        ),
         sent_on=(
-            "La recherche se fait sur la machine qui héberge cette page. Votre question et"
-            " les articles trouvés sont ensuite transmis au modèle de langue choisi par"
-            " l’exploitant du site."
+            "Votre question et les articles trouvés sont ensuite transmis au modèle de langue"
+            " choisi par l’exploitant du site."
         ),
         learnt=(
             "L’apprentissage de cette loi est terminé. Reposez votre question : les"

@@ -43,7 +43,10 @@ class AskTexts:
     near_laws: str
     failed: tuple[str, str]
     unsure: tuple[str, str]
-    missing: tuple[str, str]
+    missing: str
+    also_found: str
+    left_out: str
+    widen: str
     # Results.
     found: tuple[str, str]
     announced: tuple[str, str]
@@ -131,10 +134,10 @@ TEXTS: Mapping[Language, AskTexts] = {
             "No article is near the top both by its words and by its meaning. The law may not"
             " answer your question; other words, those that a law might use, may find what does.",
         ),
-        missing=(
-            "Not in the law that is searched here: {articles}.",
-            "What follows is what else was found for your question.",
-        ),
+        missing="Not in the law that is searched here: {articles}.",
+        also_found="What follows is what else was found for your question.",
+        left_out="Named in your question, but outside of what you narrowed to: {articles}.",
+        widen="Search all the law, in force or not, to read it.",
         found=("article found", "articles found"),
         announced=("article found.", "articles found."),
         asked="For {question}, best first, in {ms} ms",
@@ -248,10 +251,12 @@ TEXTS: Mapping[Language, AskTexts] = {
             " peut-être pas à votre question ; d’autres mots, ceux qu’une loi emploierait,"
             " trouveront peut-être mieux.",
         ),
-        missing=(
-            "Absent du droit consulté ici : {articles}.",
-            "Ce qui suit est ce qui a été trouvé d’autre pour votre question.",
+        missing="Absent du droit consulté ici : {articles}.",
+        also_found="Ce qui suit est ce qui a été trouvé d’autre pour votre question.",
+        left_out=(
+            "Nommé dans votre question, mais écarté par les limites de la recherche : {articles}."
         ),
+        widen="Cherchez dans tout le droit, en vigueur ou non, pour le lire.",
         found=("article trouvé", "articles trouvés"),
         announced=("article trouvé.", "articles trouvés."),
         asked="Pour {question}, les plus proches d’abord, en {ms} ms",
