@@ -22,6 +22,11 @@ MOST_CHARACTERS = 16_384
 _MOST_PARAMETERS = 100
 _SHOWN = 80
 
+# What mail and social networks append to links; it asks for nothing, and would end a shared link.
+_APPENDED = re.compile(
+    r"utm_\w+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|igshid|ttclid|twclid|li_fat_id|yclid"
+    r"|mc_[ce]id|mtm_\w+|pk_\w+|_hsenc|_hsmi|srsltid"
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
@@ -62,6 +67,8 @@ class Asked:
         values: dict[str, list[str]] = {}
         for name, value in parse_qsl(sent.decode("utf-8", "replace"), keep_blank_values=True):
             if name not in (*once, *often):
+                if _APPENDED.fullmatch(name):
+                    continue
                 known = ", ".join((*once, *often))
                 told = texts.unknown_parameter.format(name=shortened(name), known=known)
                 raise WrongRequestError(told)

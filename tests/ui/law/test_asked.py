@@ -20,6 +20,11 @@ def test_what_is_asked_is_read():
     assert (given.day("on"), given.kind("as"), given.page("page")) == (date(2020, 2, 29), "ris", 3)
 
 
+def test_what_networks_append_to_a_link_asks_for_nothing():
+    given = asked("id=a&fbclid=IwAR0&utm_source=mail&utm_medium=&fbclid=2&gclid=x")
+    assert given.values == {"id": ["a"]}
+
+
 def test_what_is_not_asked_is_nothing():
     given = asked("")
     assert (given.language, given.one("id"), given.day("on"), given.kind("as")) == (
