@@ -24,6 +24,9 @@ _GRACE = 2
 
 _SECONDS_BETWEEN_LOOKS = 0.02
 
+# Sessions whose answers wait to be fetched: well more than can be in a queue at once.
+_UNFETCHED = 256
+
 _MAX_HEADERS = 16 * 1024  # bytes
 
 _FILES = {
@@ -69,8 +72,10 @@ def build_server(
         queue = pages[path]._queue
         # By itself it looks a thousand times a second whether somebody asks.
         queue.sleep_when_free = _SECONDS_BETWEEN_LOOKS
-        # Gradio forgets the messages of old sessions, but never that there were these sessions.
-        queue.pending_event_ids_session = LRUCache(queue.pending_messages_per_session.max_size)
+        # Gradio keeps the answers of 2,000 sessions that nobody fetched, 200 KB each, and never
+        # forgets that there were these sessions.
+        queue.pending_messages_per_session = LRUCache(_UNFETCHED)
+        queue.pending_event_ids_session = LRUCache(_UNFETCHED)
     app.add_middleware(Joining, pages=dict(pages))
     app.add_middleware(Shell, pages=list(pages))
     read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
