@@ -20,23 +20,29 @@ from ui.texts.answers import TEXTS, AnswerTexts
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def answer_panel(answer: Mapping[str, Any], language: Language) -> str:
-    """An answer as `pipelines.asking.ask` gives it; empty where nothing was found."""
+def answer_panel(answer: Mapping[str, Any], language: Language, on: str | None = None) -> str:
+    """An answer; empty where nothing was found.
+
+    Args:
+        answer: as `pipelines.asking.ask` gives it.
+        language: of the interface.
+        on: the day, in ISO form, on which the articles that it links to are shown; None for today.
+    """
     texts = TEXTS[language]
     if answer["state"] == "nothing found":
         return ""
     if answer["state"] == "verbatim":
         head = f'<h2 tabindex="-1">{words(texts.verbatim)}</h2>'
-        body = _quoted(answer, language)
+        body = _quoted(answer, language, on)
     else:
         head = (
             f'<h2 tabindex="-1">{words(texts.generated)}</h2>'
             f'<p class="written">{words(texts.written)}</p>'
         )
         body = "".join(
-            f'<p dir="auto">{_checked(each, language)}</p>' for each in answer["statements"]
+            f'<p dir="auto">{_checked(each, language, on)}</p>' for each in answer["statements"]
         )
-        body += f'<ol class="sources">{_sources(answer, language)}</ol>'
+        body += f'<ol class="sources">{_sources(answer, language, on)}</ol>'
     told = "".join(f"<li>{_notice(each, texts, language)}</li>" for each in answer["notices"])
     notices = f'<ul class="notices">{told}</ul>' if told else ""
     return f'<div class="answer">{head}{body}{notices}</div>'
@@ -69,7 +75,7 @@ def _told(english: str, table: Mapping[str, str], texts: AnswerTexts) -> str:
     return f'<span lang="en">{words(english)}</span>'
 
 
-def _quoted(answer: Mapping[str, Any], language: Language) -> str:
+def _quoted(answer: Mapping[str, Any], language: Language, on: str | None) -> str:
     """Passages of articles; behind the last of each stands where they are from."""
     of = {source["id"]: source for source in answer["sources"]}
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
@@ -79,18 +85,18 @@ def _quoted(answer: Mapping[str, Any], language: Language) -> str:
             f"{whole_text(str(each['text']))}</blockquote>"
             for each in passages
         )
-        + f'<p class="from">{_place(of[id_], language)}</p>'
+        + f'<p class="from">{_place(of[id_], language, on)}</p>'
         for id_, passages in groupby(quotations, key=lambda each: each["id"])
     )
 
 
-def _place(source: Mapping[str, Any], language: Language) -> str:
-    link = words(article_link(str(source["id"]), language))
+def _place(source: Mapping[str, Any], language: Language, on: str | None) -> str:
+    link = words(article_link(str(source["id"]), language, on))
     state = words(TEXTS[language].states[source["state"]])
     return f'<a href="{link}"><bdi>{words(citation(source))}</bdi></a> <span>({state})</span>'
 
 
-def _sources(answer: Mapping[str, Any], language: Language) -> str:
+def _sources(answer: Mapping[str, Any], language: Language, on: str | None) -> str:
     """Those of the sources that the answer cites, under the numbers that it gives them."""
     cited = {
         id_
@@ -99,13 +105,13 @@ def _sources(answer: Mapping[str, Any], language: Language) -> str:
         for id_ in citation["ids"]
     }
     return "".join(
-        f'<li value="{int(source["label"])}">{_place(source, language)}</li>'
+        f'<li value="{int(source["label"])}">{_place(source, language, on)}</li>'
         for source in answer["sources"]
         if source["id"] in cited
     )
 
 
-def _checked(statement: Mapping[str, Any], language: Language) -> str:
+def _checked(statement: Mapping[str, Any], language: Language, on: str | None) -> str:
     """A sentence; behind each quotation, and each citation in doubt, stands what was found.
 
     A citation that holds is a link to the one article that it names.
@@ -123,7 +129,8 @@ def _checked(statement: Mapping[str, Any], language: Language) -> str:
         if verified and cites:
             if len(check["ids"]) > 1 or _crossed((check["start"], check["end"]), spans):
                 continue
-            begins, ends = f'<a href="{words(article_link(check["ids"][0], language))}">', "</a>"
+            link = words(article_link(check["ids"][0], language, on))
+            begins, ends = f'<a href="{link}">', "</a>"
         first, last = check["start"] - start, check["end"] - start
         opened[first] = opened.get(first, "") + begins
         # What begins later ends first, so that elements stay within one another.

@@ -86,7 +86,8 @@ def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[st
     """Every article of an answer (`pipelines.asking.ask`), best first.
 
     Args:
-        answer: what was found.
+        answer: what was found, and where a day was chosen, in ISO form under `states_on`, that
+            day: links lead to the articles as they were then.
         language: of the interface.
         narrowed: what the search was narrowed to, in words.
     """
@@ -94,8 +95,9 @@ def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[st
     question = str(answer["question"])
     asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
     documents = answer["documents"]
-    items = "".join(f"<li>{_article(document, language)}</li>" for document in documents)
-    panel = answer_panel(answer["answer"], language) if "answer" in answer else ""
+    on = answer.get("states_on")
+    items = "".join(f"<li>{_article(document, language, on)}</li>" for document in documents)
+    panel = answer_panel(answer["answer"], language, on) if "answer" in answer else ""
     for_what = words(texts.asked).format(
         question=f"<q><bdi>{words(asked)}</bdi></q>", ms=number(float(answer["took_ms"]), language)
     )
@@ -129,10 +131,10 @@ def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: st
     return f'<ol class="path"{tongue}>{items}</ol>'
 
 
-def _article(document: Mapping[str, Any], language: Language) -> str:
+def _article(document: Mapping[str, Any], language: Language, on: str | None) -> str:
     texts = asking.TEXTS[language]
     tongue = law_attributes(document.get("language"))
-    link = words(article_link(str(document["id"]), language))
+    link = words(article_link(str(document["id"]), language, on))
     url = web_address(document.get("source_url"))
     official = (
         f'<a href="{words(url)}" rel="noopener noreferrer">{words(texts.official)}</a>'

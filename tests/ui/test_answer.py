@@ -153,6 +153,14 @@ def test_a_citation_that_holds_is_a_link_to_its_article() -> None:
     assert spans(answer_panel(built('It is "returned 【1†within" thirty】 days.'), "en"))
 
 
+def test_links_lead_to_the_day_that_was_asked_for() -> None:
+    for reply in ('It is "returned within thirty days [1]".', None):
+        panel = answer_panel(built(reply), "en", "2015-06-01")
+        links = re.findall(r'href="([^"]*)"', panel)
+        assert links
+        assert all(link.endswith("&amp;on=2015-06-01") for link in links)
+
+
 def test_sources_that_are_cited_stand_under_their_numbers() -> None:
     panel = answer_panel(built("It bears interest [2]."), "en")
     place = (

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from ui.app import build_page
+from ui.app import build_page, of_a_day
 from ui.collection import Collection
+from ui.desk import Desk
 from ui.narrowing import Narrowing
 
 
@@ -33,3 +34,31 @@ def test_one_of_very_many_laws_is_named():
     assert parts["law"]["type"] == "textbox"
     assert "all 201 laws are searched" in parts["law"]["props"]["info"]
     assert "laws" not in parts
+
+
+def test_what_was_asked_for_a_day_leads_to_the_articles_as_they_were_then():
+    found = {"law": "Act", "number": "3", "headings": [], "content": "A rule.", "ranks": {}}
+    answer = {
+        "question": "why?",
+        "took_ms": 1.0,
+        "documents": [{"id": "a3", "state": "in force", **found}],
+    }
+    desk = Desk(of_a_day(lambda *_: answer), Collection(1, ("Act",)), "fr")
+    that_day = desk.search("why?", [], "all", "2015-06-01")
+    assert that_day.results.count('href="/fr/article?id=a3&amp;on=2015-06-01"') == 2
+    assert 'href="/fr/article?id=a3"' not in that_day.results
+    assert desk.search("why?").results.count('href="/fr/article?id=a3"') == 2
+
+
+def test_the_page_asks_for_the_day_that_was_chosen():
+    """What the page calls, called as a reader who chose a day calls it."""
+    found = {"law": "Act", "number": "3", "headings": [], "content": "A rule.", "ranks": {}}
+    documents = [{"id": "a3", "state": "in force", **found}]
+
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        return {"question": question, "took_ms": 1.0, "documents": documents}
+
+    page = build_page(ask, Collection(1, ("Act",)), ["bm25"])
+    (search,) = page.fns.values()
+    shown = search.fn("", "why?", [], "all", "2015-06-01")
+    assert any("/article?id=a3&amp;on=2015-06-01" in str(each) for each in shown)

@@ -112,12 +112,10 @@ def _place(article: Article, law: Law | None, language: Language) -> str:
 
 def _take_away(found: Mapping[str, Any], on: date | None, site: str, language: Language) -> str:
     texts = TEXTS[language]
-    that_day = {"on": on.isoformat()} if on else {}
     id_ = str(found["id"])
-    permalink = site + article_link(id_, language, **that_day)
+    permalink = site + article_link(id_, language, on)
     files = [
-        (article_link(id_, language, **that_day, **{"as": kind}), getattr(texts, kind))
-        for kind in KINDS
+        (article_link(id_, language, on, **{"as": kind}), getattr(texts, kind)) for kind in KINDS
     ]
     saved = "".join(f'<li><a href="{words(link)}">{words(name)}</a></li>' for link, name in files)
     return (

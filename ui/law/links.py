@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from urllib.parse import quote, urlencode
 
 from ui.language import Language, address
@@ -12,15 +13,17 @@ LAW = "/law"
 PICTURE = "/picture"
 
 
-def article_link(id: str, language: Language, **more: str) -> str:
+def article_link(id: str, language: Language, on: date | str | None = None, **more: str) -> str:
     """The address of an article's view.
 
     Args:
         id: of the article.
         language: of the interface.
-        more: further parameters: `on`, an ISO day; `as`, an export.
+        on: the day, if in ISO form, of which the state is shown; None for today.
+        more: further parameters: `as`, an export.
     """
-    return address(with_query(ARTICLE, [("id", id), *more.items()]), language)
+    that_day = [("on", str(on))] if on else []
+    return address(with_query(ARTICLE, [("id", id), *that_day, *more.items()]), language)
 
 
 def division_link(
