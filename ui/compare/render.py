@@ -11,6 +11,7 @@ from ui.compare.times import times
 from ui.language import Language, counted, number
 from ui.law.links import article_link
 from ui.naming import article_title
+from ui.states import state_mark
 from ui.texts.compare import TEXTS
 from ui.texts.stages import stage_texts
 
@@ -144,7 +145,8 @@ def _item(
         f'<li class="{moved.movement}"><p class="place"><span class="unseen">'
         f"{words(TEXTS[language].place)} </span>{place}</p>"
         f'<div><p class="title"><a href="{words(link)}">{words(article_title(article["number"]))}'
-        f"</a> <span{tongue}>{words(article['law'])}</span></p>"
+        f"</a> <span{tongue}>{words(article['law'])}</span>"
+        f"{state_mark(article.get('state'), language)}</p>"
         f'<p class="movement">{words(said)}</p>{why}</div></li>'
     )
 

@@ -57,7 +57,7 @@ def article_main(
         f'<div class="reading"><article><h1>{words(title)}{of}</h1>'
         f"{_state(article, found, on, language)}{notice(collection, language)}"
         f'<div class="law"{tongue}>{text}</div>{_official(article, language)}</article>'
-        f"{_place(article, law, language)}{_take_away(found, on, site, language)}</div>"
+        f"{_place(article, law, on, language)}{_take_away(found, on, site, language)}</div>"
         f"{picture_figure(article, language) if _is_placed(article, law) else ''}"
     )
 
@@ -93,14 +93,14 @@ def _official(article: Article, language: Language) -> str:
     )
 
 
-def _place(article: Article, law: Law | None, language: Language) -> str:
+def _place(article: Article, law: Law | None, on: date | None, language: Language) -> str:
     if law is not None and _is_placed(article, law):
-        return place_section(law, law.position_of[article.id], language)
+        return place_section(law, law.position_of[article.id], language, on)
     texts = TEXTS[language]
     waiting = law_texts.TEXTS[language]
     told = waiting.being_read if law is None else texts.nowhere
     again = (
-        f' <a href="{words(article_link(article.id, language))}">{words(waiting.again)}</a>'
+        f' <a href="{words(article_link(article.id, language, on))}">{words(waiting.again)}</a>'
         if law is None
         else ""
     )

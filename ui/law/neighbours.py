@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 from components.statutes.article import Article
 from pipelines.tree_view.neighbourhood import Neighbourhood
@@ -22,13 +23,14 @@ _SEEN = 8
 LISTED = 100
 
 
-def place_section(law: Law, position: int, language: Language) -> str:
+def place_section(law: Law, position: int, language: Language, on: date | None = None) -> str:
     """The lists of what stands around an article.
 
     Args:
         law: Everything.
         position: Of the article.
         language: Of the interface.
+        on: The day of the page, where one was chosen; None for today.
 
     Raises:
         StoreError: The store cannot be read.
@@ -37,9 +39,10 @@ def place_section(law: Law, position: int, language: Language) -> str:
     missing = citations_missing(law, language)
     place = law.neighbourhood(position, LISTED)
     if not missing:
+        cited_by = (texts.cited_by, texts.cited_by_none)
         citations = (
-            f"{_citations(place, place.cites, texts.cites, texts.cites_none, language)}"
-            f"{_citations(place, place.cited_by, texts.cited_by, texts.cited_by_none, language)}"
+            f"{_citations(place, place.cites, (texts.cites, texts.cites_none), language, on)}"
+            f"{_citations(place, place.cited_by, cited_by, language, on)}"
             f'<p class="note">{words(texts.reading_note)}</p>'
         )
     else:
@@ -49,8 +52,8 @@ def place_section(law: Law, position: int, language: Language) -> str:
         )
     return (
         f'<section class="place" aria-labelledby="place"><h2 id="place">{words(texts.place)}</h2>'
-        f"{_above(place, language)}{_sequence(place, language)}"
-        f"{_siblings(law, place, language)}{citations}</section>"
+        f"{_above(place, language)}{_sequence(place, language, on)}"
+        f"{_siblings(law, place, language, on)}{citations}</section>"
     )
 
 
@@ -96,18 +99,22 @@ def _above(place: Neighbourhood, language: Language) -> str:
     return f'<h3>{words(texts.above)}</h3><ol class="above">{"".join(items)}</ol>'
 
 
-def _sequence(place: Neighbourhood, language: Language) -> str:
+def _sequence(place: Neighbourhood, language: Language, on: date | None) -> str:
     """The article before, and the one after, in the whole law."""
     texts = TEXTS[language]
     items = [
-        _neighbour(place, place.previous, (texts.previous, texts.first_of_law), language),
-        _neighbour(place, place.next, (texts.next, texts.last_of_law), language),
+        _neighbour(place, place.previous, (texts.previous, texts.first_of_law), language, on),
+        _neighbour(place, place.next, (texts.next, texts.last_of_law), language, on),
     ]
     return f'<h3>{words(texts.sequence)}</h3><ul class="sequence">{"".join(items)}</ul>'
 
 
 def _neighbour(
-    place: Neighbourhood, article: Article | None, told: tuple[str, str], language: Language
+    place: Neighbourhood,
+    article: Article | None,
+    told: tuple[str, str],
+    language: Language,
+    on: date | None,
 ) -> str:
     role, none = told
     if article is None:
@@ -118,10 +125,10 @@ def _neighbour(
         name = article.headings[-1] if article.headings else article.law
         said = words(TEXTS[language].where).format(place=f"<span{tongue}>{words(name)}</span>")
         where = f' <span class="where">{said}</span>'
-    return f"<li>{words(role)} {article_item(article, language, where)}</li>"
+    return f"<li>{words(role)} {article_item(article, language, on, where)}</li>"
 
 
-def _siblings(law: Law, place: Neighbourhood, language: Language) -> str:
+def _siblings(law: Law, place: Neighbourhood, language: Language, on: date | None) -> str:
     """The nearest of the articles right below the same division, in their order."""
     texts = TEXTS[language]
     head = f"<h3>{words(texts.beside)}</h3>"
@@ -138,7 +145,7 @@ def _siblings(law: Law, place: Neighbourhood, language: Language) -> str:
                 f" <span>{words(texts.this_one)}</span></li>"
             )
         else:
-            items.append(f"<li>{article_item(article, language)}</li>")
+            items.append(f"<li>{article_item(article, language, on)}</li>")
 
     def rest(count: int, told: str, neighbour: Article) -> str:
         """A link to the page of the division on which the next of the rest stands."""
@@ -158,21 +165,26 @@ def _siblings(law: Law, place: Neighbourhood, language: Language) -> str:
 
 
 def _citations(
-    place: Neighbourhood, articles: Sequence[Article], title: str, none: str, language: Language
+    place: Neighbourhood,
+    articles: Sequence[Article],
+    told: tuple[str, str],
+    language: Language,
+    on: date | None,
 ) -> str:
+    title, none = told
     count = f" <span>{_articles(len(articles), language)}</span>" if articles else ""
     head = f"<h3>{words(title)}{count}</h3>"
     if not articles:
         return f"{head}<p>{words(none)}</p>"
-    items = [_cited(place, article, language) for article in articles[:LISTED]]
+    items = [_cited(place, article, language, on) for article in articles[:LISTED]]
     return head + shown_items(items, _SEEN, len(articles), language)
 
 
-def _cited(place: Neighbourhood, article: Article, language: Language) -> str:
+def _cited(place: Neighbourhood, article: Article, language: Language, on: date | None) -> str:
     foreign = article.law != place.article.law
     tongue = law_attributes(article.language)
     where = f' <span class="where"{tongue}>{words(article.law)}</span>' if foreign else ""
-    return article_item(article, language, where)
+    return article_item(article, language, on, where)
 
 
 def _articles(count: int, language: Language) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 from components.statutes.article import Article
 from pipelines.tree_view.marks import beginning
@@ -10,6 +11,7 @@ from ui.article_text import law_attributes, words
 from ui.language import Language, address, counted, number
 from ui.law.links import LAW, article_link, division_link
 from ui.naming import article_title
+from ui.states import state_mark
 from ui.texts import article as article_texts
 from ui.texts.law import TEXTS
 
@@ -44,19 +46,23 @@ def trail(
     )
 
 
-def article_item(article: Article, language: Language, where: str = "") -> str:
-    """A link to an article, its first words, and where it stands, if that is to be said.
+def article_item(
+    article: Article, language: Language, on: date | None = None, where: str = ""
+) -> str:
+    """A link to an article, its first words, whether it does not bind, and where it stands.
 
     Args:
         article: With its text, or without words to show.
         language: Of the interface.
-        where: HTML.
+        on: The day of the page, where one was chosen; None for today.
+        where: HTML; empty where that is not to be said.
     """
-    link = words(article_link(article.id, language))
+    link = words(article_link(article.id, language, on))
+    mark = state_mark(article.state(on or date.today()), language)
     tongue = law_attributes(article.language)
     told = first_words(article)
     said = f' <span class="words"{tongue}>{words(told)}</span>' if told else ""
-    return f'<a href="{link}">{words(article_title(article.number))}</a>{where}{said}'
+    return f'<a href="{link}">{words(article_title(article.number))}</a>{mark}{where}{said}'
 
 
 def first_words(article: Article) -> str:

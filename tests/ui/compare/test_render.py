@@ -52,6 +52,18 @@ def test_each_article_says_how_it_moved_and_what_each_stage_said(comparison: Com
     )
 
 
+def test_what_does_not_bind_is_said_of_each_article(found: Callable[..., Found]) -> None:
+    side = found("a", ["1", "2", "3"])
+    states = ("repealed", "in force", "not yet in force")
+    articles = [{**each, "state": s} for each, s in zip(side.articles, states, strict=True)]
+    side = replace(side, articles=articles)
+    shown = lists(render.comparison("x", compare(side, side), "en"))
+    for one in shown:
+        assert one[0].startswith("Place 1 Article 1 Housing Code (repealed) Same place")
+        assert one[1].startswith("Place 2 Article 2 Housing Code Same place")
+        assert one[2].startswith("Place 3 Article 3 Housing Code (not yet in force) Same place")
+
+
 def test_it_is_summed_up_above(comparison: Comparison) -> None:
     told = words(render.comparison("my deposit", comparison, "en").split("<section")[0])
     assert told == (

@@ -60,11 +60,43 @@ def test_the_place_of_an_article_is_told_in_lists(site: Site):
         "Book I 1 of 2 · 5 ",
         "Chapter 1. General 1 of 2 · 3 ",
     ]
-    assert "Previous: Article 2 Rule 2." in told(around)
+    assert "Previous: Article 2 (repealed) Rule 2." in told(around)
     assert "Next: Article 4 in Chapter 2. Repairs Rule 4." in told(around)
     assert 'aria-current="true"><strong>Article 3</strong>' in section(page, "Beside it")
     assert told(section(page, "It cites")).startswith(" 2 articlesArticle 1 Rule 1.Article 7 Work")
     assert "Article 5 Article 3 holds" in told(section(page, "It is cited by"))
+
+
+def marked(part: str) -> list[str]:
+    """The articles of a list whose state is said, with it."""
+    found = re.findall(r'">([^<]*)</a> <span class="not-binding">([^<]*)</span>', part)
+    return [f"{name} {state}" for name, state in found]
+
+
+def test_what_does_not_bind_on_the_day_of_the_page_is_said_in_every_list(site: Site):
+    documents = [
+        document(1, text="See article 2, article 3 and article 4."),
+        document(2, valid_to="2015-12-31"),
+        document(3, valid_from="2016-01-01", text="See article 1."),
+        document(4, valid_from="9000-01-01"),
+        document(5),
+    ]
+    client = site(documents)
+    lists = ("Before and after", "Beside it", "It cites", "It is cited by")
+
+    def told_on(**day: str) -> list[list[str]]:
+        page = client.get(article_link("h1", "en", **day)).text
+        return [marked(section(page, name)) for name in lists]
+
+    repealed, coming = "Article 2 (repealed)", "Article 4 (not yet in force)"
+    assert told_on() == [[repealed], [repealed, coming], [repealed, coming], []]
+    early = "Article 3 (not yet in force)"
+    assert told_on(on="2015-06-01") == [[], [early, coming], [early, coming], [early]]
+    page = client.get(article_link("h1", "fr", on="2016-06-01")).text
+    assert "(abrogé)" in page and "(pas encore en vigueur)" in page
+    # Who follows the lists stays with the day.
+    around = html.unescape(page.split("<h3>")[2])
+    assert article_link("h2", "fr", on="2016-06-01") in around
 
 
 def test_the_ends_of_a_law_and_lonely_articles_are_told(site: Site):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from small_law import HOUSING, RENT, WORK, document, in_order, links, small_law
+from small_law import HOUSING, RENT, WORK, document, in_order, links, small_law, told
 from starlette.testclient import TestClient
 
 from components.stores.sqlite import StatuteDocumentStore
@@ -53,6 +53,17 @@ def test_the_same_heading_elsewhere_is_another_division(site: Site):
     ]
     assert [words for to, words in links(second) if "/article" in to] == ["Article 6"]
     assert "Rule 1." in first
+
+
+def test_what_does_not_bind_today_is_said_in_the_list(site: Site):
+    documents = [
+        document(1, (), valid_from="2001-01-01"),
+        document(2, (), valid_to="2015-12-31"),
+        document(3, (), valid_from="9000-01-01"),
+    ]
+    page = told(site(documents).get(division_link(HOUSING, (), "en")).text)
+    assert "Article 1 Rule 1.Article 2 (repealed) Rule 2." in page
+    assert "Article 3 (not yet in force) Rule 3." in page
 
 
 def test_divisions_and_articles_stand_in_the_laws_order(site: Site):
