@@ -13,6 +13,7 @@ from ui.about import about, learning
 from ui.article_text import words
 from ui.collection import Collection
 from ui.desk import Ask, Desk
+from ui.frame import full_title
 from ui.language import Language, counted, number
 from ui.narrowing import WHICH, Narrowing
 from ui.notice import notice
@@ -59,7 +60,7 @@ def build_page(
     texts = TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
     desk = Desk(of_a_day(ask), collection, language, several=several)
-    page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
+    page = gr.Blocks(title=full_title(), analytics_enabled=False, fill_width=True)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):
             with gr.Column(elem_id="asking"):

@@ -65,15 +65,23 @@ def head(language: Language, title: str = "") -> str:
         language: of the interface.
         title: what comes before the name of the site; not escaped yet.
     """
-    named = f"{title} · Lexarbor" if title else "Lexarbor"
     styles = "".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)
     scripts = "".join(f'<script src="/{script}" defer></script>' for script in SCRIPTS)
     return (
-        f"<title>{html.escape(named)}</title>"
+        f"<title>{html.escape(full_title(title))}</title>"
         f'<meta name="description" content="{html.escape(TEXTS[language].description)}">'
         '<link rel="icon" href="/favicon.svg" type="image/svg+xml">'
         f"{styles}{scripts}"
     )
+
+
+def full_title(title: str = "") -> str:
+    """What a browser's tab is called.
+
+    Args:
+        title: of the page; empty for the name of the site alone.
+    """
+    return f"{title} · Lexarbor" if title else "Lexarbor"
 
 
 def top(view: View | None, language: Language, here: str, content: str = "#main") -> str:

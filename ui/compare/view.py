@@ -10,10 +10,11 @@ from ui.article_text import words
 from ui.collection import Collection
 from ui.compare.compared import Compared
 from ui.compare.desk import ComparingDesk
+from ui.frame import full_title
 from ui.language import Language, number
 from ui.notice import notice
 from ui.results import message
-from ui.texts import asking
+from ui.texts import asking, frame
 from ui.texts.compare import TEXTS, CompareTexts
 
 # About the demo law; offered only where that law is what is searched. In the first three, words
@@ -35,7 +36,9 @@ def build_compare(compared: Compared, collection: Collection, language: Language
         language: of the interface.
     """
     texts = TEXTS[language]
-    page = gr.Blocks(title="Lexarbor", analytics_enabled=False, fill_width=True)
+    # Gradio's script names the tab by this, in place of what the document was served with.
+    title = full_title(frame.TEXTS[language].compare)
+    page = gr.Blocks(title=title, analytics_enabled=False, fill_width=True)
     with page, gr.Column(elem_id="comparing"):
         html(f"<h1>{words(texts.title)}</h1><p>{words(texts.lead)}</p>", "comparing-head")
         if compared.defaults is None:

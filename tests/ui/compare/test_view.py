@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
+from fastapi.testclient import TestClient
 
 from components.stores.sqlite import StatuteDocumentStore
 from ui.collection import Collection
 from ui.compare.compared import Compared
 from ui.compare.view import EXAMPLES, build_compare
-from ui.language import LANGUAGES, Language
+from ui.language import LANGUAGES, Language, address
+from ui.server import build_server
 
 ALDERMERE = Collection(1, ("Housing Code of Aldermere (invented)",))
 ELSEWHERE = Collection(1, ("Code",))
@@ -61,3 +65,20 @@ def test_one_comparison_runs_at_a_time(vector_store: Path) -> None:
         (1, "compare")
     }
     assert all(each.api_visibility == "private" for each in page.fns.values())
+
+
+@pytest.mark.parametrize(
+    ("language", "title"), [("en", "Compare · Lexarbor"), ("fr", "Comparer · Lexarbor")]
+)
+def test_the_tab_keeps_its_title_when_gradio_draws_the_view(
+    text_store: Path, language: Language, title: str
+) -> None:
+    path = address("/compare", language)
+    site = build_server({path: build_compare(over(text_store), ALDERMERE, language)})
+    document = TestClient(site).get(path).text
+    titles = re.findall(r"<title>(.*?)</title>", document)
+    config = json.loads(
+        re.findall(r"window\.gradio_config = (\{.*?\});?\s*</script>", document, re.DOTALL)[0]
+    )
+    assert config["title"] == title
+    assert title in titles
