@@ -8,25 +8,33 @@ const words = document.querySelector("header.masthead").dataset;
 
 /* How far the search has learnt the law */
 
+// Null where no answer came. A site that was started anew with its model learns nothing any more.
+async function learningNow() {
+  try {
+    const answer = await fetch(words.learning);
+    if (answer.status === 404) return { state: "over", told: "", share: "" };
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
 async function followLearning(line) {
   const told = line.querySelector(".told");
   const share = line.querySelector(".share");
   // Words that change with the minutes are announced, the share is only seen.
   told.setAttribute("role", "status");
-  for (let first = true; ; first = false) {
-    let now;
-    try {
-      now = await (await fetch(words.learning)).json();
-    } catch {
-      now = { state: "unknown", told: "", share: "" };
-    }
+  for (let seen = false; ; await pause(secondsBetweenLooks * 1000)) {
+    const now = await learningNow();
+    // No answer is no end: a phone that slept has no network for a while, and asks again.
+    if (!now) continue;
     // That it has learnt is news only to those who saw it learn.
-    const news = now.state === "learnt" && first ? "" : now.told;
+    const news = now.state === "learnt" && !seen ? "" : now.told;
+    seen = true;
     if (told.textContent !== news) told.textContent = news;
     share.textContent = now.share;
     line.style.setProperty("--share", now.share || "0%");
     if (now.state !== "learning") return;
-    await pause(secondsBetweenLooks * 1000);
   }
 }
 

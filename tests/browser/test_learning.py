@@ -63,6 +63,50 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(
     assert asked == []
 
 
+def test_who_was_cut_off_for_a_while_still_hears_of_the_end(
+    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]], chromium: Any
+):
+    """Apart from `open_page`, for which a request that failed is a fault."""
+    address, standing = learning_page
+    page = chromium.new_page()
+    refused: list[str] = []
+
+    def refuse(route: Any) -> None:
+        refused.append(route.request.url)
+        if len(refused) % 2:
+            route.abort()
+        else:
+            route.fulfill(status=502, body="<h1>Bad gateway</h1>")
+
+    page.goto(address)
+    line = page.locator("#learning")
+    line.get_by_text("still learning this law").wait_for()
+    page.route("**/learning", refuse)
+    page.wait_for_timeout(5_000)
+    # It asks no more often than before, and what was told stays.
+    assert 2 <= len(refused) <= 3
+    assert line.locator(".share").inner_text() == "40%"
+    standing[0] = Standing("learnt", 1.0)
+    page.unroute("**/learning")
+    line.get_by_text("has learnt this law").wait_for()
+    page.close()
+
+
+def test_a_site_that_learns_no_more_is_asked_no_more(
+    learning_page: tuple[str, list[Standing]], chromium: Any
+):
+    page = chromium.new_page()
+    page.goto(learning_page[0])
+    line = page.locator("#learning")
+    line.get_by_text("still learning this law").wait_for()
+    page.route("**/learning", lambda route: route.fulfill(status=404, body="none"))
+    line.get_by_text("still learning this law").wait_for(state="detached")
+    asked = looks(page)
+    page.wait_for_timeout(3_000)
+    assert asked == []
+    page.close()
+
+
 def test_changes_are_announced_politely_and_the_share_is_not(
     open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]]
 ):
