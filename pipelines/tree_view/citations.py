@@ -68,7 +68,7 @@ def draw_citations(
         rest = [article for article in articles if article not in shown]
         if rest:
             together = sum(shares.get(article.id, 0.0) for article in rest)
-            said = wording.and_more.format(count=wording.number(len(rest)))
+            said = wording.counted(len(rest), wording.and_more)
             said += wording.together.format(share=per_cent(together)) if shares else ""
             drawn.append(letters(left, top + 12, said, 13, fill=QUIET, sans=True))
             top += _REST

@@ -115,8 +115,8 @@ def _head(article: Article, wording: Wording) -> tuple[str, float]:
 
 def _days(article: Article, wording: Wording) -> str:
     first, last = article.valid_from, article.valid_to
-    start = wording.from_day.format(day=first.isoformat()) if first else ""
-    end = wording.to_day.format(day=last.isoformat()) if last else ""
+    start = wording.from_day.format(day=wording.day(first)) if first else ""
+    end = wording.to_day.format(day=wording.day(last)) if last else ""
     return f"{wording.in_force}{start}{end}" if start or end else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 
 # A sentence or noun for one, and for many.
 Forms = tuple[str, str]
@@ -16,17 +17,19 @@ class Wording:
     Attributes:
         lang: BCP 47 tag of these words.
         number: Writes a whole number.
+        day: Writes a date.
         zero_is_one: Whether nouns after 0 are singular.
     """
 
     lang: str
     number: Callable[[int], str]
+    day: Callable[[date], str]
     zero_is_one: bool
     articles: Forms
     place: str
     divisions: str
     more: str
-    and_more: str
+    and_more: Forms
     together: str
     role_previous: str
     role_next: str
@@ -63,12 +66,13 @@ class Wording:
 ENGLISH = Wording(
     lang="en",
     number="{:,}".format,
+    day=date.isoformat,
     zero_is_one=False,
     articles=("{count} article", "{count} articles"),
     place="{place} of {of}",
     divisions="{label}: {articles}, {place} divisions beside each other",
     more="{count} more articles, {first} to {last}",
-    and_more="and {count} more",
+    and_more=("and {count} more", "and {count} more"),
     together=", {share} together",
     role_previous="previous",
     role_next="next",

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from pipelines.tree_view.wording import ENGLISH, Wording
-from ui.language import Language, number
+from ui.language import Language, day, number
 
 TEXTS: Mapping[Language, Wording] = {
-    "en": ENGLISH,
+    # Files that the command line writes keep ISO days.
+    "en": replace(ENGLISH, day=partial(day, language="en")),
     "fr": Wording(
         lang="fr",
         number=partial(number, language="fr"),
+        day=partial(day, language="fr"),
         zero_is_one=True,
         articles=("{count} article", "{count} articles"),
         place="{place} sur {of}",
         divisions="{label} : {articles}, {place} divisions voisines",
         more="{count} autres articles, de {first} à {last}",
-        and_more="et {count} autres",
+        and_more=("et {count} autre", "et {count} autres"),
         together=", {share} ensemble",
         role_previous="précédent",
         role_next="suivant",

@@ -160,6 +160,25 @@ def test_the_picture_speaks_the_language_of_the_page(site: Site, language: str):
     assert ("suivant" in text) == (language == "fr")
 
 
+@pytest.mark.parametrize(
+    ("language", "days", "citing", "rest"),
+    [
+        ("en", "In force from 1 January 2009 to 31 March 2015", 6, "and 1 more"),
+        ("fr", "En vigueur à partir du 1er janvier 2009 jusqu’au 31 mars 2015", 6, "et 1 autre"),
+        ("fr", "En vigueur à partir du 1er janvier 2009 jusqu’au 31 mars 2015", 7, "et 2 autres"),
+    ],
+)
+def test_the_picture_writes_days_and_counts_as_the_page_does(
+    site: Site, language: Language, days: str, citing: int, rest: str
+):
+    cited = document(1, valid_from="2009-01-01", valid_to="2015-03-31")
+    others = [document(number, text="See article 1.") for number in range(2, 2 + citing)]
+    drawn = ElementTree.fromstring(site([cited, *others]).get(picture_link("h1", language)).content)
+    lines = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert days in lines
+    assert rest in lines
+
+
 def test_a_file_has_a_name_that_file_systems_take(site: Site):
     client = site([document(1, id="a" * 79 + "/" + "b" * 100)])
     link = article_link("a" * 79 + "/" + "b" * 100, "en", **{"as": "ris"})
