@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.tree_view.svg import words
 from ui.language import Language, decimal
 
 WIDTH, HEIGHT = 440, 270
@@ -100,7 +100,7 @@ def line_chart(
         drawn.append(
             f'<circle class="kept" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
             f'<text class="share" x="{x + (-12 if anchor == "end" else 12):.1f}" y="{y + 20:.1f}"'
-            f' text-anchor="{anchor}">{html.escape(kept_label)}</text>'
+            f' text-anchor="{anchor}">{words(kept_label)}</text>'
         )
     return _document("".join(drawn), axes, palette)
 
@@ -145,7 +145,7 @@ def stacked_chart(
         if place % every == 0:
             drawn.append(
                 f'<text class="tick" x="{middle:.1f}" y="{_BOTTOM + 18}"'
-                f' text-anchor="middle">{html.escape(label)}</text>'
+                f' text-anchor="middle">{words(label)}</text>'
             )
     return _document("".join(drawn), axes, palette, _legend(parts, fills))
 
@@ -223,7 +223,7 @@ def _labels(ticks: Sequence[float], language: Language, *, shares: bool = False)
         return [percent(tick, language) for tick in ticks]
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 1
     digits = max(0, min(6, -math.floor(math.log10(abs(step)) + 1e-9)))
-    return [html.escape(decimal(tick, language, digits)) for tick in ticks]
+    return [decimal(tick, language, digits) for tick in ticks]
 
 
 def _joined(places: Sequence[_Point]) -> str:
@@ -237,7 +237,7 @@ def _legend(parts: Sequence[str], fills: Sequence[int]) -> str:
         x = _LEFT + place * room
         drawn.append(
             f'<rect class="part" x="{x:.1f}" y="8" width="16" height="14" fill="url(#fill{fill})"/>'
-            f'<text class="tick" x="{x + 22:.1f}" y="20">{html.escape(part)}</text>'
+            f'<text class="tick" x="{x + 22:.1f}" y="20">{words(part)}</text>'
         )
     return "".join(drawn)
 
@@ -250,9 +250,9 @@ def _document(drawn: str, axes: Axes, palette: Palette, legend: str = "") -> str
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{palette.paper}"/>{legend}{drawn}'
         f'<path class="axis" d="M{_LEFT} {_BOTTOM}H{_RIGHT}"/>'
         f'<text class="name" x="{(_LEFT + _RIGHT) / 2:.1f}" y="{HEIGHT - 8}"'
-        f' text-anchor="middle">{html.escape(axes.x)}</text>'
+        f' text-anchor="middle">{words(axes.x)}</text>'
         f'<text class="name" text-anchor="middle" transform="translate(13 {middle:.1f})'
-        f' rotate(-90)">{html.escape(axes.y)}</text></svg>'
+        f' rotate(-90)">{words(axes.y)}</text></svg>'
     )
 
 

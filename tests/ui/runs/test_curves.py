@@ -55,6 +55,16 @@ def test_a_line_goes_through_its_points_higher_values_higher_up():
     assert y0 - y2 == pytest.approx(y2 - y1, abs=0.2)
 
 
+def test_a_name_with_characters_that_xml_forbids_leaves_the_drawing_well_formed():
+    name = "R\x00@\x1b10 & \ud800<b>"
+    axes = Axes(name, name)
+    line = line_chart([(0, 1.0), (1, 3.0)], axes, "en", LIGHT, kept=(1, 3.0), kept_label=name)
+    bars = stacked_chart([(name, [0.5, 0.5])], [name, "x"], axes, "en", LIGHT)
+    told = "R\ufffd@\ufffd10 & \ufffd<b>"
+    for svg, times in ((line, 3), (bars, 4)):
+        assert [each.text for each in ET.fromstring(svg).iter()].count(told) == times
+
+
 def test_very_many_points_are_means_with_their_range_behind():
     many = [(float(step), float(step % 2)) for step in range(100_000)]
     svg = line_chart(many, AXES, "en", LIGHT)
