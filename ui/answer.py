@@ -93,7 +93,11 @@ def _quoted(answer: Mapping[str, Any], language: Language, on: str | None) -> st
 def _place(source: Mapping[str, Any], language: Language, on: str | None) -> str:
     link = words(article_link(str(source["id"]), language, on))
     state = words(TEXTS[language].states[source["state"]])
-    return f'<a href="{link}"><bdi>{words(citation(source))}</bdi></a> <span>({state})</span>'
+    law = str(source["law"])
+    article = words(citation(source).removeprefix(law))
+    # The law's name is in the law's language, and the rest in the page's.
+    name = f"<span{law_attributes(source.get('language'))}>{words(law)}</span>" if law else ""
+    return f'<a href="{link}"><bdi>{name}{article}</bdi></a> <span>({state})</span>'
 
 
 def _sources(answer: Mapping[str, Any], language: Language, on: str | None) -> str:

@@ -164,10 +164,11 @@ def test_links_lead_to_the_day_that_was_asked_for() -> None:
 def test_sources_that_are_cited_stand_under_their_numbers() -> None:
     panel = answer_panel(built("It bears interest [2]."), "en")
     place = (
-        '<a href="/article?id=h13"><bdi>Housing Code, article 13</bdi></a> <span>(repealed)</span>'
+        '<a href="/article?id=h13"><bdi><span dir="auto">Housing Code</span>, article 13</bdi></a>'
+        " <span>(repealed)</span>"
     )
     assert f'<li value="2">{place}</li>' in panel
-    assert "Housing Code, article 12" not in panel
+    assert "Housing Code, article 12" not in plain(panel)
 
 
 def test_the_laws_own_words_are_quoted_with_their_place() -> None:
@@ -193,6 +194,17 @@ def test_the_laws_own_words_stand_paragraph_by_paragraph_in_their_language() -> 
         '<p class="lettered"><span>(b)</span> returned.</p>'
         '<p class="numbered"><span>(2)</span> It bears interest.</p></blockquote>'
     ) in panel
+
+
+@pytest.mark.parametrize("reply", ["It is returned [1].", None])
+def test_the_name_of_a_law_is_told_in_its_language(reply: str | None) -> None:
+    meta = {"law": "Housing Code", "number": "14", "language": "en"}
+    panel = answer_panel(built(reply, [Document(id="h14", content="Returned.", meta=meta)]), "fr")
+    name = '<bdi><span lang="en" dir="auto">Housing Code</span>, article 14</bdi>'
+    assert f'<a href="/fr/article?id=h14">{name}</a>' in panel
+    # An article without a law is named by its number alone.
+    loose = Document(id="x", content="Returned.", meta={"law": "", "number": "14"})
+    assert "<bdi>article 14</bdi>" in answer_panel(built(reply, [loose]), "fr")
 
 
 @pytest.mark.parametrize(
