@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from itertools import groupby
 from typing import Any
 
@@ -20,13 +21,13 @@ from ui.texts.answers import TEXTS, AnswerTexts
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def answer_panel(answer: Mapping[str, Any], language: Language, on: str | None = None) -> str:
+def answer_panel(answer: Mapping[str, Any], language: Language, on: date | None = None) -> str:
     """An answer; empty where nothing was found.
 
     Args:
         answer: as `pipelines.asking.ask` gives it.
         language: of the interface.
-        on: the day, in ISO form, on which the articles that it links to are shown; None for today.
+        on: the day on which the articles that it links to are shown; None for today.
     """
     texts = TEXTS[language]
     if answer["state"] == "nothing found":
@@ -75,7 +76,7 @@ def _told(english: str, table: Mapping[str, str], texts: AnswerTexts) -> str:
     return f'<span lang="en">{words(english)}</span>'
 
 
-def _quoted(answer: Mapping[str, Any], language: Language, on: str | None) -> str:
+def _quoted(answer: Mapping[str, Any], language: Language, on: date | None) -> str:
     """Passages of articles; behind the last of each stands where they are from."""
     of = {source["id"]: source for source in answer["sources"]}
     quotations = [each for statement in answer["statements"] for each in statement["quotations"]]
@@ -90,7 +91,7 @@ def _quoted(answer: Mapping[str, Any], language: Language, on: str | None) -> st
     )
 
 
-def _place(source: Mapping[str, Any], language: Language, on: str | None) -> str:
+def _place(source: Mapping[str, Any], language: Language, on: date | None) -> str:
     link = words(article_link(str(source["id"]), language, on))
     state = words(TEXTS[language].states[source["state"]])
     law = str(source["law"])
@@ -100,7 +101,7 @@ def _place(source: Mapping[str, Any], language: Language, on: str | None) -> str
     return f'<a href="{link}"><bdi>{name}{article}</bdi></a> <span>({state})</span>'
 
 
-def _sources(answer: Mapping[str, Any], language: Language, on: str | None) -> str:
+def _sources(answer: Mapping[str, Any], language: Language, on: date | None) -> str:
     """Those of the sources that the answer cites, under the numbers that it gives them."""
     cited = {
         id_
@@ -115,7 +116,7 @@ def _sources(answer: Mapping[str, Any], language: Language, on: str | None) -> s
     )
 
 
-def _checked(statement: Mapping[str, Any], language: Language, on: str | None) -> str:
+def _checked(statement: Mapping[str, Any], language: Language, on: date | None) -> str:
     """A sentence; behind each quotation, and each citation in doubt, stands what was found.
 
     A citation that holds is a link to the one article that it names.

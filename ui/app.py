@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from ui.collection import Collection
 from ui.desk import Ask, Desk
 from ui.frame import full_title
 from ui.language import Language, counted, number
-from ui.narrowing import WHICH, Narrowing
+from ui.narrowing import WHICH
 from ui.notice import notice
 from ui.serving import AT_ONCE, Recipient
 from ui.texts import about as texts_of_about
@@ -59,7 +59,7 @@ def build_page(
     """
     texts = TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
-    desk = Desk(of_a_day(ask), collection, language, several=several)
+    desk = Desk(ask, collection, language, several=several)
     page = gr.Blocks(title=full_title(), analytics_enabled=False, fill_width=True)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):
@@ -99,19 +99,6 @@ def build_page(
         )
     bound(page)
     return page
-
-
-def of_a_day(ask: Ask) -> Ask:
-    """The same, with the day that was chosen in each answer, under `states_on`.
-
-    Its links then lead to the articles as they were on that day, as its states are.
-    """
-
-    def asked(question: str, narrowing: Narrowing) -> Mapping[str, Any]:
-        answer = ask(question, narrowing)
-        return {**answer, "states_on": narrowing.day.isoformat()} if narrowing.day else answer
-
-    return asked
 
 
 def html(markup: str, name: str) -> gr.Markdown:

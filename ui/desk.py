@@ -111,7 +111,7 @@ class Desk:
             unsure = self._several and results.is_unsure(answer)
             return Shown(
                 results.found(answer, self._language, unsure=unsure),
-                results.results(answer, self._language, self._told(narrowing)),
+                results.results(answer, self._language, self._told(narrowing), narrowing.day),
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from ui.answer import answer_panel
@@ -82,20 +83,24 @@ def is_unsure(answer: Mapping[str, Any]) -> bool:
     )
 
 
-def results(answer: Mapping[str, Any], language: Language, narrowed: Sequence[str] = ()) -> str:
+def results(
+    answer: Mapping[str, Any],
+    language: Language,
+    narrowed: Sequence[str] = (),
+    on: date | None = None,
+) -> str:
     """Every article of an answer (`pipelines.asking.ask`), best first.
 
     Args:
-        answer: what was found, and where a day was chosen, in ISO form under `states_on`, that
-            day: links lead to the articles as they were then.
+        answer: what was found.
         language: of the interface.
         narrowed: what the search was narrowed to, in words.
+        on: the day that was chosen: links lead to the articles as they were then.
     """
     texts = asking.TEXTS[language]
     question = str(answer["question"])
     asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
     documents = answer["documents"]
-    on = answer.get("states_on")
     items = "".join(f"<li>{_article(document, language, on)}</li>" for document in documents)
     panel = answer_panel(answer["answer"], language, on) if "answer" in answer else ""
     for_what = words(texts.asked).format(
@@ -131,7 +136,7 @@ def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: st
     return f'<ol class="path"{tongue}>{items}</ol>'
 
 
-def _article(document: Mapping[str, Any], language: Language, on: str | None) -> str:
+def _article(document: Mapping[str, Any], language: Language, on: date | None) -> str:
     texts = asking.TEXTS[language]
     tongue = law_attributes(document.get("language"))
     link = words(article_link(str(document["id"]), language, on))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ui.app import build_page, of_a_day
+from ui.app import build_page
 from ui.collection import Collection
 from ui.desk import Desk
 from ui.narrowing import Narrowing
@@ -43,7 +43,7 @@ def test_what_was_asked_for_a_day_leads_to_the_articles_as_they_were_then():
         "took_ms": 1.0,
         "documents": [{"id": "a3", "state": "in force", **found}],
     }
-    desk = Desk(of_a_day(lambda *_: answer), Collection(1, ("Act",)), "fr")
+    desk = Desk(lambda *_: answer, Collection(1, ("Act",)), "fr")
     that_day = desk.search("why?", [], "all", "2015-06-01")
     assert that_day.results.count('href="/fr/article?id=a3&amp;on=2015-06-01"') == 2
     assert 'href="/fr/article?id=a3"' not in that_day.results

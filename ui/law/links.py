@@ -13,13 +13,13 @@ LAW = "/law"
 PICTURE = "/picture"
 
 
-def article_link(id: str, language: Language, on: date | str | None = None, **more: str) -> str:
+def article_link(id: str, language: Language, on: date | None = None, **more: str) -> str:
     """The address of an article's view.
 
     Args:
         id: of the article.
         language: of the interface.
-        on: the day, if in ISO form, of which the state is shown; None for today.
+        on: the day of which the state is shown; None for today.
         more: further parameters: `as`, an export.
     """
     that_day = [("on", str(on))] if on else []
