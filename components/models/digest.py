@@ -36,6 +36,8 @@ _MODEL_FILES = (
     "vocab.json",
     "vocab.txt",
     "merges.txt",
+    "bpe.codes",
+    "dict.txt",
 )
 _OTHER_FRAMEWORKS = {"onnx", "openvino"}
 

