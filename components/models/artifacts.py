@@ -61,13 +61,25 @@ def write_model_folder(
 
 
 def check_target(target: Path) -> None:
-    """Refuse a folder that already holds something, before any work is put into it.
+    """Refuse what no finished folder can take the place of, before any work is put into it.
 
     Raises:
-        ModelError: `target` is a file, or a folder that is not empty.
+        ModelError: `target` is a file, a folder that is not empty, a symbolic link, or a place
+            where a file system is mounted.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ModelError(f"{target}: exists and is not empty. Remove it, or give another folder.")
+    # A folder can be renamed over an empty one, but over neither of these two.
+    if target.is_symlink():
+        raise ModelError(
+            f"{target}: is a symbolic link, which a finished folder cannot replace. Name the "
+            f"folder that it points to ({os.path.realpath(target)}), or a folder inside it."
+        )
+    if os.path.ismount(target):
+        raise ModelError(
+            f"{target}: is where a file system is mounted (a volume, say), and a finished folder "
+            f"cannot replace it. Name a folder inside it, such as {target / 'model'}."
+        )
 
 
 def link_tree(source: Path, target: Path) -> None:

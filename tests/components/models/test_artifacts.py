@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.models import artifacts
-from components.models.artifacts import whole_file, whole_folder, write_model_folder
+from components.models.artifacts import check_target, whole_file, whole_folder, write_model_folder
 from components.models.errors import ModelError
 from components.models.manifest import MANIFEST_FILE, Manifest, read_manifest
 
@@ -185,3 +185,22 @@ def test_an_unknown_part_is_refused(tmp_path):
 def test_a_part_to_keep_must_be_there(tmp_path):
     with pytest.raises(ModelError, match="is not a folder"):
         write_model_folder(tmp_path / "model", PLAIN, {"ranker": tmp_path / "nowhere"})
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["empty", "dangling"])
+def test_a_link_is_refused_before_the_work(tmp_path, there):
+    if there:
+        (tmp_path / "far").mkdir()
+    (tmp_path / "model").symlink_to("far")
+    with pytest.raises(ModelError, match=rf"symbolic link.*points to .{tmp_path}/far"):
+        check_target(tmp_path / "model")
+    check_target(tmp_path / "far")
+    check_target(tmp_path / "model" / "inside")
+
+
+def test_a_mounted_volume_is_refused_before_the_work(tmp_path, monkeypatch):
+    (tmp_path / "volume").mkdir()
+    monkeypatch.setattr(artifacts.os.path, "ismount", lambda path: path == tmp_path / "volume")
+    with pytest.raises(ModelError, match=r"is mounted.*Name a folder inside it"):
+        check_target(tmp_path / "volume")
+    check_target(tmp_path / "volume" / "model")
