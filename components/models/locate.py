@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from components.models.errors import ModelError
 
@@ -22,6 +25,8 @@ _WANTED = [
     "*/*.safetensors",
     "*/bpe.codes",
 ]
+# Modules of sentence-transformers that have weights.
+_WEIGHTED = {"Transformer", "Dense", "LayerNorm", "CNN", "LSTM", "WeightedLayerPooling"}
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _HUB_SECONDS = 5.0
 _WAYS_OUT = (
@@ -33,11 +38,12 @@ _WAYS_OUT = (
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, the bundled model, the Hugging Face cache, or the Hub.
 
-    A name that is cached is not looked up on the Hub again. Without a network the answer comes at
-    once, or after a few seconds where connections are swallowed.
+    A name that is cached is not looked up on the Hub again, unless its download broke off before
+    all weights were there: then the Hub gives the rest. Without a network the answer comes at once,
+    or after a few seconds where connections are swallowed.
 
     Raises:
-        ModelError: There is no such folder, or no such model within reach.
+        ModelError: There is no such folder, or no such model within reach, or only a part of it.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()
@@ -66,14 +72,21 @@ def _bundled(names: list[str]) -> Path | None:
     return bundled_folder() if BUNDLED_MODEL in names else None
 
 
-def _cached(names: list[str], *required: str) -> Path | None:
+def _cached(names: list[str], marker: str) -> Path | None:
+    """The first folder in the cache that has the file `marker`, and all of its weights."""
+    for folder in _snapshots(names, marker):
+        if _missing_weights(folder) is None:
+            return folder
+    return None
+
+
+def _snapshots(names: list[str], marker: str) -> Iterator[Path]:
     from huggingface_hub import try_to_load_from_cache
 
     for name in names:
-        found = [try_to_load_from_cache(name, file) for file in required]
-        if isinstance(found[0], str) and all(isinstance(path, str) for path in found):
-            return Path(found[0]).parent
-    return None
+        found = try_to_load_from_cache(name, marker)
+        if isinstance(found, str):
+            yield Path(found).parent
 
 
 def _downloaded(name: str, names: list[str]) -> Path:
@@ -83,12 +96,17 @@ def _downloaded(name: str, names: list[str]) -> Path:
     refusal = ""
     for candidate in names:
         try:
-            folder = snapshot_download(
-                candidate, allow_patterns=_WANTED, etag_timeout=_HUB_SECONDS, max_workers=4
+            folder = Path(
+                snapshot_download(
+                    candidate, allow_patterns=_WANTED, etag_timeout=_HUB_SECONDS, max_workers=4
+                )
             )
         except (LocalEntryNotFoundError, ConnectionError) as error:
-            if plain := _cached(names, "config.json", "model.safetensors"):
+            if plain := _cached(names, "config.json"):
                 return plain
+            for marker in ("modules.json", "config.json"):
+                for begun in _snapshots(names, marker):
+                    raise _incomplete(name, _missing_weights(begun)) from error
             raise ModelError(
                 f"model {name!r} is neither a folder here nor in the Hugging Face cache, and the "
                 f"Hub cannot be reached. {_WAYS_OUT}"
@@ -96,7 +114,54 @@ def _downloaded(name: str, names: list[str]) -> Path:
         except Exception as error:  # noqa: BLE001 - its HTTP library's errors share no base class
             refusal = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
         else:
-            return Path(folder)
+            # Without a network the client may give what is there, whole or not.
+            if missing := _missing_weights(folder):
+                raise _incomplete(name, missing)
+            return folder
     raise ModelError(
         f"model {name!r} cannot be had from the Hugging Face Hub ({refusal}). {_WAYS_OUT}"
     )
+
+
+def _incomplete(name: str, missing: str | None) -> ModelError:
+    return ModelError(
+        f"model {name!r}: its download is incomplete ({missing} is not there), and the Hub gave no "
+        "more. Run it again with a network, which resumes the download; where that does not help, "
+        f"the model is not published as safetensors. {_WAYS_OUT}"
+    )
+
+
+def _missing_weights(folder: Path) -> str | None:
+    """A file of the weights that is not there, None where all are or nothing says which."""
+    try:
+        wanted = [file for part in _weighted(folder) for file in _weight_files(folder, part)]
+    except FileNotFoundError as error:
+        return Path(error.filename).name
+    except (ValueError, TypeError, KeyError):
+        return None  # whoever opens the model says what is wrong with it
+    return next((file for file in wanted if not (folder / file).is_file()), None)
+
+
+def _weighted(folder: Path) -> list[str]:
+    """Paths in a model's folder of its modules with weights."""
+    if not (folder / "modules.json").is_file():
+        return [""] if (folder / "config.json").is_file() else []
+    kinds = {each["path"]: each["type"] for each in _json(folder / "modules.json")}
+    for path, kind in list(kinds.items()):
+        if kind.endswith(".Router"):
+            routes = _json(folder / path / "router_config.json")["types"]
+            kinds |= {(Path(path) / route).as_posix(): of for route, of in routes.items()}
+    return [path for path, kind in kinds.items() if kind.rpartition(".")[2] in _WEIGHTED]
+
+
+def _weight_files(folder: Path, part: str) -> list[str]:
+    whole, adapter = "model.safetensors", "adapter_model.safetensors"
+    names = {adapter if (folder / part / adapter).is_file() else whole}
+    index = folder / part / "model.safetensors.index.json"
+    if index.is_file() and not (folder / part / whole).is_file():
+        names = set(_json(index)["weight_map"].values())
+    return [(Path(part) / name).as_posix() for name in sorted(names)]
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

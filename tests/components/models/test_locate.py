@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import huggingface_hub
 import pytest
 from huggingface_hub import constants
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
@@ -54,3 +56,70 @@ def test_what_the_hub_refuses_is_passed_on(hub_cache, monkeypatch):
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     with pytest.raises(ModelError, match=r"from the Hugging Face Hub \(RuntimeError: 401"):
         find_model("someone/gated")
+
+
+SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
+
+
+def in_shards(folder: Path) -> None:
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").unlink()
+    for shard in SHARDS:
+        (folder / shard).write_bytes(weights)
+    index = {"weight_map": dict(zip("ab", SHARDS, strict=True))}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize(
+    ("kind", "sharded", "absent"),
+    [
+        ("tiny_prompted", False, "model.safetensors"),
+        ("tiny_prompted", False, "2_Dense/model.safetensors"),
+        ("tiny_prompted", True, SHARDS[1]),
+        ("tiny_bert", False, "model.safetensors"),
+        ("tiny_bert", True, SHARDS[0]),
+    ],
+)
+def test_a_download_that_broke_off_is_resumed(
+    request, hub_cache, monkeypatch, kind, sharded, absent
+):
+    snapshot = cached(hub_cache, "someone/law-model", request.getfixturevalue(kind))
+    if sharded:
+        in_shards(snapshot)
+    rest = (snapshot / absent).read_bytes()
+    (snapshot / absent).unlink()
+
+    def away(*_, **__):
+        raise LocalEntryNotFoundError("no network")
+
+    incomplete = f"'someone/law-model': its download is incomplete .{absent} is not there"
+    # Without a network the client gives what is there, or says that it is not all.
+    for client in (away, lambda *_, **__: str(snapshot)):
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", client)
+        with pytest.raises(ModelError, match=incomplete):
+            find_model("someone/law-model")
+
+    def resumed(*_, **__):
+        (snapshot / absent).write_bytes(rest)
+        return str(snapshot)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", resumed)
+    assert find_model("someone/law-model") == snapshot
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", away)
+    assert find_model("someone/law-model") == snapshot
+
+
+def test_the_routes_of_a_model_are_part_of_its_weights(hub_cache, tiny_bert, monkeypatch):
+    snapshot = cached(hub_cache, "someone/routed", tiny_bert)
+    route = snapshot / "query_0_Transformer"
+    shutil.copytree(tiny_bert, route)
+    kinds = {route.name: "sentence_transformers.models.Transformer", "query_1_Pooling": "x.Pooling"}
+    (snapshot / "router_config.json").write_text(json.dumps({"types": kinds}))
+    modules = [{"path": "", "type": "sentence_transformers.base.modules.router.Router"}]
+    (snapshot / "modules.json").write_text(json.dumps(modules))
+    assert find_model("someone/routed") == snapshot
+    for absent in (route / "model.safetensors", snapshot / "router_config.json"):
+        absent.unlink()
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(snapshot))
+        with pytest.raises(ModelError, match=f"incomplete .*{absent.name} is not there"):
+            find_model("someone/routed")
