@@ -95,9 +95,13 @@ def evaluate(
         _check_r_precision(gold, depth)
     ranked = {question: _scores(question, run.get(question, ()), depth) for question in gold}
     values = {metric: dict.fromkeys(gold, 0.0) for metric in measures}
-    metric_of = {measure: metric for metric, measure in measures.items()}
-    for result in ir_measures.iter_calc(list(metric_of), gold, ranked):
-        values[metric_of[result.measure]][result.query_id] = float(result.value)
+    # MAP and MAP@1000 are one measure under two names.
+    metrics_of: dict[Measure, list[str]] = {}
+    for metric, measure in measures.items():
+        metrics_of.setdefault(measure, []).append(metric)
+    for result in ir_measures.iter_calc(list(metrics_of), gold, ranked):
+        for metric in metrics_of[result.measure]:
+            values[metric][result.query_id] = float(result.value)
     return values
 
 

@@ -172,3 +172,10 @@ def test_a_run_file_reads_back_as_the_same_ranking(tmp_path: Path) -> None:
     assert [row.doc_id for row in sorted(read, key=lambda row: -row.score)] == [
         row[2] for row in rows
     ]
+
+
+def test_two_names_of_one_measure_have_its_values_both() -> None:
+    both = ["MAP", "MAP@1000", "R@1"]
+    found = evaluate({"q": RANKING}, {"q": ["a", "b", "c"]}, both, depth=1000)
+    assert found["MAP"] == found["MAP@1000"] == {"q": pytest.approx((1 + 2 / 3) / 3)}
+    assert found["R@1"] == {"q": pytest.approx(1 / 3)}
