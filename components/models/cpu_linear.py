@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -12,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
-from components.models.racing import gain
+from components.models.racing import MeasuredOnce, gain
 
 # A product of a small encoder's feed-forward size.
 _PROBE_SHAPE = (512, 384, 1536)
@@ -96,7 +95,7 @@ def _onednn_linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     return linear
 
 
-@functools.cache
+@MeasuredOnce
 def _onednn_gain() -> float:
     """How many times faster oneDNN is; 0 where it cannot serve."""
     rows, inner, columns = _PROBE_SHAPE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from components.models.errors import ModelError
-from components.models.racing import gain
+from components.models.racing import MeasuredOnce, gain
 
 DtypeName = Literal["auto", "float32", "bfloat16"]
 DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
@@ -82,7 +81,7 @@ def settle_bf16(dtype: object) -> None:
         _settled[:] = [dtype == "bfloat16"]
 
 
-@functools.cache
+@MeasuredOnce
 def _cpu_bf16_gain() -> float:
     """How many times faster a bfloat16 product is."""
     rows, inner, columns = _PROBE_SHAPE
