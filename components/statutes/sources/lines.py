@@ -6,7 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -28,8 +28,10 @@ def _name_of(source: Path | BinaryIO) -> str:
 def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
     """Open a file, unpacking it when its first bytes (not its name) say gzip.
 
+    A stream that is open already stays open.
+
     Raises:
-        CorpusError: The file cannot be opened.
+        CorpusError: The file cannot be opened, or the stream is open as text.
     """
     with ExitStack() as stack:
         if isinstance(source, Path):
@@ -38,10 +40,24 @@ def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
             except OSError as error:
                 raise CorpusError([_cannot_open(source, error)]) from error
         else:
+            if isinstance(source.read(0), str):
+                raise CorpusError([_open_as_text(_name_of(source))])
             stream = io.BufferedReader(cast("io.RawIOBase", source))
+            # Else the reader closes the caller's file when it goes.
+            stack.callback(_let_go, stream)
         if stream.peek(2)[:2] == _GZIP_MAGIC:
             stream = stack.enter_context(gzip.open(stream, "rb"))
         yield stream
+
+
+def _let_go(reader: io.BufferedReader) -> None:
+    with suppress(ValueError):  # the caller has closed the file meanwhile
+        reader.detach()
+
+
+def _open_as_text(name: str) -> Problem:
+    """The problem that stands for a stream that gives text in place of bytes."""
+    return Problem(name, None, None, "is open as text", "Open it in binary mode: open(path, 'rb').")
 
 
 def _cannot_open(path: Path, error: OSError) -> Problem:
