@@ -41,6 +41,8 @@ def read_articles(folder: Path, problems: list[Problem]) -> Iterator[tuple[Place
     for record in read_table(_existing(path), ("text", "cid"), problems):
         cid = record.identifier("cid", "Give the text its cid.")
         text = str(record.fields["text"])
+        if text and not text.isspace():
+            text = record.text("text", "")  # an empty one is no fault here
         if record.faulty:
             continue
         if not text or text.isspace():

@@ -337,3 +337,12 @@ def test_a_native_folder_stays_native_whatever_else_lies_in_it(tmp_path: Path) -
     (tmp_path / "articles.jsonl").write_text(json.dumps(article), encoding="utf-8")
     (tmp_path / "train.csv").write_text("question,context,cid,qid\n", encoding="utf-8")
     assert StatuteCorpus.read(tmp_path).ids == ["a"]
+
+
+def test_a_soict_text_with_a_null_character_is_named(soict_folder):
+    rows = [{"text": "Điều\0 1.", "cid": "0"}, {"text": "Điều 2.", "cid": "2"}]
+    write_csv(soict_folder / "corpus.csv", [*rows, {"text": "", "cid": "3"}])
+    with pytest.raises(CorpusError, match=r"holds the character U\+0000"):
+        StatuteCorpus.read(soict_folder)
+    corpus = StatuteCorpus.read(soict_folder, skip_bad=True)
+    assert (corpus.ids, corpus.left_out) == (["2"], 2)
