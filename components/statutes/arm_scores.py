@@ -33,7 +33,7 @@ class ArmScore:
         against: To the baseline, over the questions and seeds that both have; None for the baseline
             itself, and where they have none.
         p: The paired test's p-value, Holm-adjusted over the arms, of which those that are one
-            run count once; None likewise.
+            run, compared with the same baseline, count once; None likewise.
     """
 
     arm: str
@@ -60,6 +60,10 @@ def compare_arms(
         ValueError: Two lines of an arm have values of the same seed and question; says in what
             the lines differ.
     """
+
+    def own_baseline(arm: str) -> str:
+        return baseline if isinstance(baseline, str) else baseline.get(arm, arm)
+
     for arm, given in lines.items():
         _check_each_run_once(arm, given)
     values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
@@ -67,7 +71,7 @@ def compare_arms(
     for arm, of_arm in values.items():
         by_question = _by_question(of_arm)
         score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
-        other_arm = baseline if isinstance(baseline, str) else baseline.get(arm, arm)
+        other_arm = own_baseline(arm)
         base = values.get(other_arm, {})
         shared = of_arm.keys() & base.keys()
         if arm != other_arm and shared:
@@ -77,10 +81,11 @@ def compare_arms(
             score = replace(score, against=paired_randomisation(own, other))
         scores.append(score)
     compared = [score for score in scores if score.against is not None]
-    # Two arms with equal settings are one run, and one test.
+    # Two arms with equal settings are one run, and one test where their baselines are one run, too.
+    test_of = {each.arm: (lines[each.arm], lines[own_baseline(each.arm)]) for each in compared}
     same = {
-        score.arm: next(each.arm for each in compared if lines[each.arm] == lines[score.arm])
-        for score in compared
+        arm: next(each for each, other in test_of.items() if other == test)
+        for arm, test in test_of.items()
     }
     distinct = [score for score in compared if same[score.arm] == score.arm]
     adjusted = holm([score.against.p for score in distinct if score.against is not None])

@@ -103,3 +103,21 @@ def test_unseen_are_the_questions_whose_articles_were_not_trained_on() -> None:
     ]
     assert unseen_mean(lines, "R@10") == (pytest.approx((0.5 + 0.5) / 2), 2)
     assert unseen_mean([values([0], [1.0])], "R@10") == (None, 0)
+
+
+def test_one_run_against_two_baselines_is_two_tests() -> None:
+    lines = {
+        "first": [values(ROWS, BASE)],
+        "second": [values(ROWS, OTHER)],
+        "cusines": [values(ROWS, BETTER)],
+        "buckets_3": [values(ROWS, BETTER)],
+    }
+    of = {"first": "first", "second": "second", "cusines": "first", "buckets_3": "second"}
+    *_, one, other = compare_arms(lines, "R@10", of)
+    assert one.against == paired_randomisation(BETTER, BASE)
+    assert other.against == paired_randomisation(BETTER, OTHER)
+    assert [one.p, other.p] == holm([one.against.p, other.against.p])
+    # Two names of one baseline make one test.
+    same = {**lines, "second": lines["first"]}
+    *_, one, other = compare_arms(same, "R@10", of)
+    assert one.p == other.p == paired_randomisation(BETTER, BASE).p
