@@ -35,7 +35,9 @@ class DenseIndex:
     there are several, each holds one shard of the rows.
 
     Args:
-        matrix: `[n, dim]`; rows that are not of unit length are brought to it.
+        matrix: `[n, dim]`; rows that are not of unit length are brought to it, in a copy. A float32
+            array or CPU tensor whose rows all are is kept as it is, since it may take gigabytes: it
+            must not be written to afterwards.
         device: "cpu", "cuda", "cuda:1", ...; by default the best there is. "cuda" takes every GPU.
 
     Raises:

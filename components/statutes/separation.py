@@ -72,7 +72,8 @@ def best_threshold(scores: ArrayLike, answerable: ArrayLike) -> float:
 
     It lies in the middle between two neighbouring scores. Of thresholds with the same J the middle
     one is taken (of an even number the lower), so that no rescaling of the scores that keeps their
-    order changes a decision. The lowest score, which answers everything, is one of them, with J 0.
+    order changes a decision about these questions; about another one, whose score lies between the
+    two, it may. The lowest score, which answers everything, is one of them, with J 0.
 
     Args:
         scores: `[n_questions]`, finite.

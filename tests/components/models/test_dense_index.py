@@ -238,3 +238,9 @@ def test_nothing_allowed_and_nothing_asked_find_nothing():
     assert DenseIndex(np.empty((0, 4), np.float32), "cpu").search(random_rows(1, 4), 3)[
         1
     ].shape == (1, 0)
+
+
+def test_rows_that_are_of_unit_length_are_not_copied() -> None:
+    given = random_rows(5, 8)
+    assert np.shares_memory(DenseIndex(given, "cpu")._matrix, given)
+    assert not np.shares_memory(DenseIndex(given * 2, "cpu")._matrix, given)
