@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from components.models.biencoder import BiEncoder
 from components.models.bounded_cache import BoundedCache
+from components.models.exact_scores import ranked, rescored
 
 # Numbers in the cached vectors: 64 MiB in float32.
 _ROOM = 2**24
@@ -51,8 +52,10 @@ class PassageChooser:
         for passages in articles:
             indices = np.arange(len(passages))
             if len(passages) > most:
-                cosines = np.stack([vectors[passage] for passage in passages]) @ asked
-                indices = np.sort(np.argsort(-cosines, kind="stable")[:most])
+                matrix = np.stack([vectors[passage] for passage in passages])
+                # No product of matrices: that gives equal rows different last bits.
+                cosines = rescored(matrix, indices, asked)
+                indices = np.sort(ranked(cosines, indices, most))
             chosen.append(indices.tolist())
         return chosen
 
