@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable
 
 _ROUNDS = 8
-# One for all races: two at a time would disturb each other's times.
-_racing = threading.Lock()
+# One for all races: two at a time would disturb each other's times. A race may ask for another's
+# result, in the same thread.
+_racing = threading.RLock()
 
 
 class MeasuredOnce:
