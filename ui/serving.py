@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from haystack import Pipeline
 
 from components.embedders.text import StatuteTextEmbedder
@@ -66,8 +67,14 @@ class Serving:
         self.model = model
         self._overrides = overrides
         # Threads of its own: memory that a model frees in a thread is kept for that thread, and the
-        # web server's are forty.
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
+        # web server's are forty. One that began while another reads a question, which takes one
+        # core, would keep to one core itself.
+        self._threads = ThreadPoolExecutor(
+            AT_ONCE,
+            thread_name_prefix="answer",
+            initializer=torch.set_num_threads,
+            initargs=(torch.get_num_threads(),),
+        )
         self._pipeline = self._loaded(store)
 
     @property

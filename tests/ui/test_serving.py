@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.utils import Secret
@@ -19,6 +20,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from components.embedders.text import StatuteTextEmbedder
 from components.generators.tolerant import TolerantChatGenerator
 from components.models.biencoder import BiEncoder
+from components.models.devices import single_thread
 from components.models.graph import LegislativeGraphEncoder
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.engine_citation import EngineCitationRetriever
@@ -77,6 +79,18 @@ def test_who_else_gets_a_question_is_read_off_the_pipeline(
     monkeypatch.setattr(serving, "_pipeline", pipeline)
     expected = {name for name, told in (("generator", written), ("engine", engine)) if told}
     assert serving.sent_to == expected
+
+
+def test_a_thread_that_begins_while_another_reads_a_question_has_all_cores(stores: list[Path]):
+    cores = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        serving = Serving("lexical", stores[0])
+        with single_thread(torch.device("cpu")):
+            assert serving._threads.submit(torch.get_num_threads).result() == 3
+            assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(cores)
 
 
 def test_the_next_question_is_answered_from_the_other_store(stores: list[Path]):
