@@ -192,7 +192,7 @@ def test_the_table_holds_values_gains_and_the_ceiling(runs: list[StageRun]) -> N
     assert lines[0].split() == ["stage", "R@10", "R@100", "MAP@10", "MRR@10"]
     assert [line.split()[0] for line in lines[1:] if line] == [
         *("citation", "bm25", "dense", "less", "fused", "less", "reranker", "less"),
-        *("citation", "ceiling"),
+        *("p:", "citation", "ceiling"),
     ]
     assert lines[8].startswith("  less fused")
     assert "+0.286 p " in lines[8]
