@@ -14,14 +14,19 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def trained_wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
-    """WordPiece of these texts' words, in lower case."""
+    """WordPiece of these texts' words, in lower case; of the same texts always the same."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     as_in_bert(tokenizer)
+    # The trainer numbers the letters within words as its hash map has them, which another process
+    # has in another order, and ties between pairs go by number: numbered first, all is settled.
+    letters = sorted({letter for text in texts for letter in text.lower() if letter.isalnum()})
+    within = [f"##{letter}" for letter in letters]
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False
+        vocab_size=vocabulary, special_tokens=[*SPECIAL, *within], show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
+    ids = tokenizer.get_vocab()
+    return fixed_wordpiece(sorted(set(ids) - set(SPECIAL), key=ids.__getitem__))
 
 
 def fixed_wordpiece(pieces: Sequence[str]) -> Tokenizer:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
+from numpy.typing import NDArray
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models import cpu_attention, cpu_linear, devices
@@ -19,6 +21,8 @@ from components.statutes.corpus import StatuteCorpus
 from training.biencoder_learner import BiEncoderLearner
 from training.data import TrainingData
 from training.graph_training.settings import GraphSettings
+from training.ranking.article_pairs import Score
+from training.ranking.measuring import DevLists
 from training.running import fit
 from training.settings import CusinesSettings
 from training.starting import starting_model
@@ -54,6 +58,20 @@ def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
         monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: 2.0 if bf16 else 0.5)
 
     return run
+
+
+@pytest.fixture
+def depths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How deep the lists were that a ranker scored from here on, in order."""
+    scored: list[int] = []
+    logits = DevLists.logits
+
+    def noted(self: DevLists, score: Score) -> NDArray[np.float32]:
+        scored.append(self.depth)
+        return logits(self, score)
+
+    monkeypatch.setattr(DevLists, "logits", noted)
+    return scored
 
 
 def bert(folder: Path, *, seed: int) -> Path:

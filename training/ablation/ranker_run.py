@@ -204,9 +204,10 @@ class RankerRuns:
                 order = _trained(settings, split, shared, work)
             else:
                 ranker = open_ranker(settings, shared.setup.biencoder)
-                order = Order.of(
-                    settings, shared, _logits(ranker, shared.dev), _logits(ranker, shared.measured)
-                )
+                dev = measured = _logits(ranker, shared.dev)
+                if shared.measured is not shared.dev:
+                    measured = _logits(ranker, shared.measured)
+                order = Order.of(settings, shared, dev, measured)
         depth = settings.candidates
         values = values_of(split.measured, order.re_ranked, RE_RANKED_METRICS, depth)
         with_first = values_of(split.measured, order.fused, _FUSED, depth)
