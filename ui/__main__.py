@@ -125,7 +125,7 @@ def _serve(
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.origins import LOOPBACK
-    from ui.collection import Collection
+    from ui.searched import Searched
     from ui.server import make_server
     from ui.serving import Serving
     from ui.site import build_site
@@ -135,18 +135,18 @@ def _serve(
     store = store_to_ask(options.store, named, say, options.model)
     pipeline = named or default_pipeline(store, options.model)
     serving = Serving(pipeline, store, options.model, overrides)
-    collection = Collection.of(serving.store)
+    searched = Searched(lambda: serving.store)
     learning = _learning(options, serving, store)
     app = build_site(
         serving,
-        collection,
+        searched,
         standing=None if learning is None else learning.standing,
         runs=[Path(folder) for folder in options.runs],
         demo=demo_to_train(options.store, options.pipeline, options.model),
         passwords=passwords,
         names=None if passwords or options.insecure else LOOPBACK | {options.host.lower()},
     )
-    url = address(listening)
+    url, collection = address(listening), searched()
     say(
         f"{collection.articles:,} articles of {len(collection.laws):,} laws, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from ui.about import about, learning
 from ui.article_text import words
 from ui.collection import Collection
 from ui.desk import Ask, Desk
+from ui.following import Following
 from ui.frame import full_title
 from ui.language import Language, counted, number
 from ui.narrowing import WHICH
@@ -40,18 +41,20 @@ _REMEMBERED_PAGES = 128
 
 def build_page(
     ask: Ask,
-    collection: Collection,
+    searched: Callable[[], Collection],
     stages: Sequence[str],
     language: Language = "en",
     *,
     learns: bool = False,
     sent_to: Set[Recipient] = frozenset(),
-) -> gr.Blocks:
+) -> Following:
     """The view over one collection of law.
 
     Args:
         ask: from a clean question and what narrows it to its answer; see `Desk`.
-        collection: what is searched, for the notices and the examples.
+        searched: tells what is searched now, for the notices and the laws to choose from. Whether
+            there are examples, and whether laws are chosen from a list, is settled by what it is
+            at first.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         learns: whether the page shows how far the search has learnt the law.
@@ -59,8 +62,9 @@ def build_page(
     """
     texts = TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
-    desk = Desk(ask, collection, language, several=several)
-    page = gr.Blocks(title=full_title(), analytics_enabled=False, fill_width=True)
+    page = Following(full_title(), searched)
+    by_list = page.told.lists_laws
+    desk = Desk(ask, searched, language, by_list=by_list, several=several)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):
             with gr.Column(elem_id="asking"):
@@ -72,15 +76,16 @@ def build_page(
                     max_lines=8,
                     elem_id="question",
                 )
-                filters, narrowed = _narrowing(collection, texts, language)
+                filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
                 search = gr.Button(texts.search, variant="primary", elem_id="search")
-            html(notice(collection, language), "notice")
+            page.follow(html("", "notice"), "value", partial(notice, language=language))
             if learns:
                 html(learning(), "learning")
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
-        if collection.is_aldermere:
+        if page.told.is_aldermere:
             examples(EXAMPLES, texts)
-        html(about(collection, stages, language, sent_to=sent_to), "about")
+        told = partial(about, stages=stages, language=language, sent_to=sent_to)
+        page.follow(html("", "about"), "value", told)
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
@@ -94,6 +99,9 @@ def build_page(
             api_visibility="private",
             show_progress="minimal",
             show_progress_on=shown[1],
+            # The desk checks all fields, and tells of a law that is no longer there; Gradio would
+            # only fail.
+            preprocess=False,
             # By itself Gradio drops what is asked while a question is still searched.
             trigger_mode="always_last",
         )
@@ -113,25 +121,27 @@ def bound(page: gr.Blocks) -> None:
 
 
 def _narrowing(
-    collection: Collection, texts: AskTexts, language: Language
+    page: Following, texts: AskTexts, language: Language, *, by_list: bool
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
         laws: gr.CheckboxGroup | gr.Textbox
-        if collection.lists_laws:
-            laws = gr.CheckboxGroup(
-                list(collection.laws), label=texts.laws, info=texts.laws_info, elem_id="laws"
-            )
+        if by_list:
+            laws = gr.CheckboxGroup(label=texts.laws, info=texts.laws_info, elem_id="laws")
+            page.follow(laws, "choices", lambda now: [(law, law) for law in now.laws])
         else:
-            count = counted(len(collection.laws), texts_of_about.TEXTS[language].laws, language)
-            info = texts.law_info.format(laws=count)
-            laws = gr.Textbox(label=texts.law, info=info, max_lines=1, elem_id="law")
+            laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
+            page.follow(laws, "info", lambda now: _searched_laws(len(now.laws), texts, language))
         choices = (texts.all_articles, texts.in_force, texts.not_in_force)
         which = gr.Radio(
             list(zip(choices, WHICH, strict=True)), value="all", label=texts.which, elem_id="which"
         )
         on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
     return fold, [laws, which, on]
+
+
+def _searched_laws(laws: int, texts: AskTexts, language: Language) -> str:
+    return texts.law_info.format(laws=counted(laws, texts_of_about.TEXTS[language].laws, language))
 
 
 def examples(questions: Sequence[str], texts: AskTexts) -> None:

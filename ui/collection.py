@@ -44,10 +44,7 @@ class Collection:
             if law.strip():
                 laws[law] = None
             count += 1
-        snapshot = indexed = None
-        if isinstance(store, StatuteDocumentStore):
-            snapshot, indexed = store.publisher.recorded_days()
-        return cls(count, tuple(laws), snapshot, indexed)
+        return cls(count, tuple(laws), *recorded_days(store))
 
     @property
     def lists_laws(self) -> bool:
@@ -65,3 +62,14 @@ class Collection:
         return bool(self.laws) and all(
             law.endswith(f"of Aldermere {_INVENTED}") for law in self.laws
         )
+
+
+def recorded_days(store: ReadableStore) -> tuple[str | None, str | None]:
+    """ISO days: of which the law's text is, and on which it was indexed; None where unknown.
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    return (
+        store.publisher.recorded_days() if isinstance(store, StatuteDocumentStore) else (None,) * 2
+    )

@@ -64,17 +64,25 @@ class Desk:
     Args:
         ask: from a clean question and what narrows it to its answer, as `pipelines.asking.ask`
             gives it.
-        collection: what is searched.
+        searched: tells what is searched now.
         language: of the interface.
+        by_list: whether laws are chosen from a list.
         several: whether several stages search, so that they can disagree.
     """
 
     def __init__(
-        self, ask: Ask, collection: Collection, language: Language, *, several: bool = False
+        self,
+        ask: Ask,
+        searched: Callable[[], Collection],
+        language: Language,
+        *,
+        by_list: bool = True,
+        several: bool = False,
     ) -> None:
         self._ask = ask
+        self._by_list = by_list
         self._several = several
-        self._collection = collection
+        self._collection = searched
         self._language: Language = language
         self._texts = TEXTS[language]
 
@@ -95,7 +103,7 @@ class Desk:
             )
         try:
             asked = clean_question(question)
-            narrowing = Narrowing.checked(laws, which, on, self._collection.laws)
+            narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
         except QuestionError:
             return self._message(texts.empty)
         except ChoiceError:
@@ -125,7 +133,7 @@ class Desk:
         given: dict[str, list[str]] = {}
         if isinstance(link, str) and len(link) <= _LONGEST_LINK:
             try:
-                given = parse_qs(link, max_num_fields=len(self._collection.laws) + 3)
+                given = parse_qs(link, max_num_fields=len(self._collection().laws) + 3)
             except ValueError:
                 given = {}
         question, which, on = (
@@ -133,12 +141,12 @@ class Desk:
             for name, default in (("q", ""), ("which", "all"), ("day", ""))
         )
         laws: list[str] | str = given.get("law", [])
-        if not self._collection.lists_laws:
+        if not self._by_list:
             laws = " ".join(laws)
         shown = self.search(question, laws, which, on)
         # The fields take what they offer; the message says that there was something else.
         if isinstance(laws, list):
-            known = set(self._collection.laws)
+            known = set(self._collection().laws)
             laws = [law for law in laws if law in known]
         which = which if which in WHICH else "all"
         return Arrival(laws, which, _field_day(on), shown)
@@ -147,9 +155,10 @@ class Desk:
         return Shown(results.message(message[0], message[1].format(**told)))
 
     def _no_law(self, given: str) -> Shown:
-        near = near_names(given, self._collection.laws)[:_TOLD_LAWS]
+        known = self._collection().laws
+        near = near_names(given, known)[:_TOLD_LAWS]
         told = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
-        laws = counted(len(self._collection.laws), about.TEXTS[self._language].laws, self._language)
+        laws = counted(len(known), about.TEXTS[self._language].laws, self._language)
         return self._message(self._texts.no_law, law=given, laws=laws, near=told)
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
@@ -190,7 +199,7 @@ class Desk:
             link.append(("which", narrowing.which))
         if narrowing.day:
             link.append(("day", narrowing.day.isoformat()))
-        today = date.today()
+        today, collection = date.today(), self._collection()
         files = {
             kind: {
                 "name": f"lexarbor-{today.isoformat()}{FILE_SUFFIX[kind]}",
@@ -199,7 +208,7 @@ class Desk:
                     kind,
                     answer["documents"],
                     self._language,
-                    self._collection,
+                    collection,
                     narrowing.day or today,
                     today,
                     question,

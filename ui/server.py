@@ -77,7 +77,7 @@ def build_server(
         queue.pending_messages_per_session = LRUCache(_UNFETCHED)
         queue.pending_event_ids_session = LRUCache(_UNFETCHED)
     app.add_middleware(Joining, pages=dict(pages))
-    app.add_middleware(Shell, pages=list(pages))
+    app.add_middleware(Shell, pages=dict(pages))
     read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
     app.add_middleware(Guard, pages=list(pages), read=read, passwords=passwords, names=names)
     return app

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 
+import gradio as gr
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ui.following import Following
 from ui.frame import VIEWS, View, head, top
 from ui.guard import NONCE
 from ui.language import Language, address, language_of
@@ -28,12 +31,12 @@ class Shell:
 
     Args:
         app: the application.
-        pages: addresses of the documents that Gradio draws, in every language.
+        pages: the views that Gradio draws, by the address of their document.
     """
 
-    def __init__(self, app: ASGIApp, pages: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, pages: Mapping[str, gr.Blocks]) -> None:
         self._app = app
-        self._pages = frozenset(pages)
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -41,6 +44,9 @@ class Shell:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
+        page = self._pages[path]
+        if isinstance(page, Following):
+            await run_in_threadpool(page.refresh)
         inner = {
             **scope,
             # Where a mounted application begins there is a slash, which our addresses do not have.

@@ -32,7 +32,7 @@ from ui.standing import Standing
 
 def build_site(
     serving: Serving,
-    collection: Collection,
+    searched: Callable[[], Collection],
     *,
     standing: Callable[[], Standing] | None = None,
     runs: Sequence[Path] = (),
@@ -44,7 +44,7 @@ def build_site(
 
     Args:
         serving: what answers.
-        collection: what is searched.
+        searched: tells what is searched now.
         standing: how far the search has learnt the law, where it learns.
         runs: folders in which trainings lie, besides that of the model that is served.
         demo: the training on the demo law, where that is what is served.
@@ -56,19 +56,19 @@ def build_site(
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
             serving.answer,
-            collection,
+            searched,
             serving.stages,
             language,
             learns=standing is not None,
             sent_to=serving.sent_to,
         )
-        pages[address(VIEWS["compare"], language)] = build_compare(compared, collection, language)
+        pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
     places = Places(lambda: serving.store)
     places.prepare()
     sources = Sources(lambda: serving.store, runs, demo)
     routes = [
-        *law_routes(places, collection),
-        *runs_routes(sources, Results(default_folder()), lambda: serving.store, collection),
+        *law_routes(places, searched),
+        *runs_routes(sources, Results(default_folder()), lambda: serving.store, searched),
         *(standing_routes(standing) if standing is not None else []),
     ]
     return build_server(pages, routes, passwords, names)

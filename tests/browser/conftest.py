@@ -75,11 +75,11 @@ def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     from ui.server import build_server
     from ui.site import standing_routes
 
-    def start(ask: Any, collection: Any, standing: Callable[[], Any] | None = None) -> str:
+    def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
         pages = {
             address("/", language): build_page(
                 lambda question, _: ask(question),
-                collection,
+                searched,
                 ["citation", "bm25"],
                 language,
                 learns=standing is not None,
@@ -113,7 +113,7 @@ def serve_store(
             meta["position"] = position
             documents.append(Document(id=article["id"], content=article["text"], meta=meta))
         store.write_documents(documents)
-        return serve_site(build_site(Serving("lexical", path), Collection.of(store)))
+        return serve_site(build_site(Serving("lexical", path), lambda: Collection.of(store)))
 
     return start
 

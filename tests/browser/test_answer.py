@@ -55,7 +55,7 @@ def page_of(
                 "answer": {"text": built.data, **built.meta},
             }
 
-        return serve_page(ask, collection)
+        return serve_page(ask, lambda: collection)
 
     return start
 

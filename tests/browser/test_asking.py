@@ -87,7 +87,7 @@ def test_a_failure_is_told_and_the_page_goes_on(
             raise RuntimeError
         return {"question": question, "took_ms": 1.0, "documents": []}
 
-    page = open_page(serve_page(failing, Collection(1, ("Code",))))
+    page = open_page(serve_page(failing, lambda: Collection(1, ("Code",))))
     assert page.locator("button.example").count() == 0
     for question, said in (("fail", "Something failed"), ("go on", "Nothing was found")):
         page.get_by_label("Your question").fill(question)
@@ -127,7 +127,7 @@ def test_the_passage_that_fits_is_marked_and_in_sight(
     def ask_reranked(question: str) -> dict[str, Any]:
         return {"question": question, "took_ms": 1.0, "documents": [article]}
 
-    page = open_page(serve_page(ask_reranked, Collection(1, ("Housing Code",))))
+    page = open_page(serve_page(ask_reranked, lambda: Collection(1, ("Housing Code",))))
     ask(page, QUESTION)
     marked = page.locator("#results mark")
     assert marked.all_inner_texts() == ["The lessor repairs the heating."]

@@ -48,7 +48,9 @@ def serve_comparison(serve_site: Callable[..., str]) -> Callable[[Path], str]:
         for language in LANGUAGES:
             # Gradio's own files are read from below the view above.
             pages[address("/", language)] = gr.Blocks(analytics_enabled=False)
-            pages[address("/compare", language)] = build_compare(compared, collection, language)
+            pages[address("/compare", language)] = build_compare(
+                compared, lambda: collection, language
+            )
         return serve_site(build_server(pages)).rstrip("/")
 
     return start

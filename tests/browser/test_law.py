@@ -52,7 +52,7 @@ def serve_law(
 
         store = StatuteDocumentStore(str(tmp_path_factory.mktemp("law") / "law.db"))
         store.write_documents(in_order(documents))
-        routes = law_routes(read_places(store), Collection.of(store))
+        routes = law_routes(read_places(store), lambda: Collection.of(store))
         return serve_site(build_server({}, routes)).rstrip("/")
 
     return start

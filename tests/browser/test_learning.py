@@ -27,7 +27,7 @@ def ask(question: str) -> dict[str, Any]:
 def learning_page(serve_page: Callable[..., str]) -> tuple[str, list[Standing]]:
     """The address of a page that learns, and its standing, which a test sets."""
     standing = [Standing("learning", 0.4, 61.0)]
-    return serve_page(ask, ALDERMERE, lambda: standing[0]), standing
+    return serve_page(ask, lambda: ALDERMERE, lambda: standing[0]), standing
 
 
 def looks(page: Any) -> list[str]:
@@ -146,7 +146,7 @@ def test_a_page_that_learns_nothing_asks_nothing(
 ):
     page = open_page("about:blank", wait=False)
     asked = looks(page)
-    page.goto(serve_page(ask, ALDERMERE))
+    page.goto(serve_page(ask, lambda: ALDERMERE))
     page.get_by_label("Your question").wait_for()
     page.wait_for_timeout(3_000)
     assert asked == []

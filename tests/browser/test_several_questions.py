@@ -48,7 +48,7 @@ def slow_page(
         }
         return {"question": question, "took_ms": 1.0, "documents": [article]}
 
-    yield serve_page(ask, Collection(1, (LAW,)))
+    yield serve_page(ask, lambda: Collection(1, (LAW,)))
     answering.set()
 
 

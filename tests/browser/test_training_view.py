@@ -97,7 +97,7 @@ def serve_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         tables = Results(results)
         assert tables.read(60) is not None
         routes = runs_routes(
-            Sources(lambda: store, [runs]), tables, lambda: store, Collection.of(store)
+            Sources(lambda: store, [runs]), tables, lambda: store, lambda: Collection.of(store)
         )
         server = make_server(build_server({}, routes))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -35,7 +35,10 @@ def pages(answering: threading.Event) -> dict[str, Any]:
         return {"question": question, "took_ms": 1.0, "documents": []}
 
     collection = Collection(1, ("Code civil",))
-    return {address("/", each): build_page(ask, collection, ["bm25"], each) for each in LANGUAGES}
+    return {
+        address("/", each): build_page(ask, lambda: collection, ["bm25"], each)
+        for each in LANGUAGES
+    }
 
 
 @pytest.fixture(scope="module")

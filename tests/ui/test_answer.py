@@ -234,7 +234,7 @@ def test_nothing_found_is_a_message_with_how_close_the_best_came() -> None:
     answer = built(None, [], closest=near)
     assert answer_panel(answer, "en") == ""
     given = {"question": "When?", "took_ms": 1.0, "documents": [], "answer": answer}
-    desk = Desk(lambda *_: given, Collection(1, ()), "en")
+    desk = Desk(lambda *_: given, lambda: Collection(1, ()), "en")
     shown = desk.search("When?")
     assert "near enough" in shown.status
     assert "article 12: its score is 0.25, and at least 0.40 is needed." in shown.status

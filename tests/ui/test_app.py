@@ -17,7 +17,7 @@ def parts_of(laws: int) -> dict[str, dict[str, Any]]:
         raise AssertionError((question, narrowing))
 
     names = tuple(f"Act {number}" for number in range(laws))
-    page = build_page(never, Collection(laws, names), ["bm25"])
+    page = build_page(never, lambda: Collection(laws, names), ["bm25"])
     return {each["props"].get("elem_id"): each for each in page.get_config_file()["components"]}
 
 
@@ -43,7 +43,7 @@ def test_what_was_asked_for_a_day_leads_to_the_articles_as_they_were_then():
         "took_ms": 1.0,
         "documents": [{"id": "a3", "state": "in force", **found}],
     }
-    desk = Desk(lambda *_: answer, Collection(1, ("Act",)), "fr")
+    desk = Desk(lambda *_: answer, lambda: Collection(1, ("Act",)), "fr")
     that_day = desk.search("why?", [], "all", "2015-06-01")
     assert that_day.results.count('href="/fr/article?id=a3&amp;on=2015-06-01"') == 2
     assert 'href="/fr/article?id=a3"' not in that_day.results
@@ -58,7 +58,7 @@ def test_the_page_asks_for_the_day_that_was_chosen():
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
         return {"question": question, "took_ms": 1.0, "documents": documents}
 
-    page = build_page(ask, Collection(1, ("Act",)), ["bm25"])
+    page = build_page(ask, lambda: Collection(1, ("Act",)), ["bm25"])
     (search,) = page.fns.values()
     shown = search.fn("", "why?", [], "all", "2015-06-01")
     assert any("/article?id=a3&amp;on=2015-06-01" in str(each) for each in shown)

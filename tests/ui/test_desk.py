@@ -46,7 +46,7 @@ class Ask:
 
 
 def desk_of(ask: Callable[..., Any]) -> Desk:
-    return Desk(ask, Collection(2, LAWS), "en")
+    return Desk(ask, lambda: Collection(2, LAWS), "en")
 
 
 def test_a_question_is_cleaned_asked_and_its_results_are_announced():
@@ -149,7 +149,7 @@ MANY = tuple(f"Act {number} on Léasing" for number in range(300))
 
 def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     ask = Ask(ARTICLE)
-    desk = Desk(ask, Collection(900, (*MANY, "Work Code")), "en")
+    desk = Desk(ask, lambda: Collection(900, (*MANY, "Work Code")), "en", by_list=False)
     shown = desk.search("deposit", "  leasing ACT  29 ")
     # Act 29, 129 and 229, and 290 to 299
     assert len(ask.narrowed[0].laws) == 13
@@ -166,10 +166,14 @@ def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
 
 def test_a_name_that_no_law_has_is_told_with_the_nearest():
     ask = Ask(ARTICLE)
-    shown = Desk(ask, Collection(900, (*MANY, "Work Code")), "en").search("deposit", "Wrok Code")
+    shown = Desk(ask, lambda: Collection(900, (*MANY, "Work Code")), "en", by_list=False).search(
+        "deposit", "Wrok Code"
+    )
     assert "stands in the name of none of the 301 laws" in shown.status
     assert "Nearest are: Work Code." in shown.status
-    french = Desk(ask, Collection(900, (*MANY, "Work Code")), "fr").search("deposit", "zzz")
+    french = Desk(ask, lambda: Collection(900, (*MANY, "Work Code")), "fr", by_list=False).search(
+        "deposit", "zzz"
+    )
     assert "Aucune loi ne porte un tel nom." in french.status
     assert "301 lois consultées." in french.status
     assert ask.asked == []
@@ -237,7 +241,7 @@ def test_every_message_is_another_one(language: Any):
         raise RuntimeError
 
     def desk(ask: Callable[..., Any]) -> Desk:
-        return Desk(ask, Collection(2, LAWS), language, several=True)
+        return Desk(ask, lambda: Collection(2, LAWS), language, several=True)
 
     texts = TEXTS[language]
     unsure = [{**ARTICLE, "ranks": {stage: 1}} for stage in ("bm25", "dense")]
@@ -257,7 +261,7 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
         return {**Ask(ARTICLE)(question, narrowing), "missing": ["art. 9", "<b>art. 10, Code"]}
 
-    shown = Desk(ask, Collection(2, LAWS), language, several=True).search("art. 9")
+    shown = Desk(ask, lambda: Collection(2, LAWS), language, several=True).search("art. 9")
     told = TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
     assert TEXTS[language].also_found in shown.status
@@ -273,7 +277,7 @@ def test_an_article_that_is_named_and_narrowed_away_is_told(language: Any):
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
         return {**Ask(ARTICLE)(question, narrowing), "left_out": LEFT_OUT}
 
-    shown = Desk(ask, Collection(2, LAWS), language).search("art. 1 Code")
+    shown = Desk(ask, lambda: Collection(2, LAWS), language).search("art. 1 Code")
     state = {"en": "repealed", "fr": "abrogé"}[language]
     told = TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
     assert f"<strong>{told}</strong>" in shown.status
@@ -288,7 +292,7 @@ def test_what_is_named_is_told_where_nothing_is_found_too(closest: Any):
         found = {"documents": [], "missing": ["art. 9"], "left_out": LEFT_OUT}
         return {**Ask(ARTICLE)(question, narrowing), **found, "answer": {"closest": closest}}
 
-    status = Desk(ask, Collection(2, LAWS), "en").search("art. 9").status
+    status = Desk(ask, lambda: Collection(2, LAWS), "en").search("art. 9").status
     assert status.index("Not in the law that is searched here: art. 9.") < status.index(
         TEXTS["en"].not_near[0] if closest else TEXTS["en"].nothing[0]
     )
@@ -299,5 +303,7 @@ def test_what_is_named_is_told_where_nothing_is_found_too(closest: Any):
 def test_one_stage_alone_is_never_unsure():
     found = Ask({**ARTICLE, "ranks": {"dense": 1}})
     unsure = TEXTS["en"].unsure[0]
-    assert unsure not in Desk(found, Collection(2, LAWS), "en").search("rent").status
-    assert unsure in Desk(found, Collection(2, LAWS), "en", several=True).search("rent").status
+    assert unsure not in Desk(found, lambda: Collection(2, LAWS), "en").search("rent").status
+    assert (
+        unsure in Desk(found, lambda: Collection(2, LAWS), "en", several=True).search("rent").status
+    )

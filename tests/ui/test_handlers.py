@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Any:
             file.write(json.dumps({**article, "text": f"A deposit is owed; rule {number}."}) + "\n")
     index_corpus(folder / "articles.jsonl", folder / "law.db", model=minilm)
     serving = Serving("hybrid", folder / "law.db")
-    return build_site(serving, Collection.of(serving.store))
+    return build_site(serving, lambda: Collection.of(serving.store))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import gradio as gr
 
 from pipelines.serving.limits import MAX_QUESTION_CHARS
@@ -10,6 +13,7 @@ from ui.article_text import words
 from ui.collection import Collection
 from ui.compare.compared import Compared
 from ui.compare.desk import ComparingDesk
+from ui.following import Following
 from ui.frame import full_title
 from ui.language import Language, number
 from ui.notice import notice
@@ -27,32 +31,35 @@ EXAMPLES = (
 )
 
 
-def build_compare(compared: Compared, collection: Collection, language: Language) -> gr.Blocks:
+def build_compare(
+    compared: Compared, searched: Callable[[], Collection], language: Language
+) -> Following:
     """The view over one collection of law.
 
     Args:
         compared: the pipelines; shared by the views of all languages.
-        collection: what is searched, for the notice and the examples.
+        searched: tells what is searched now, for the notice. Whether there are examples is settled
+            by what it is at first.
         language: of the interface.
     """
     texts = TEXTS[language]
     # Gradio's script names the tab by this, in place of what the document was served with.
     title = full_title(frame.TEXTS[language].compare)
-    page = gr.Blocks(title=title, analytics_enabled=False, fill_width=True)
+    page = Following(title, searched)
     with page, gr.Column(elem_id="comparing"):
         html(f"<h1>{words(texts.title)}</h1><p>{words(texts.lead)}</p>", "comparing-head")
         if compared.defaults is None:
-            html(notice(collection, language), "notice")
+            page.follow(html("", "notice"), "value", partial(notice, language=language))
             html(message(*texts.only_one), "status")
             html("", "results")
         else:
-            _form(compared, compared.defaults, collection, language)
+            _form(compared, compared.defaults, page, language)
     bound(page)
     return page
 
 
 def _form(
-    compared: Compared, defaults: tuple[str, str], collection: Collection, language: Language
+    compared: Compared, defaults: tuple[str, str], page: Following, language: Language
 ) -> None:
     texts, asks = TEXTS[language], asking.TEXTS[language]
     desk = ComparingDesk(compared.compare, compared.names, language)
@@ -70,9 +77,9 @@ def _form(
                 for value, label in zip(defaults, (texts.left, texts.right), strict=True)
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
-    if collection.is_aldermere:
+    if page.told.is_aldermere:
         examples(EXAMPLES, asks)
-    html(notice(collection, language), "notice")
+    page.follow(html("", "notice"), "value", partial(notice, language=language))
     status, results = html("", "status"), html("", "results")
     gr.on(
         [search.click, question.submit],

@@ -63,12 +63,12 @@ class LawViews:
 
     Args:
         places: where the articles stand.
-        collection: what is searched, for the notice.
+        searched: tells what is searched now, for the notice.
     """
 
-    def __init__(self, places: Places, collection: Collection) -> None:
+    def __init__(self, places: Places, searched: Callable[[], Collection]) -> None:
         self._places = places
-        self._collection = collection
+        self._collection = searched
 
     def law(self, request: Request, here: str) -> Response:
         """All laws, or a law or division."""
@@ -91,7 +91,7 @@ class LawViews:
                 [(shown.label or TEXTS[language].law, division_link(name, headings, language))],
             )
         articles = law.with_texts(shown.articles)
-        main = division_main(shown, articles, language) + notice(self._collection, language)
+        main = division_main(shown, articles, language) + notice(self._collection(), language)
         return _page(language, shown.label or TEXTS[language].law, main, here)
 
     def article(self, request: Request, here: str) -> Response:
@@ -106,7 +106,7 @@ class LawViews:
             return self._file(found, kind, on, language)
         site = f"{request.url.scheme}://{request.url.netloc}"
         main = article_main(
-            article, found, self._places.law(), on, site, self._collection, language
+            article, found, self._places.law(), on, site, self._collection(), language
         )
         return _page(language, citation(found), main, here)
 
@@ -140,7 +140,7 @@ class LawViews:
     ) -> Response:
         """An article to keep."""
         today = date.today()
-        content = export(kind, [found], language, self._collection, on or today, today)
+        content = export(kind, [found], language, self._collection(), on or today, today)
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found["id"]))[:_LONGEST_NAME].strip("-")
         response = _response(content, MEDIA_TYPES[kind])
         file_name = f"{name or 'article'}{FILE_SUFFIX[kind]}"
@@ -148,14 +148,14 @@ class LawViews:
         return response
 
 
-def law_routes(places: Places, collection: Collection) -> list[Route]:
+def law_routes(places: Places, searched: Callable[[], Collection]) -> list[Route]:
     """The routes of the law.
 
     Args:
         places: where the articles stand.
-        collection: what is searched, for the notice.
+        searched: tells what is searched now, for the notice.
     """
-    views = LawViews(places, collection)
+    views = LawViews(places, searched)
     answers = {LAW: views.law, ARTICLE: views.article, PICTURE: views.picture}
     return [
         Route(address(path, language), _refusing(answer, path), methods=["GET"])

@@ -34,7 +34,7 @@ def runs_routes(
     sources: Sources,
     results: Results,
     store: Callable[[], ReadableStore],
-    collection: Collection,
+    searched: Callable[[], Collection],
 ) -> list[Route]:
     """The routes of the view of trainings, in every language.
 
@@ -44,11 +44,11 @@ def runs_routes(
         sources: where runs lie.
         results: of experiments.
         store: what is searched at this moment; titles of articles are looked up there.
-        collection: what is in it, for the notice.
+        searched: tells what is in it, for the notice.
     """
     # They are ready, then, when the first reader comes.
     results.read(patience=0)
-    view = _View(sources, results, store, collection)
+    view = _View(sources, results, store, searched)
     return [
         Route(address(path, language), endpoint)
         for language in LANGUAGES
@@ -76,12 +76,12 @@ class _View:
         sources: Sources,
         results: Results,
         store: Callable[[], ReadableStore],
-        collection: Collection,
+        searched: Callable[[], Collection],
     ) -> None:
         self._sources = sources
         self._results = results
         self._store = store
-        self._collection = collection
+        self._collection = searched
 
     def page(self, request: Request) -> Response:
         """The page of trainings, at one of them."""
@@ -123,7 +123,7 @@ class _View:
         parts = [
             f"<h1>{words(texts.title)}</h1>",
             *(f"<p>{words(paragraph)}</p>" for paragraph in texts.explanation),
-            notice(self._collection, language),
+            notice(self._collection(), language),
         ]
         if runs or name is not None:
             chosen = _named(runs, name) if name is not None else runs[0]

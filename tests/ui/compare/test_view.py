@@ -33,7 +33,7 @@ def parts(page: gr.Blocks, kind: type) -> list[Any]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_both_sides_offer_what_the_store_can_serve(vector_store: Path, language: Language) -> None:
-    left, right = parts(build_compare(over(vector_store), ELSEWHERE, language), gr.Radio)
+    left, right = parts(build_compare(over(vector_store), lambda: ELSEWHERE, language), gr.Radio)
     assert [name for _, name in left.choices] == ["lexical", "dense", "hybrid"]
     assert (left.value, right.value) == ("lexical", "hybrid")
     assert left.choices == right.choices
@@ -44,13 +44,13 @@ def test_the_examples_are_about_the_demo_law(vector_store: Path) -> None:
     compared = over(vector_store)
     shown = [
         {button.value for button in parts(build_compare(compared, law, "en"), gr.Button)}
-        for law in (ALDERMERE, ELSEWHERE)
+        for law in (lambda: ALDERMERE, lambda: ELSEWHERE)
     ]
     assert shown == [{"Compare", *EXAMPLES}, {"Compare"}]
 
 
 def test_where_there_is_one_way_only_nobody_can_ask(text_store: Path) -> None:
-    page = build_compare(over(text_store), ALDERMERE, "en")
+    page = build_compare(over(text_store), lambda: ALDERMERE, "en")
     assert parts(page, gr.Button) == []
     assert page.fns == {}
     told = "".join(str(each.value) for each in parts(page, gr.Markdown))
@@ -59,7 +59,7 @@ def test_where_there_is_one_way_only_nobody_can_ask(text_store: Path) -> None:
 
 
 def test_one_comparison_runs_at_a_time(vector_store: Path) -> None:
-    page = build_compare(over(vector_store), ALDERMERE, "en")
+    page = build_compare(over(vector_store), lambda: ALDERMERE, "en")
     assert len(page.fns) == 1
     assert {(each.concurrency_limit, each.concurrency_id) for each in page.fns.values()} == {
         (1, "compare")
@@ -74,7 +74,7 @@ def test_the_tab_keeps_its_title_when_gradio_draws_the_view(
     text_store: Path, language: Language, title: str
 ) -> None:
     path = address("/compare", language)
-    site = build_server({path: build_compare(over(text_store), ALDERMERE, language)})
+    site = build_server({path: build_compare(over(text_store), lambda: ALDERMERE, language)})
     document = TestClient(site).get(path).text
     titles = re.findall(r"<title>(.*?)</title>", document)
     config = json.loads(

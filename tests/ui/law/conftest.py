@@ -45,7 +45,7 @@ def site(tmp_path: Path) -> Callable[..., TestClient]:
     def make(documents: Sequence[Document]) -> TestClient:
         store = StatuteDocumentStore(str(tmp_path / "law.db"))
         store.write_documents(in_order(documents))
-        routes = law_routes(read_places(store), Collection(len(documents), (HOUSING, WORK)))
+        routes = law_routes(read_places(store), lambda: Collection(len(documents), (HOUSING, WORK)))
         return TestClient(Starlette(routes=routes))
 
     return make

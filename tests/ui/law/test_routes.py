@@ -98,7 +98,9 @@ def test_a_foreign_store_is_shown_too(make_store: Callable[..., ReadableStore]):
         [*small_law(), Document(id="odd", content=None, meta={"law": "L", "valid_from": "soon"})]
     )
     places = Places(lambda: store)
-    client = TestClient(Starlette(routes=law_routes(places, Collection(8, (HOUSING, WORK)))))
+    client = TestClient(
+        Starlette(routes=law_routes(places, lambda: Collection(8, (HOUSING, WORK))))
+    )
     assert "Rule 1." in client.get(article_link("h1", "en")).text  # as the very first request
     page = client.get(article_link("odd", "en"))
     assert page.status_code == 200
@@ -118,7 +120,7 @@ def test_while_the_law_is_read_articles_are_shown_and_the_rest_asked_for_later(
     make_store: Callable[..., ReadableStore],
 ):
     store = make_store(small_law())
-    routes = law_routes(Waiting(lambda: store), Collection(7, (HOUSING, WORK)))
+    routes = law_routes(Waiting(lambda: store), lambda: Collection(7, (HOUSING, WORK)))
     client = TestClient(Starlette(routes=routes))
     page = client.get(article_link("h3", "fr"))
     assert page.status_code == 200
@@ -138,7 +140,9 @@ def test_while_citations_are_read_the_page_says_so(
     monkeypatch.setattr("ui.law.reading.Law.read_citations", lambda *_: None)
     store = make_store(small_law())
     places = Places(lambda: store)
-    client = TestClient(Starlette(routes=law_routes(places, Collection(7, (HOUSING, WORK)))))
+    client = TestClient(
+        Starlette(routes=law_routes(places, lambda: Collection(7, (HOUSING, WORK))))
+    )
     law = places.law(30)
     assert law is not None
     page = client.get(article_link("h3", "en")).text
@@ -159,7 +163,7 @@ def test_a_store_that_fails_is_said_without_its_reasons(make_store: Callable[...
             raise StoreError("/secret/path/law.db is broken")
 
     client = TestClient(
-        Starlette(routes=law_routes(Broken(lambda: store), Collection(7, (HOUSING, WORK))))
+        Starlette(routes=law_routes(Broken(lambda: store), lambda: Collection(7, (HOUSING, WORK))))
     )
     answer = client.get(article_link("h1", "en"))
     assert answer.status_code == 503

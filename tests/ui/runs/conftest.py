@@ -100,6 +100,6 @@ def client(
     monkeypatch.setattr("ui.runs.routes._PATIENCE", 60)
     sources = Sources(lambda: store, [tmp_path / "runs"])
     results = Results(tmp_path / "results")
-    routes = runs_routes(sources, results, lambda: store, Collection.of(store))
+    routes = runs_routes(sources, results, lambda: store, lambda: Collection.of(store))
     with TestClient(build_server({}, routes)) as made:
         yield made
