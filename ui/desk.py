@@ -18,6 +18,7 @@ from ui.language import Language, counted, day, decimal, number
 from ui.law.near import near_names
 from ui.naming import citation
 from ui.narrowing import WHICH, ChoiceError, DayError, LawError, Narrowing, checked_day
+from ui.notice import beyond
 from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, export
 from ui.texts import about
 from ui.texts.asking import TEXTS
@@ -190,7 +191,8 @@ class Desk:
             told.append(f"{which} ({on})")
         elif narrowing.day:
             told.append(self._texts.states_on.format(day=on))
-        return told
+        open_ = beyond(self._collection(), narrowing.day, self._language)
+        return [*told, open_.removesuffix(".")] if open_ else told
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws

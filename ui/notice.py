@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from datetime import date
 
 from ui.collection import Collection
 from ui.language import Language, day
@@ -21,6 +22,23 @@ def notice(collection: Collection, language: Language) -> str:
 def plain_notice(collection: Collection, language: Language) -> str:
     """The notice as text, for what is taken away."""
     return " ".join([TEXTS[language].not_advice, *_known(collection, language)])
+
+
+def beyond(collection: Collection, on: date | None, language: Language) -> str:
+    """What a day that is asked about leaves open: the text may have changed by then.
+
+    Args:
+        collection: what is searched.
+        on: the day; None for today, of which the notice tells.
+        language: of the interface.
+
+    Returns:
+        A sentence; empty where the text is of that day or a later one, or its day is not known.
+    """
+    known = collection.snapshot or collection.indexed
+    if on is None or known is None or on.isoformat() <= known:
+        return ""
+    return TEXTS[language].beyond.format(day=day(known, language))
 
 
 def _known(collection: Collection, language: Language) -> list[str]:

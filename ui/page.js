@@ -165,7 +165,11 @@ function followResults(results) {
     last = heading;
     addCopyButtons(results);
     returnToPlace();
-    if (heading && document.activeElement.matches(".example")) heading.focus();
+    if (!heading) return;
+    if (document.activeElement.matches(".example")) heading.focus();
+    // On a small phone nothing that is in sight would change.
+    const below = heading.getBoundingClientRect().bottom > innerHeight;
+    if (below && document.activeElement.closest("#asking")) heading.scrollIntoView();
   }).observe(results, { childList: true, subtree: true });
 }
 
@@ -179,6 +183,14 @@ function nameGroups() {
       if (radio.name !== `group-${place}`) radio.name = `group-${place}`;
     }
   }
+}
+
+// Gradio's fold tells by a class alone whether it is open, and its arrow would be read out.
+function nameFold(fold) {
+  const tell = () => fold.setAttribute("aria-expanded", fold.classList.contains("open"));
+  tell();
+  new MutationObserver(tell).observe(fold, { attributeFilter: ["class"] });
+  fold.querySelector(".icon").ariaHidden = "true";
 }
 
 // Gradio names the browser's language; the page is in that of its address.
@@ -200,6 +212,7 @@ if (document.querySelector("gradio-app")) {
   whenDrawn(".example", () => {
     for (const example of document.querySelectorAll(".example")) example.lang = "en";
   });
+  whenDrawn("#narrow > button", nameFold);
   whenDrawn("#learning .learning", followLearning);
   whenDrawn("#day input", (day) => (day.type = "date"));
   const named = { attributes: true, attributeFilter: ["name"] };

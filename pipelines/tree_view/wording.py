@@ -88,7 +88,10 @@ ENGLISH = Wording(
     in_sequence="comes before or after",
     citation="cites, the arrow at the cited article",
     places="“1 of 3” is the place of a division among those beside it. ",
-    citations="Citations are those that a program reads in the texts; it may miss some.",
+    citations=(
+        "Citations are those that a program reads in the texts; it may miss some, or read one"
+        " wrongly."
+    ),
     told_place="{name} stands in {places}.",
     told_joint=", in ",
     told_beside=(

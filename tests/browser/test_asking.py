@@ -146,3 +146,23 @@ def test_the_notice_stands_beside_results_and_questions(
         assert page.get_by_text("Information, not legal advice.").is_visible()
         assert page.get_by_text("Aldermere is an invented country").is_visible()
         ask(page, "deposit")
+
+
+def test_on_a_small_phone_the_answer_comes_into_sight(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page, viewport={"width": 320, "height": 568})
+    ask(page, "deposit")
+    heading = page.locator("#results h2")
+    page.wait_for_function("document.querySelector('#results h2').getBoundingClientRect().top < 60")
+    assert heading.bounding_box()["y"] > -1
+
+
+def test_whether_the_fold_of_filters_is_open_is_told(
+    open_page: Callable[..., Any], aldermere_page: str
+):
+    page = open_page(aldermere_page)
+    for name, state in (("Filters", False), ("Filters", True), ("Filters", False)):
+        fold = page.get_by_role("button", name=name, exact=True, expanded=state)
+        fold.wait_for()
+        fold.click()

@@ -174,7 +174,7 @@ def test_on_paper_the_law_stands_whole_and_without_what_is_pressed(
     page.emulate_media(media="print")
     assert hidden.is_visible()
     assert page.get_by_text("Information, not legal advice.").is_visible()
-    for pressed in ("#search", ".take-away", "nav.views", "#results .small"):
+    for pressed in ("#search", ".take-away", "nav.views", "#results .small", "#results summary"):
         assert not page.locator(pressed).first.is_visible()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from ui.about import about, standing
 from ui.collection import Collection
 from ui.language import LANGUAGES
-from ui.notice import notice, plain_notice
+from ui.notice import beyond, notice, plain_notice
 from ui.standing import Pace, Standing
 
 
@@ -116,3 +117,14 @@ def test_the_time_left_is_that_of_the_pace_once_it_can_be_told():
     assert pace.standing(0.1, 130.0).seconds_left is None
     assert pace.standing(0.14, 130.0).seconds_left is None
     assert pace.standing(0.4, 130.0) == Standing("learning", 0.4, pytest.approx(60.0))
+
+
+@pytest.mark.parametrize("days", [{"snapshot": "2026-03-31"}, {"indexed": "2026-03-31"}])
+def test_of_a_day_after_the_laws_own_it_is_told_that_much_may_have_changed(days: dict[str, str]):
+    known = Collection(1, ("A",), **days)
+    said = "The text here is of 31 March 2026: what changed between the two is not known here."
+    assert beyond(known, date(2026, 4, 1), "en") == said
+    assert "31 mars 2026" in beyond(known, date(2030, 1, 1), "fr")
+    for on in (None, date(2026, 3, 31), date(1999, 1, 1)):
+        assert beyond(known, on, "en") == ""
+    assert beyond(Collection(1, ("A",)), date(2030, 1, 1), "en") == ""

@@ -304,7 +304,7 @@ def test_in_french_every_notice_and_verdict_is_french() -> None:
         "(⚠ aucun article nommé)",
         "2 références ou citations sont introuvables.",
         "2 phrases ne nomment aucun article.",
-        "Sans force à la date demandée\u00a0: Housing Code, article 13 (abrogé).",
+        "Sans force à la date considérée\u00a0: Housing Code, article 13 (abrogé).",
         "laissé hors de la recherche\u00a0: Housing Code, article 9 (abrogé).",
     ):
         assert part in text

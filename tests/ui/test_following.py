@@ -129,3 +129,14 @@ def test_laws_are_read_once_for_each_version(store: Path, monkeypatch: pytest.Mo
     searched = Searched(lambda: kept)
     monkeypatch.setattr(StatuteDocumentStore, "entries", None)
     assert searched().laws == ("Housing Code", "Work Code")
+
+
+def test_a_day_after_the_laws_own_is_told_where_it_was_asked_for(
+    site: Any, client: TestClient
+) -> None:
+    (search,) = ask_page(site).fns.values()
+    for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
+        article = client.get("/article", params={"id": "a0", "on": on}).text
+        *_, results, _ = search.fn("", "deposit", [], "all", on)
+        for shown in (article, str(results)):
+            assert ("The text here is of 1 March 2025" in shown) == open_

@@ -17,7 +17,7 @@ from ui.law.neighbours import picture_figure, place_section
 from ui.law.parts import trail
 from ui.law.reading import Law
 from ui.naming import article_title, citation
-from ui.notice import notice
+from ui.notice import beyond, notice
 from ui.states import state_line
 from ui.takeaway import web_address
 from ui.texts import law as law_texts
@@ -52,18 +52,21 @@ def article_main(
     of = f" <span{tongue}>{words(article.law)}</span>" if article.law else ""
     texts = TEXTS[language]
     text = whole_text(article.text) or f"<p>{words(texts.no_text)}</p>"
+    open_ = beyond(collection, on, language)
     return (
         f"{trail(article.law, article.headings, title, tongue, language)}"
         f'<div class="reading"><article><h1>{words(title)}{of}</h1>'
-        f"{_state(article, found, on, language)}{notice(collection, language)}"
+        f"{_state(article, found, on, open_, language)}{notice(collection, language)}"
         f'<div class="law"{tongue}>{text}</div>{_official(article, language)}</article>'
         f"{_place(article, law, on, language)}{_take_away(found, on, site, language)}</div>"
         f"{picture_figure(article, language) if _is_placed(article, law) else ''}"
     )
 
 
-def _state(article: Article, found: Mapping[str, Any], on: date | None, language: Language) -> str:
-    """The state on the day, and how to ask for another day."""
+def _state(
+    article: Article, found: Mapping[str, Any], on: date | None, open_: str, language: Language
+) -> str:
+    """The state on the day, what that day leaves open, and how to ask for another day."""
     texts = TEXTS[language]
     that_day = words(texts.states_on.format(day=day(on, language))) if on else ""
     back = (
@@ -72,10 +75,11 @@ def _state(article: Article, found: Mapping[str, Any], on: date | None, language
         if on
         else ""
     )
+    limit = f"<p>{words(open_)}</p>" if open_ else ""
     value = f' value="{on.isoformat()}"' if on else ""
     return (
         f'<div class="standing">{f"<p>{that_day}</p>" if on else ""}{state_line(found, language)}'
-        f"{back}<details{' open' if on else ''}><summary>{words(texts.ask_day)}</summary>"
+        f"{limit}{back}<details{' open' if on else ''}><summary>{words(texts.ask_day)}</summary>"
         f'<form action="{address(ARTICLE, language)}" method="get">'
         f'<input type="hidden" name="id" value="{html.escape(article.id)}">'
         f'<label>{words(texts.day)} <input type="date" name="on" required{value}></label>'

@@ -84,7 +84,7 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         },
         generator_failed="No answer was written: {failure}.",
         not_answered="The generator found no answer in these articles.",
-        not_in_force="Does not bind on the day asked about: {articles}.",
+        not_in_force="Does not bind on the day that is looked at: {articles}.",
         left_out="Named in the question, and left out of the search: {articles}.",
     ),
     "fr": AnswerTexts(
@@ -183,7 +183,7 @@ TEXTS: Mapping[Language, AnswerTexts] = {
         },
         generator_failed="Aucune réponse n’a été écrite : {failure}.",
         not_answered="Le modèle n’a pas trouvé de réponse dans ces articles.",
-        not_in_force="Sans force à la date demandée : {articles}.",
+        not_in_force="Sans force à la date considérée : {articles}.",
         left_out="Nommé dans la question, mais laissé hors de la recherche : {articles}.",
     ),
 }

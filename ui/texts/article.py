@@ -94,7 +94,10 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         cited_by_none="No article that is searched here.",
         more="{count} more",
         not_listed=("more is not listed.", "more are not listed."),
-        reading_note="Citations are those that a program reads in the texts; it may miss some.",
+        reading_note=(
+            "Citations are those that a program reads in the texts; it may miss some, or read one"
+            " wrongly."
+        ),
         citations_being_read=(
             "The citations are being read in the texts of the law just now. This takes a moment."
         ),
@@ -144,8 +147,8 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         more="{count} de plus",
         not_listed=("autre n’est pas énuméré.", "autres ne sont pas énumérés."),
         reading_note=(
-            "Ces renvois sont relevés dans les textes par un programme ; certains peuvent"
-            " lui échapper."
+            "Ces renvois sont relevés dans les textes par un programme ; il peut en"
+            " manquer, ou en lire un de travers."
         ),
         citations_being_read=(
             "Un programme relève en ce moment les renvois dans les textes de la loi. Cela"

@@ -32,6 +32,7 @@ class FrameTexts:
     some_invented: str
     snapshot: str
     indexed: str
+    beyond: str
 
 
 TEXTS: Mapping[Language, FrameTexts] = {
@@ -62,6 +63,7 @@ TEXTS: Mapping[Language, FrameTexts] = {
         some_invented="The laws marked as invented have no force anywhere.",
         snapshot="The law as it stood on {day}; what changed later is not here.",
         indexed="The law as it was indexed on {day}; what changed later is not here.",
+        beyond="The text here is of {day}: what changed between the two is not known here.",
     ),
     "fr": FrameTexts(
         language="Français",
@@ -95,6 +97,10 @@ TEXTS: Mapping[Language, FrameTexts] = {
         ),
         indexed=(
             "La loi telle qu’indexée le {day} ; les modifications ultérieures n’y figurent pas."
+        ),
+        beyond=(
+            "Le texte est ici dans son état au {day} : ce qui a changé entre ces deux dates"
+            " n’est pas connu ici."
         ),
     ),
 }

@@ -38,8 +38,8 @@ TEXTS: Mapping[Language, Wording] = {
         citation="cite : la flèche touche l’article cité",
         places="« 1 sur 3 » est le rang d’une division parmi ses voisines. ",
         citations=(
-            "Ces renvois sont relevés dans les textes par un programme ; certains peuvent"
-            " lui échapper."
+            "Ces renvois sont relevés dans les textes par un programme ; il peut en"
+            " manquer, ou en lire un de travers."
         ),
         told_place="{name} se trouve dans {places}.",
         told_joint=", dans ",

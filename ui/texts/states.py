@@ -26,7 +26,9 @@ TEXTS: Mapping[Language, StateTexts] = {
         in_force_since="In force since {start}",
         until=", until {end}",
         repealed="Repealed; last day in force {end}",
-        coming="Not yet in force; from {start}",
+        coming=(
+            "Not yet in force; from {start}. An earlier wording, if there was one, is not here"
+        ),
         unknown="Not known whether in force",
     ),
     "fr": StateTexts(
@@ -34,7 +36,10 @@ TEXTS: Mapping[Language, StateTexts] = {
         in_force_since="En vigueur depuis le {start}",
         until=", jusqu’au {end}",
         repealed="Abrogé ; dernier jour en vigueur : {end}",
-        coming="Pas encore en vigueur ; le sera à partir du {start}",
+        coming=(
+            "Pas encore en vigueur ; le sera à partir du {start}. Une rédaction antérieure, s’il y"
+            " en a eu une, n’est pas ici"
+        ),
         unknown="On ignore s’il est en vigueur",
     ),
 }

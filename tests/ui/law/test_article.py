@@ -39,7 +39,10 @@ def test_a_long_article_is_shown_whole(site: Site):
 @pytest.mark.parametrize(
     ("day", "state"),
     [
-        ("2009-12-31", "Not yet in force"),
+        (
+            "2009-12-31",
+            "Not yet in force; from 1 January 2010. An earlier wording, if there was one,",
+        ),
         ("2010-01-01", "In force since 1 January 2010, until 31 December 2015"),
         ("2016-01-01", "Repealed; last day in force 31 December 2015"),
     ],
