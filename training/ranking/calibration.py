@@ -42,15 +42,16 @@ def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> 
         answers: Of the same shape.
 
     Returns:
-        None where no candidate answers, all do, or a higher logit speaks against an article.
+        None where no candidate answers, all do, all have one logit, or a higher one speaks against
+        an article.
     """
     z = logits.astype(np.float64).ravel()
     positive = answers.ravel()
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    if not (n_positive and n_negative):
+    if not (n_positive and n_negative) or (z == z[0]).all():
         return None
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    middle, spread = z.mean(), z.std() or 1.0
+    middle, spread = z.mean(), z.std()
     x = np.stack([(z - middle) / spread, np.ones_like(z)], axis=1)
     weights = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
     for _ in range(_STEPS):

@@ -73,6 +73,12 @@ def test_where_logits_say_nothing_there_is_none(answers: list[bool]) -> None:
     assert fit_calibration(np.arange(4, dtype=np.float32), np.array(answers)) is None
 
 
+def test_one_logit_for_all_says_nothing() -> None:
+    assert (
+        fit_calibration(np.full(4, 2.5, np.float32), np.array([True, False, False, False])) is None
+    )
+
+
 def test_the_error_is_the_gap_between_said_and_seen() -> None:
     answers = np.arange(100) % 4 == 0
     assert calibration_error(np.full(100, 0.25), answers) == pytest.approx(0)
