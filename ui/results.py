@@ -117,7 +117,13 @@ def results(
     )
 
 
-def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: str = "") -> str:
+def breadcrumb(
+    law: str,
+    headings: Sequence[str],
+    language: Language,
+    tongue: str = "",
+    on: date | None = None,
+) -> str:
     """The way from the law down to a division; each step opens it.
 
     Args:
@@ -125,9 +131,10 @@ def breadcrumb(law: str, headings: Sequence[str], language: Language, tongue: st
         headings: from the top of the law.
         language: of the interface.
         tongue: attributes of the law's words.
+        on: the day of which states are shown; None for today.
     """
     steps = [
-        (step, division_link(law, headings[:level], language))
+        (step, division_link(law, headings[:level], language, on=on))
         for level, step in enumerate([law, *headings])
     ]
     items = "".join(
@@ -153,7 +160,7 @@ def _article(document: Mapping[str, Any], language: Language, on: date | None) -
         f'<article><h3><a href="{link}">{words(article_title(document["number"]))}</a>'
         f" <span{tongue}>{words(document['law'])}</span></h3>"
         f"{_unseen(texts.place)}"
-        f"{breadcrumb(str(document['law']), document['headings'], language, tongue)}"
+        f"{breadcrumb(str(document['law']), document['headings'], language, tongue, on)}"
         f"{state_line(document, language)}"
         f'{told}<div class="law"{tongue}>{article_text(text, marked, language)}</div>'
         f"{_read_in_part(document, language)}"

@@ -54,7 +54,7 @@ def article_main(
     text = whole_text(article.text) or f"<p>{words(texts.no_text)}</p>"
     open_ = beyond(collection, on, language)
     return (
-        f"{trail(article.law, article.headings, title, tongue, language)}"
+        f"{trail(article.law, article.headings, title, tongue, language, on)}"
         f'<div class="reading"><article><h1>{words(title)}{of}</h1>'
         f"{_state(article, found, on, open_, language)}{notice(collection, language)}"
         f'<div class="law"{tongue}>{text}</div>{_official(article, language)}</article>'

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from ui.article_text import law_attributes, words
-from ui.language import Language, counted, number
+from ui.language import Language, counted, day, number
 from ui.law.links import division_link
 from ui.law.parts import article_item, trail
 from ui.law.reading import Law
+from ui.texts import article as article_texts
 from ui.texts.law import TEXTS
 
 # Entries of a page.
@@ -28,11 +30,13 @@ class Shown:
         law: Everything.
         node: Of the division in the tree; the root stands for all laws.
         page: From 1.
+        on: The day of which states are shown; None for today.
     """
 
     law: Law
     node: int
     page: int
+    on: date | None = None
 
     @property
     def label(self) -> str:
@@ -78,17 +82,28 @@ def division_main(shown: Shown, articles: Mapping[int, Article], language: Langu
     title = words(texts.law) if is_all else words(shown.label)
     intro = f"<p>{words(texts.intro)}</p>" if is_all else ""
     entries = "".join(
-        f"<li>{_entry(law, each, articles, spoken, language)}</li>" for each in shown.entries
+        f"<li>{_entry(shown, each, articles, spoken, language)}</li>" for each in shown.entries
     )
     listed = f'<ol class="contents">{entries}</ol>' if entries else f"<p>{words(texts.no_law)}</p>"
     return (
-        f"{'' if is_all else trail(name, headings, None, tongue, language)}"
+        f"{'' if is_all else trail(name, headings, None, tongue, language, shown.on)}"
         f'<div class="division"><h1{"" if is_all else tongue}>{title}</h1>{intro}'
+        f"{_that_day(shown, language)}"
         f'<p class="counts">{words(_counts(shown, language))}</p>'
         f"{_beside(shown, spoken, language)}"
         f'<h2 class="unseen">{words(texts.contents)}</h2>{listed}'
         f"{_pages(shown, language)}</div>"
     )
+
+
+def _that_day(shown: Shown, language: Language) -> str:
+    """Of which day the states are, where it is not today."""
+    if shown.on is None:
+        return ""
+    told = TEXTS[language].states_on.format(day=day(shown.on, language))
+    back = words(division_link(*shown.law.way_to(shown.node), language, shown.page))
+    today = words(article_texts.TEXTS[language].today)
+    return f'<p class="that-day">{words(told)} <a href="{back}">{today}</a></p>'
 
 
 def _counts(shown: Shown, language: Language) -> str:
@@ -109,13 +124,14 @@ def _counts(shown: Shown, language: Language) -> str:
 
 
 def _entry(
-    law: Law, node: int, articles: Mapping[int, Article], spoken: str | None, language: Language
+    shown: Shown, node: int, articles: Mapping[int, Article], spoken: str | None, language: Language
 ) -> str:
+    law = shown.law
     position = law.position_at(node)
     if position is not None:
-        return article_item(articles[position], language)
+        return article_item(articles[position], language, shown.on)
     name, headings = law.way_to(node)
-    link = words(division_link(name, headings, language))
+    link = words(division_link(name, headings, language, on=shown.on))
     count = counted(int(law.structure.articles_below[node]), TEXTS[language].articles, language)
     own = law_attributes(spoken or law.language_of(node))
     label = words(law.structure.tree.label[node])
@@ -143,7 +159,7 @@ def _beside(shown: Shown, spoken: str | None, language: Language) -> str:
         ("next", texts.next_division, place + 1),
     ):
         if 0 <= index < len(beside):
-            link = words(division_link(*law.way_to(beside[index]), language))
+            link = words(division_link(*law.way_to(beside[index]), language, on=shown.on))
             own = law_attributes(law.language_of(beside[index]) or spoken)
             links.append(
                 f'<li><a rel="{rel}" href="{link}">{words(told)}'
@@ -165,7 +181,7 @@ def _pages(shown: Shown, language: Language) -> str:
     told = texts.shown.format_map({key: number(n, language) for key, n in numbers.items()})
 
     def link(page: int, label: str, attributes: str = "") -> str:
-        to = words(division_link(law, headings, language, None if page == 1 else page))
+        to = words(division_link(law, headings, language, page, shown.on))
         return f'<li><a href="{to}"{attributes}>{words(label)}</a></li>'
 
     items = []

@@ -27,7 +27,11 @@ def article_link(id: str, language: Language, on: date | None = None, **more: st
 
 
 def division_link(
-    law: str, headings: Sequence[str], language: Language, page: int | None = None
+    law: str,
+    headings: Sequence[str],
+    language: Language,
+    page: int = 1,
+    on: date | None = None,
 ) -> str:
     """The address of the view of a law, or of one of its divisions.
 
@@ -35,13 +39,16 @@ def division_link(
         law: its name; "" for the list of all laws.
         headings: from the top of the law down to the division; none for the law itself.
         language: of the interface.
-        page: of the list of its articles; None for the first.
+        page: of the list of its articles, from 1.
+        on: the day of which states are shown; None for today.
     """
     ways = [("of", law), *(("in", heading) for heading in headings)]
     # A blank heading divides nothing.
     steps = [(name, value) for name, value in ways if value.strip()]
-    if page is not None:
+    if page != 1:
         steps.append(("page", str(page)))
+    if on is not None:
+        steps.append(("on", str(on)))
     return address(with_query(LAW, steps), language)
 
 

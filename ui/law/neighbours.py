@@ -52,7 +52,7 @@ def place_section(law: Law, position: int, language: Language, on: date | None =
         )
     return (
         f'<section class="place" aria-labelledby="place"><h2 id="place">{words(texts.place)}</h2>'
-        f"{_above(place, language)}{_sequence(place, language, on)}"
+        f"{_above(place, language, on)}{_sequence(place, language, on)}"
         f"{_siblings(law, place, language, on)}{citations}</section>"
     )
 
@@ -78,14 +78,14 @@ def picture_figure(article: Article, language: Language) -> str:
     )
 
 
-def _above(place: Neighbourhood, language: Language) -> str:
+def _above(place: Neighbourhood, language: Language, on: date | None) -> str:
     texts = TEXTS[language]
     law = place.article.law
     tongue = law_attributes(place.article.language)
     headings = [division.label for division in place.path[1:]]
     items = []
     for level, division in enumerate(place.path):
-        link = words(division_link(law, headings[:level], language))
+        link = words(division_link(law, headings[:level], language, on=on))
         told = [_articles(division.articles, language)]
         if level and division.of > 1:
             step = {"place": division.place, "of": division.of}
@@ -150,9 +150,7 @@ def _siblings(law: Law, place: Neighbourhood, language: Language, on: date | Non
     def rest(count: int, told: str, neighbour: Article) -> str:
         """A link to the page of the division on which the next of the rest stands."""
         page = law.page_of(law.position_of[neighbour.id], PAGE)
-        link = division_link(
-            place.article.law, place.article.headings, language, None if page == 1 else page
-        )
+        link = division_link(place.article.law, place.article.headings, language, page, on)
         said = words(told.format(count=number(count, language)))
         return f'<li class="rest"><a href="{words(link)}">{said}</a></li>'
 

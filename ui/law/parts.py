@@ -8,8 +8,8 @@ from datetime import date
 from components.statutes.article import Article
 from pipelines.tree_view.marks import beginning
 from ui.article_text import law_attributes, words
-from ui.language import Language, address, counted, number
-from ui.law.links import LAW, article_link, division_link
+from ui.language import Language, counted, number
+from ui.law.links import article_link, division_link
 from ui.naming import article_title
 from ui.states import state_mark
 from ui.texts import article as article_texts
@@ -19,7 +19,12 @@ _FIRST_WORDS = 130  # characters
 
 
 def trail(
-    law: str, headings: Sequence[str], here: str | None, tongue: str, language: Language
+    law: str,
+    headings: Sequence[str],
+    here: str | None,
+    tongue: str,
+    language: Language,
+    on: date | None = None,
 ) -> str:
     """The way from all laws down to what is shown; every step but the last opens it.
 
@@ -29,12 +34,13 @@ def trail(
         here: The last step, below the headings; None where the last heading is it.
         tongue: Attributes of the law's words.
         language: Of the interface.
+        on: The day of which states are shown; None for today.
     """
     texts = TEXTS[language]
     names = [law, *headings] if law else []
-    steps = [_step(texts.law, address(LAW, language), "")]
+    steps = [_step(texts.law, division_link("", (), language, on=on), "")]
     for level, name in enumerate(names):
-        steps.append(_step(name, division_link(law, headings[:level], language), tongue))
+        steps.append(_step(name, division_link(law, headings[:level], language, on=on), tongue))
     if here is not None:
         steps.append(f'<li aria-current="page">{words(here)}</li>')
     else:

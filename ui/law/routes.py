@@ -34,7 +34,7 @@ from ui.law.places import Places
 from ui.law.reading import Law
 from ui.law.refusals import Near, refusal_main
 from ui.naming import article_title, citation
-from ui.notice import notice
+from ui.notice import beyond, notice
 from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, Kind, export
 from ui.texts import article as article_texts
 from ui.texts import picture, refusals
@@ -72,9 +72,9 @@ class LawViews:
 
     def law(self, request: Request, here: str) -> Response:
         """All laws, or a law or division."""
-        asked = Asked.of(request, once=("of", "page"), often=("in",))
+        asked = Asked.of(request, once=("of", "page", "on"), often=("in",))
         language = asked.language
-        page = asked.page("page")
+        page, on = asked.page("page"), asked.day("on")
         name, headings = asked.one("of") or "", asked.values.get("in", [])
         if headings and not name:
             asked.required("of")
@@ -82,7 +82,7 @@ class LawViews:
         if law is None:
             return _being_read(here, language)
         node = _node(law, name, headings, language)
-        shown = Shown(law, node, page)
+        shown = Shown(law, node, page, on)
         if page > shown.pages:
             texts = refusals.TEXTS[language]
             pages = counted(shown.pages, texts.pages, language)
@@ -91,7 +91,7 @@ class LawViews:
                 [(shown.label or TEXTS[language].law, division_link(name, headings, language))],
             )
         articles = law.with_texts(shown.articles)
-        main = division_main(shown, articles, language) + notice(self._collection(), language)
+        main = division_main(shown, articles, language) + self._notice(on, language)
         return _page(language, shown.label or TEXTS[language].law, main, here)
 
     def article(self, request: Request, here: str) -> Response:
@@ -124,6 +124,12 @@ class LawViews:
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
         drawn = draw_picture(place, None, note, picture.TEXTS[language])
         return _response(drawn, "image/svg+xml")
+
+    def _notice(self, on: date | None, language: Language) -> str:
+        collection = self._collection()
+        limit = beyond(collection, on, language)
+        told = f'<p class="limit">{words(limit)}</p>' if limit else ""
+        return told + notice(collection, language)
 
     def _found(self, asked: Asked) -> Document:
         """The document with the id that was asked for."""

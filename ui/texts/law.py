@@ -33,6 +33,7 @@ class LawTexts:
     next_page: str
     shown: str
     no_law: str
+    states_on: str
 
 
 TEXTS: Mapping[Language, LawTexts] = {
@@ -42,6 +43,7 @@ TEXTS: Mapping[Language, LawTexts] = {
         articles=("article", "articles"),
         divisions=("division", "divisions"),
         laws=("law", "laws"),
+        states_on="States as of {day}.",
         being_read="The law is being read just now. This takes a few seconds.",
         again="Show this page again",
         intro="Every law that is searched here, from its title down to its articles.",
@@ -63,6 +65,7 @@ TEXTS: Mapping[Language, LawTexts] = {
         articles=("article", "articles"),
         divisions=("division", "divisions"),
         laws=("loi", "lois"),
+        states_on="États au {day}.",
         being_read="La loi est en cours de lecture. Cela prend quelques secondes.",
         again="Afficher de nouveau cette page",
         intro="Toutes les lois consultées ici, de leur titre jusqu’à leurs articles.",

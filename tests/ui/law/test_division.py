@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from small_law import HOUSING, RENT, WORK, document, in_order, links, small_law, told
@@ -9,7 +10,7 @@ from starlette.testclient import TestClient
 
 from components.stores.sqlite import StatuteDocumentStore
 from ui.law.division import PAGE, Shown
-from ui.law.links import division_link
+from ui.law.links import article_link, division_link
 from ui.law.reading import Law
 
 Site = Callable[..., TestClient]
@@ -124,3 +125,25 @@ def test_thousands_of_articles_are_shown_page_by_page(site: Site):
     assert 'aria-current="page">Page 3</a>' in third
     # The first page has one address.
     assert (division_link(HOUSING, (), "en"), "Page 1") in links(third)
+
+
+def test_the_day_of_an_article_stays_where_its_divisions_are_opened(site: Site):
+    client = site(small_law())
+    day = date(2015, 6, 1)
+    article = client.get(article_link("h2", "en", day)).text
+    chapter = division_link(HOUSING, RENT, "en", on=day)
+    assert chapter in {to for to, _ in links(article)}
+    page = client.get(chapter).text
+    assert "States as of 1 June 2015." in page
+    assert "Article 1 (not yet in force)" in told(page)
+    assert "Article 2 (repealed)" not in told(page)
+    # Every way on from there keeps it, but the one back to today.
+    ways = {to for to, _ in links(page) if to.startswith(("/law", "/article"))}
+    assert {to for to in ways if "on=2015-06-01" not in to} == {division_link(HOUSING, RENT, "en")}
+    today = client.get(division_link(HOUSING, RENT, "en")).text
+    assert "Article 2 (repealed)" in told(today)
+    assert "States as of" not in today
+
+
+def test_a_day_that_is_none_is_refused(site: Site):
+    assert site(small_law()).get("/law?on=2015-02-30").status_code == 400
