@@ -21,9 +21,10 @@ $(VENV)/.%: pyproject.toml $(VENV)/made
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	touch $@
 
-# The stamp, not the folder, says that the environment is whole.
+# The stamp, not the folder, says that the environment is whole; pip comes last into one, so that one
+# that was made by hand is kept, and one that was left half made is not.
 $(VENV)/made:
-	$(PYTHON) -m venv --clear $(VENV)
+	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
