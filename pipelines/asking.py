@@ -130,10 +130,10 @@ class _Asking:
         self._states_on = states_on or as_of
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
-        self._sockets = {"documents": documents_output(pipeline)}
+        self._sockets = {"documents": declared_output(pipeline, "documents")}
         for name in ("answers", "ranking", "missing", "left_out"):
             if name in pipeline.metadata["outputs"]:
-                self._sockets[name] = _output(pipeline, name)
+                self._sockets[name] = declared_output(pipeline, name)
         if self._states_on is not None:
             for target in pipeline.metadata["inputs"].get("as_of", []):
                 component, socket = target.split(".")
@@ -177,13 +177,14 @@ class _Asking:
         return answer
 
 
-def documents_output(pipeline: Pipeline) -> tuple[str, str]:
-    """Component and socket of the pipeline's output `documents`.
+def declared_output(pipeline: Pipeline, name: str) -> tuple[str, str]:
+    """Component and socket of one of the pipeline's outputs.
 
     Raises:
-        LoadingError: it declares none.
+        LoadingError: it declares none of this name.
     """
-    return _output(pipeline, "documents")
+    component, socket = _declared(pipeline, "outputs", name)[0].split(".")
+    return component, socket
 
 
 def run(
@@ -261,11 +262,6 @@ def narrowed(
     """
     given = [dict(each) for each in (own, filters) if each]
     return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
-
-
-def _output(pipeline: Pipeline, name: str) -> tuple[str, str]:
-    component, socket = _declared(pipeline, "outputs", name)[0].split(".")
-    return component, socket
 
 
 @contextmanager

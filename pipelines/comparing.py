@@ -12,7 +12,7 @@ from haystack import Document, Pipeline
 
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
-from pipelines.asking import documents_output, found_article, run
+from pipelines.asking import declared_output, found_article, run
 from pipelines.stages import Outputs, Stage, stages_of
 from pipelines.timing import stopwatch
 
@@ -58,6 +58,7 @@ class Found:
             only joins the others to the places themselves.
         laps: of each component, in the order in which they ran.
         took_ms: of the whole run.
+        missing: articles that the question names and the law has not, as named.
     """
 
     pipeline: str
@@ -66,6 +67,7 @@ class Found:
     stages: Sequence[StageRanking]
     laps: Sequence[Lap]
     took_ms: float
+    missing: Sequence[str] = ()
 
     @property
     def rest_ms(self) -> float:
@@ -154,8 +156,11 @@ def find(pipeline: Pipeline, question: str) -> Found:
         LoadingError, StoreError, ModelError: as `pipelines.asking.ask`.
     """
     stages = stages_of(pipeline)
-    component, socket = documents_output(pipeline)
+    component, socket = declared_output(pipeline, "documents")
     asked = {stage.component for stage in stages}
+    has_named = "missing" in pipeline.metadata["outputs"]
+    named, missing = declared_output(pipeline, "missing") if has_named else ("", "")
+    asked |= {named} if has_named else set()
     depth = _depth(pipeline, component)
     start = time.perf_counter()
     with stopwatch() as seconds:
@@ -171,6 +176,7 @@ def find(pipeline: Pipeline, question: str) -> Found:
         stages=_rankings(stages, outputs, documents),
         laps=[Lap(names.get(name, name), each * 1000) for name, each in seconds.items()],
         took_ms=took_ms,
+        missing=outputs.get(named, {}).get(missing, ()),
     )
 
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
-from pipelines.asking import documents_output, run
+from pipelines.asking import declared_output, run
 from pipelines.before_graph import BeforeGraph
 from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
@@ -103,7 +103,7 @@ def measure(
             stays as long as it is served. Metrics that look deeper are left out.
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
-    component, socket = documents_output(pipeline)
+    component, socket = declared_output(pipeline, "documents")
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
     before = BeforeGraph.of(pipeline, stages)
@@ -199,7 +199,7 @@ def _this_deep(
     Its lists before a fusion stay as they are served: longer ones would be fused otherwise.
     """
     served = load_pipeline(name, store, model)
-    last, _ = documents_output(served)
+    last, _ = declared_output(served, "documents")
     targets = served.metadata["inputs"].get("top_k") or [f"{last}.top_k"]
     # Not every one is a component's own parameter: a prompt may be told the number too.
     return {

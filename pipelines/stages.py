@@ -12,7 +12,7 @@ from haystack.core.serialization import generate_qualified_class_name
 
 from components.joiners.rank_fusion import CITATION
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import documents_output
+from pipelines.asking import declared_output
 
 DENSE, GRAPH = "dense", "graph"
 # By name: a pipeline without a model should not wait for the libraries of models.
@@ -77,7 +77,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
     Raises:
         LoadingError: the pipeline declares no output `documents`.
     """
-    last, declared = documents_output(pipeline)
+    last, declared = declared_output(pipeline, "documents")
     sockets: dict[str, tuple[str, ...]] = {
         component: tuple(each for each in ("pinned", "documents") if each in handed_out)
         for component, handed_out in pipeline.outputs(

@@ -206,3 +206,11 @@ def test_two_real_pipelines_differ_by_the_stage_that_one_lacks(law_store: Path) 
         assert bm25.left == bm25.right
         assert dense.left is None
         assert dense.right is not None
+
+
+def test_what_a_question_names_and_the_law_has_not_is_told(law_store: Path) -> None:
+    question = "art. 999 and the deposit"
+    asked = ask(load_pipeline("lexical", store=law_store), question)["missing"]
+    assert asked
+    assert find("lexical", law_store, question).missing == asked
+    assert not find("lexical", law_store).missing

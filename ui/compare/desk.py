@@ -52,16 +52,21 @@ class ComparingDesk:
             return message(*texts.twice), ""
         try:
             found = self._compare(asked, str(left), str(right))
+            missing = self._missing(found)
             if not found.moved:
-                return message(*asks.nothing), ""
-            return render.announced(found, self._language), render.comparison(
-                asked, found, self._language
-            )
+                return missing + message(*asks.nothing), ""
+            announced = render.announced(found, self._language)
+            return announced + missing, render.comparison(asked, found, self._language)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             # An error's message may quote the question, which is never logged; its place may not.
             place = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("A comparison failed with %s:\n%s", type(error).__name__, place)
             return message(*asks.failed), ""
+
+    def _missing(self, found: Comparison) -> str:
+        """What the question names and the law has not; both sides search the same."""
+        named = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
+        return message(asking.TEXTS[self._language].missing.format(articles=named)) if named else ""
 
     def _is_known(self, name: object) -> bool:
         return isinstance(name, str) and name in self._names

@@ -135,7 +135,7 @@ TEXTS: Mapping[Language, AskTexts] = {
             " answer your question; other words, those that a law might use, may find what does.",
         ),
         missing="Not in the law that is searched here: {articles}.",
-        also_found="What follows is what else was found for your question.",
+        also_found="What follows is what was found for your question.",
         left_out="Named in your question, but outside of what you narrowed to: {articles}.",
         widen="Search all the law, in force or not, to read it.",
         found=("article found", "articles found"),
@@ -252,7 +252,7 @@ TEXTS: Mapping[Language, AskTexts] = {
             " trouveront peut-être mieux.",
         ),
         missing="Absent du droit consulté ici : {articles}.",
-        also_found="Ce qui suit est ce qui a été trouvé d’autre pour votre question.",
+        also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
         left_out=(
             "Nommé dans votre question, mais écarté par les limites de la recherche : {articles}."
         ),

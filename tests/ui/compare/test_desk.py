@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -109,3 +110,15 @@ def test_messages_are_in_the_language_of_the_page(asked: Compare) -> None:
     assert "appuyez sur Comparer" in french.compare("", "lexical", "hybrid")[0]
     assert "Les deux côtés" in french.compare("caution", "dense", "dense")[0]
     assert "3 des 4 premiers en commun" in french.compare("caution", "lexical", "hybrid")[0]
+
+
+def test_an_article_that_is_not_there_is_told(asked: Compare) -> None:
+    assert "not in the law" not in desk(asked).compare("art. 99", "lexical", "hybrid")[0].lower()
+    for side in ("left", "right"):
+        found = replace(getattr(asked.comparison, side), missing=["Housing Code, article 99"])
+        status, results = desk(Compare(replace(asked.comparison, **{side: found}))).compare(
+            "art. 99 Housing Code", "lexical", "hybrid"
+        )
+        assert status.count("Not in the law that is searched here: Housing Code, article 99") == 1
+        assert "3 of the first 4 in common" in status
+        assert results
