@@ -76,14 +76,24 @@ def _state(
         else ""
     )
     limit = f"<p>{words(open_)}</p>" if open_ else ""
-    value = f' value="{on.isoformat()}"' if on else ""
     return (
         f'<div class="standing">{f"<p>{that_day}</p>" if on else ""}{state_line(found, language)}'
-        f"{limit}{back}<details{' open' if on else ''}><summary>{words(texts.ask_day)}</summary>"
+        f"{limit}{back}{_ask_day(article, on, language)}</div>"
+    )
+
+
+def _ask_day(article: Article, on: date | None, language: Language) -> str:
+    """The form for another day; none where no day would say more."""
+    if on is None and article.valid_from is None and article.valid_to is None:
+        return ""
+    texts = TEXTS[language]
+    value = f' value="{on.isoformat()}"' if on else ""
+    return (
+        f"<details{' open' if on else ''}><summary>{words(texts.ask_day)}</summary>"
         f'<form action="{address(ARTICLE, language)}" method="get">'
         f'<input type="hidden" name="id" value="{html.escape(article.id)}">'
         f'<label>{words(texts.day)} <input type="date" name="on" required{value}></label>'
-        f'<button type="submit">{words(texts.show)}</button></form></details></div>'
+        f'<button type="submit">{words(texts.show)}</button></form></details>'
     )
 
 

@@ -55,6 +55,17 @@ def test_the_state_on_another_day_can_be_asked(site: Site, day: str, state: str)
     assert ("/article?id=h2", "Back to today") in links(page)
 
 
+def test_of_an_article_without_dates_no_day_can_be_asked(site: Site):
+    client = site(small_law())
+    for id_, asked in (("h1", True), ("h2", True), ("h3", False)):
+        page = client.get(article_link(id_, "en")).text
+        assert ("Was it in force on another day?" in page) == asked
+    # A link that has a day leads back from it.
+    assert ("/article?id=h3", "Back to today") in links(
+        client.get("/article?id=h3&on=2015-01-01").text
+    )
+
+
 def test_the_place_of_an_article_is_told_in_lists(site: Site):
     page = site(small_law()).get(article_link("h3", "en")).text
     above, around = section(page, "It stands in"), section(page, "Before and after")
