@@ -225,7 +225,10 @@ def _fits(value: Any, expected: Any) -> bool:
     if not inspect.isclass(kind) or kind is object:
         return True
     if issubclass(kind, Enum):
-        return isinstance(value, str) and value in kind.__members__
+        # Haystack's classes write some by their names, others by their values.
+        return isinstance(value, str) and (
+            value in kind.__members__ or any(value == each.value for each in kind)
+        )
     if issubclass(kind, PurePath):
         return isinstance(value, str)
     if issubclass(kind, Mapping):

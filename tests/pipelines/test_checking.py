@@ -6,6 +6,8 @@ import sys
 from typing import Any
 
 import pytest
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.utils import ComponentDevice
 
 from components.stores.sqlite import StatuteDocumentStore
@@ -140,6 +142,13 @@ def test_an_enumeration_is_given_by_name() -> None:
         check_definition({"components": {"writer": writer}}, "x.yaml")
     writer["init_parameters"]["policy"] = "OVERWRITE"  # type: ignore[index]
     check_definition({"components": {"writer": writer}}, "x.yaml")
+
+
+def test_an_enumeration_may_be_given_by_value() -> None:
+    # As Haystack writes it.
+    retriever = InMemoryBM25Retriever(InMemoryDocumentStore()).to_dict()
+    assert retriever["init_parameters"]["filter_policy"] == "replace"
+    check_definition({"components": {"retriever": retriever}}, "x.yaml")
 
 
 def test_an_object_is_a_mapping_and_a_function_or_a_class_a_name() -> None:
