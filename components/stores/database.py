@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from components.stores.failures import StoreError, damaged, told
-from components.stores.open_file import FileIdentity, OpenFile
+from components.stores.open_file import FileIdentity, OpenFile, opening
 from components.stores.opening import open_store, roll_back
 
 __all__ = ["StatuteDatabase", "StoreError"]
@@ -30,7 +30,6 @@ class StatuteDatabase:
     def __init__(self, path: str | None) -> None:
         self._path = path
         self._local = threading.local()
-        self._opening = threading.Lock()
         self._opened: weakref.WeakSet[OpenFile] = weakref.WeakSet()
 
     @property
@@ -64,7 +63,7 @@ class StatuteDatabase:
 
         What another thread is reading or writing goes on to its end, and is closed then.
         """
-        with self._opening:
+        with opening:
             for opened in list(self._opened):
                 opened.let_go()
 
@@ -138,7 +137,7 @@ class StatuteDatabase:
     def _in_use(self) -> Iterator[OpenFile]:
         opened: OpenFile | None = getattr(self._local, "opened", None)
         while opened is None or not opened.take():
-            with self._opening:
+            with opening:
                 opened = self._local.opened = open_store(self.path)
                 self._opened.add(opened)
         try:

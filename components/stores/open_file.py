@@ -1,7 +1,10 @@
 """A connection to a store's file, and whether the path leads to another file since."""
 
+import ctypes
+import os
 import sqlite3
 import threading
+import weakref
 from pathlib import Path
 
 from haystack import logging
@@ -10,6 +13,11 @@ logger = logging.getLogger(__name__)
 
 FileIdentity = tuple[int, int]
 FileState = tuple[tuple[int, ...] | None, ...]
+
+# Held while a connection is opened, and while the process forks.
+opening = threading.RLock()
+_open: "weakref.WeakSet[OpenFile]" = weakref.WeakSet()
+_inherited: set[FileIdentity | None] = set()
 
 
 class OpenFile:
@@ -38,9 +46,13 @@ class OpenFile:
         self._lock = threading.RLock()
         self._uses = 0
         self._let_go = False
+        self._is_inherited = False
+        with opening:
+            _open.add(self)
 
     def __del__(self) -> None:
-        self.connection.close()
+        if not self._is_inherited:
+            self.connection.close()
 
     def take(self) -> bool:
         """Begin a use, in the connection's own thread; false where it was let go of.
@@ -48,7 +60,7 @@ class OpenFile:
         What belongs to a transaction that is open still finds its connection.
         """
         with self._lock:
-            if self._let_go and not self.is_in_transaction():
+            if self._is_inherited or (self._let_go and not self.is_in_transaction()):
                 return False
             self._uses += 1
             return True
@@ -69,6 +81,18 @@ class OpenFile:
         with self._lock:
             self._let_go = True
             self._close_when_idle()
+
+    def abandon(self) -> None:
+        """Leave the connection, where it is open, to the process that this one was forked from.
+
+        It is never closed here, not even at the end of the process: SQLite would write to the file
+        what stood in the log at the time of the fork.
+        """
+        if self._let_go and not self._uses:
+            return
+        self._is_inherited = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+        _inherited.add(self.identity)
 
     def has_changed(self, path: Path) -> bool:
         """Whether another file stands at the path, and can be opened, or the frozen one changed.
@@ -99,8 +123,37 @@ class OpenFile:
         return False
 
     def _close_when_idle(self) -> None:
-        if self._let_go and not self._uses:
+        if self._let_go and not self._uses and not self._is_inherited:
             self.connection.close()
+
+
+def is_inherited(path: Path) -> bool:
+    """Whether the file was in use in another process when that forked this one.
+
+    SQLite believes then that this process has the other's locks, for any new connection too.
+    """
+    return _identity(path) in _inherited
+
+
+def _before_fork() -> None:
+    opening.acquire()
+    for each in list(_open):
+        each.let_go()
+
+
+def _after_fork_in_child() -> None:
+    for each in list(_open):
+        each.abandon()
+    opening.release()
+
+
+# A forked process must find no connection of the one before it; each opens its own at next use.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=opening.release,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 def log_of(path: Path) -> Path:

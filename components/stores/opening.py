@@ -7,7 +7,7 @@ from pathlib import Path
 
 from components.stores.failures import PATIENCE, StoreError, told
 from components.stores.filters import register_filter_function
-from components.stores.open_file import OpenFile, log_of, state_of
+from components.stores.open_file import OpenFile, is_inherited, log_of, state_of
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
 APPLICATION_ID = 0x4C585242
@@ -49,13 +49,18 @@ def open_store(path: Path) -> OpenFile:
     """A connection to the store at the path, which is made where there is none.
 
     Raises:
-        StoreError: the file is missing its folder, no SQLite file, another program's file, or of
-            another format version; it is left as it is.
+        StoreError: the file is missing its folder, no SQLite file, another program's file, of
+            another format version, or was in use when this process was forked; it is left as it is.
     """
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a store. Name a file in it.")
     if not path.parent.is_dir():
         raise StoreError(f"{path} cannot be made: there is no folder {path.parent}. Make it.")
+    if is_inherited(path):
+        raise StoreError(
+            f"{path} was being read or written when this process was forked, and cannot be opened "
+            "safely here. Fork while nobody uses the store, or start processes with 'spawn'."
+        )
     connection: sqlite3.Connection | None = None
     # Before anything is read: what changes from here on is seen to have changed.
     before = state_of(path)
