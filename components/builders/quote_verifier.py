@@ -28,7 +28,8 @@ class QuoteVerifier:
     ```
 
     `components.statutes.replies.checking.check_reply` says what is verified, not found and not
-    checked.
+    checked. Haystack resumes a snapshot with checked replies in it where it may load our classes:
+    `HAYSTACK_DESERIALIZATION_ALLOWLIST=components`.
     """
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,10 +5,9 @@ does not is not found, and what there was no way to look up is not checked. That
 verified means that it names an article that was given, not that the article says so.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal, Protocol
+# No postponed annotations: Haystack's tools make a schema of them where these names are not known.
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
 
 CheckState = Literal["verified", "not found", "not checked"]
 
@@ -111,6 +110,42 @@ class CheckedReply:
 
     text: str
     statements: tuple[CheckedStatement, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply in plain values, as JSON has them."""
+        return {
+            "text": self.text,
+            "statements": [
+                {
+                    **asdict(statement),
+                    "citations": [
+                        {**asdict(each), "ids": list(each.ids)} for each in statement.citations
+                    ],
+                    "quotations": [
+                        {**asdict(each), "passage": each.passage and list(each.passage)}
+                        for each in statement.quotations
+                    ],
+                }
+                for statement in self.statements
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "CheckedReply":
+        """The reply that `to_dict` described."""
+        statements = []
+        for fields in data["statements"]:
+            citations = tuple(
+                CheckedCitation(**{**each, "ids": tuple(each["ids"])})
+                for each in fields["citations"]
+            )
+            quotations = tuple(
+                CheckedQuotation(**{**each, "passage": each["passage"] and tuple(each["passage"])})
+                for each in fields["quotations"]
+            )
+            checks = {"citations": citations, "quotations": quotations}
+            statements.append(CheckedStatement(**{**fields, **checks}))
+        return cls(data["text"], tuple(statements))
 
     @property
     def citations(self) -> list[CheckedCitation]:

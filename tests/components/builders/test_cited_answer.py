@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from haystack import Document
 from haystack.dataclasses import ChatMessage
+from haystack.tools import ComponentTool
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
@@ -229,3 +230,8 @@ def test_a_language_that_is_no_text_breaks_nothing() -> None:
     odd = article(1, "The deposit is returned. " + "Keys are given back. " * 60, language=3)
     given = CitedAnswerBuilder().run("When is the deposit returned?", [odd])
     assert "The deposit is returned." in given["answers"][0].data
+
+
+def test_the_builder_can_be_a_tool() -> None:
+    tool = ComponentTool(CitedAnswerBuilder(), name="answer", description="Answers.")
+    assert "checked" in tool.parameters["properties"]
