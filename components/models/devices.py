@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -21,6 +22,10 @@ _WORTHWHILE_GAIN = 1.3
 _DEVICES = "Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
 # Empty, or what counts in place of the race on a CPU.
 _settled: list[bool] = []
+# For each thread that is on one core for a moment, on how many it is otherwise.
+_outside: list[int] = []
+_counting = threading.Lock()
+_here = threading.local()
 
 
 def resolve_device(device: str | None) -> torch.device:
@@ -93,6 +98,23 @@ def _cpu_bf16_gain() -> float:
     return gain(product(torch.float32), product(torch.bfloat16))
 
 
+def take_cores(device: torch.device) -> None:
+    """Have this thread compute on as many cores as the process does, where it never did so.
+
+    PyTorch gives a thread, at its first call, the number that was set last in any thread: within
+    another's `single_thread` that is one, and it would stay.
+    """
+    if device.type != "cpu" or getattr(_here, "has_cores", False):
+        return
+    _here.has_cores = True
+    if torch.get_num_threads() > 1:
+        return
+    with _counting:
+        threads = _outside[0] if _outside else _of_a_new_thread()
+    if threads > 1:
+        torch.set_num_threads(threads)
+
+
 @contextmanager
 def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
     """Compute on one CPU thread within the block.
@@ -101,12 +123,26 @@ def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
     layer, and where another process has the cores they wait for a time slice each time: a question
     then takes a hundred times longer.
     """
+    take_cores(device)
     threads = torch.get_num_threads()
     if not when or device.type != "cpu" or threads == 1:
         yield
         return
-    torch.set_num_threads(1)
+    with _counting:
+        _outside.append(threads)
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        with _counting:
+            torch.set_num_threads(threads)
+            _outside.remove(threads)
+
+
+def _of_a_new_thread() -> int:
+    """What a thread begins with."""
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    return found[0]

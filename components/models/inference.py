@@ -14,6 +14,7 @@ from components.models.cpu_attention import (
     settle_attention_way,
 )
 from components.models.cpu_linear import fast_linear, linear_library, settle_linear_library
+from components.models.devices import take_cores
 
 _LINEAR, _ATTENTION = "linear layers: ", "attention: "
 
@@ -48,6 +49,7 @@ def inference(
         device: Where they are.
         dtype: bfloat16 computes in autocast; the weights stay float32.
     """
+    take_cores(device)
     training = [module for module in modules if module is not None and module.training]
     for module in training:
         module.eval()

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 
 from components.models import devices
 from components.models.errors import ModelError
+from components.models.inference import inference
+
+CPU = torch.device("cpu")
 
 
 def test_without_a_name_the_best_device_is_taken():
@@ -55,5 +60,58 @@ def test_one_thread_within_the_block_and_as_many_as_before_behind_it() -> None:
         assert torch.get_num_threads() == 2
         with devices.single_thread(torch.device("cpu"), when=False):
             assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_thread_that_begins_while_another_is_on_one_core_gets_all() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    begun, behind = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def computes() -> None:
+        torch.get_num_threads()  # its first call
+        begun.set()
+        behind.wait()
+        for _ in range(2):
+            with inference([], CPU, torch.float32):
+                seen.append(torch.get_num_threads())
+        with devices.single_thread(CPU):
+            seen.append(torch.get_num_threads())
+
+    try:
+        for is_over in (False, True):
+            begun.clear()
+            behind.clear()
+            thread = threading.Thread(target=computes)
+            with devices.single_thread(CPU):
+                thread.start()
+                begun.wait()
+                if not is_over:
+                    behind.set()
+                    thread.join()
+            behind.set()
+            thread.join()
+            assert torch.get_num_threads() == 3
+        assert seen == [3, 3, 1] * 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_process_that_was_set_to_one_core_keeps_to_it() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    seen: list[int] = []
+
+    def computes() -> None:
+        devices.take_cores(CPU)
+        seen.append(torch.get_num_threads())
+
+    try:
+        thread = threading.Thread(target=computes)
+        thread.start()
+        thread.join()
+        assert seen == [1]
     finally:
         torch.set_num_threads(before)
