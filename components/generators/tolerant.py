@@ -5,6 +5,7 @@ import math
 import re
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from copy import deepcopy
 from typing import Any
 
@@ -136,11 +137,12 @@ class TolerantChatGenerator:
             return _outcome()
         if not hasattr(generator, "run_async"):
             return await asyncio.to_thread(self.run, messages)
+        limit = asyncio.timeout(self.time_limit)
         try:
-            asked = generator.run_async(messages=messages)
-            return _checked(await asyncio.wait_for(asked, self.time_limit))
+            async with limit:
+                return _checked(await generator.run_async(messages=messages))
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            return self._failed(error)
+            return self._late() if limit.expired() else self._failed(error)
 
     def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
         """The outcome of asking, or that it took too long."""
@@ -157,25 +159,32 @@ class TolerantChatGenerator:
                 self._at_once.release()
 
         # A generator cannot be interrupted; a thread that nobody waits for does not hold up the end
-        # of the process either.
-        thread = threading.Thread(target=work, daemon=True, name="chat-generator")
+        # of the process either. What it traces belongs to this question.
+        thread = threading.Thread(
+            target=copy_context().run, args=(work,), daemon=True, name="chat-generator"
+        )
         thread.start()
         thread.join(self.time_limit)
-        return outcome[0] if outcome else self._failed(TimeoutError())
+        return outcome[0] if outcome else self._late()
+
+    def _late(self) -> Outcome:
+        logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
+        return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
 
     def _failed(self, error: BaseException) -> Outcome:
         # An error's own words may hold the question, or a key.
         logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
-        return _outcome(failure=self._described(error))
+        return _outcome(failure=_described(error))
 
-    def _described(self, error: BaseException) -> str:
-        if isinstance(error, (TimeoutError, openai.APITimeoutError)):
-            return f"the generator did not reply in time ({self.time_limit:g} s)"
-        if isinstance(error, openai.APIStatusError):
-            return f"the generator refused or failed (HTTP status {error.status_code})"
-        if isinstance(error, openai.APIConnectionError):
-            return "the generator cannot be reached"
-        return f"the generator failed ({type(error).__name__})"
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, (TimeoutError, openai.APITimeoutError)):
+        return "the generator did not reply in time"
+    if isinstance(error, openai.APIStatusError):
+        return f"the generator refused or failed (HTTP status {error.status_code})"
+    if isinstance(error, openai.APIConnectionError):
+        return "the generator cannot be reached"
+    return f"the generator failed ({type(error).__name__})"
 
 
 def _checked(given: dict[str, Any]) -> Outcome:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -305,3 +306,33 @@ def test_threads_that_hang_do_not_pile_up() -> None:
 def test_a_time_limit_is_a_time(time_limit: Any) -> None:
     with pytest.raises(ValueError, match="time_limit must be seconds above 0"):
         TolerantChatGenerator(time_limit=time_limit)
+
+
+class Told:
+    """A chat generator that does as it is told."""
+
+    def __init__(self, work: Callable[[], str]) -> None:
+        self.work = work
+
+    def run(self, messages: list[ChatMessage]) -> dict[str, Any]:
+        return {"replies": [ChatMessage.from_assistant(self.work())]}
+
+    async def run_async(self, messages: list[ChatMessage]) -> dict[str, Any]:
+        return self.run(messages)
+
+
+@both_ways
+def test_what_the_generator_traces_belongs_to_the_question(asynchronous: bool) -> None:
+    span = ContextVar("span", default="none")
+    span.set("of this question")
+    outcome = asked(TolerantChatGenerator(Told(span.get)), asynchronous)
+    assert outcome["replies"][0].text == "of this question"
+
+
+@both_ways
+def test_a_limit_that_is_not_ours_is_told_without_ours(asynchronous: bool) -> None:
+    def work() -> str:
+        raise TimeoutError
+
+    outcome = asked(TolerantChatGenerator(Told(work)), asynchronous)
+    assert outcome["failure"] == "the generator did not reply in time"
