@@ -12,7 +12,7 @@ from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
 from haystack.errors import FilterError
 
-from components.converters.articles import headings_of, language_of, law_of, number_of, ranks_of
+from components.converters import articles
 from components.models.errors import ModelError, VectorError
 from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import in_force_on, state_on
@@ -23,7 +23,7 @@ from pipelines.files import LoadingError
 from pipelines.filled_stores import check_stores
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "passage", "passages_read")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _OF_A_RANKING = ("n_candidates", "n_ranked")
 _OF_LEFT_OUT = ("id", "law", "number", "state")
 _OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
@@ -170,8 +170,8 @@ class _Asking:
         if found.get("missing"):
             answer["missing"] = found["missing"]
         if found.get("left_out"):
-            articles = (found_article(each, on) for each in found["left_out"])
-            answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in articles]
+            named = (found_article(each, on) for each in found["left_out"])
+            answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in named]
         for given in found.get("answers", [])[:1]:
             answer["answer"] = {"text": given.data, **given.meta}
         return answer
@@ -214,21 +214,22 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     `start` to `end`, where there was a ranker, and `passages_read` what it read, where that is not
     all; `neighbours` name those that an expander attached.
     """
-    meta = {**document.meta, "language": language_of(document.meta)}
+    meta = {**document.meta, "language": articles.language_of(document.meta)}
     found = {
         "id": document.id,
-        "law": law_of(meta),
-        "number": number_of(meta),
-        "headings": list(headings_of(meta)),
+        "law": articles.law_of(meta),
+        "number": articles.number_of(meta),
+        "headings": list(articles.headings_of(meta)),
         "content": document.content or "",
         "score": document.score,
-        "ranks": ranks_of(meta),
+        "ranks": articles.ranks_of(meta),
         "state": state_on(on, document),
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
+        **articles.passages_of(meta),
     }
     if "neighbours" in meta:
         found["neighbours"] = [
-            {key: each.get(key) for key in _OF_A_NEIGHBOUR} for each in meta["neighbours"]
+            {key: each.get(key) for key in _OF_A_NEIGHBOUR} for each in articles.neighbours_of(meta)
         ]
     return found
 

@@ -215,7 +215,7 @@ def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
 
 
 def _cuts(documents: list[Document]) -> list[dict[str, Any]]:
-    cut = sum("shown_chars" in each.meta for each in documents)
+    cut = sum(type(each.meta.get("shown_chars")) is int for each in documents)
     if not cut:
         return []
     noun = "article was" if cut == 1 else "articles were"

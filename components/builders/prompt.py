@@ -11,7 +11,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
-from components.converters.articles import headings_of, law_of, number_of
+from components.converters.articles import headings_of, law_of, neighbours_of, number_of
 from components.retrievers.validity import state_on
 from components.statutes.question import clean_question
 
@@ -149,6 +149,9 @@ class StatutePromptBuilder:
         left = self.max_chars
         kept = []
         for place, article in enumerate(articles):
+            if "shown_chars" in article.meta:  # an earlier prompt's, or another writer's
+                meta = {key: each for key, each in article.meta.items() if key != "shown_chars"}
+                article = replace(article, meta=meta)
             length = len(article.content or "") + len(_place_of(article))
             share = left // (n_found - place) if place < n_found else left
             if length > share:
@@ -165,7 +168,7 @@ class StatutePromptBuilder:
 def _neighbours(articles: list[Document]) -> Iterator[Document]:
     """The neighbours of articles as documents, those of the best article first."""
     for article in articles:
-        for neighbour in article.meta.get("neighbours") or []:
+        for neighbour in neighbours_of(article.meta):
             meta = {key: value for key, value in neighbour.items() if key not in ("id", "content")}
             yield Document(
                 id=neighbour["id"],

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from haystack import Document
 
-from components.converters.articles import language_of
+from components.converters.articles import language_of, passages_of
 from components.statutes.replies.bearing import bearing_passages
 from components.statutes.replies.checked import (
     CheckedCitation,
@@ -54,7 +54,7 @@ def _passages(question: str, document: Document, whole: bool) -> list[tuple[int,
     content = document.content or ""
     if whole and content.strip():
         return [(0, len(content))]
-    best = document.meta.get("passage")
-    if isinstance(best, dict) and 0 <= best.get("start", -1) < best.get("end", 0) <= len(content):
+    best = passages_of(document.meta).get("passage")
+    if best and best["start"] < best["end"] <= len(content):
         return [(best["start"], best["end"])]
     return bearing_passages(question, content, language_of(document.meta))

@@ -76,9 +76,39 @@ def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
     return {stage: rank for stage, rank in ranks.items() if isinstance(rank, int)}
 
 
+def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What an expander attached to an article; [] where that is another writer's."""
+    neighbours = meta.get("neighbours")
+    return [
+        each
+        for each in (neighbours if isinstance(neighbours, list) else [])
+        if isinstance(each, Mapping)
+        and isinstance(each.get("id"), str)
+        and isinstance(each.get("content", 0), str | None)
+    ]
+
+
+def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """A ranker's `passage` and `passages_read`, those that are there and not another writer's."""
+    best, read = meta.get("passage"), meta.get("passages_read")
+    found: dict[str, Any] = {"passage": best} if _is_passage(best) else {}
+    if isinstance(read, list) and read and all(map(_is_passage, read)):
+        found["passages_read"] = read
+    return found
+
+
 def language_of(meta: Mapping[str, Any]) -> str | None:
     """An article's language; None where its metadata name none."""
     return _text(meta.get("language")) or None
+
+
+def _is_passage(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and type(value.get("start")) is int
+        and type(value.get("end")) is int
+        and 0 <= value["start"] <= value["end"]
+    )
 
 
 def _text(value: object) -> str:

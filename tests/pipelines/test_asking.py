@@ -267,3 +267,11 @@ def test_a_date_that_is_none_leaves_the_question_answered(tmp_path: Path) -> Non
     pipeline = load_pipeline("lexical", store=tmp_path / "own.db")
     (found,) = ask(pipeline, "When is rent due?", as_of=date(2020, 6, 1))["documents"]
     assert (found["id"], found["state"]) == ("a1", "unknown")
+
+
+@pytest.mark.parametrize("foreign", [["Leeds", "York"], [{"id": "q"}], {"start": None}, "x", 5])
+def test_what_another_writer_keeps_under_our_names_is_no_part_of_the_answer(foreign: Any) -> None:
+    meta = {"neighbours": foreign, "passage": foreign, "passages_read": foreign}
+    found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
+    assert found["neighbours"] == []
+    assert not {"passage", "passages_read"} & found.keys()

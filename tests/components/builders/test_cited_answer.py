@@ -235,3 +235,10 @@ def test_a_language_that_is_no_text_breaks_nothing() -> None:
 def test_the_builder_can_be_a_tool() -> None:
     tool = ComponentTool(CitedAnswerBuilder(), name="answer", description="Answers.")
     assert "checked" in tool.parameters["properties"]
+
+
+@pytest.mark.parametrize("foreign", [{"start": None}, {"start": 0, "end": 3.0}, {"start": "0"}, 5])
+def test_a_passage_of_another_writer_is_passed_over(foreign: Any) -> None:
+    text = "The deposit is returned within thirty days."
+    answer = built(documents=[article(12, text, passage=foreign, shown_chars=foreign)])
+    assert text in answer["text"]

@@ -161,3 +161,16 @@ def test_a_heading_that_is_no_list_is_one_step() -> None:
     odd = Document(id="x", content="Words.", meta={"law": "Code", "headings": "Rent", "number": 3})
     (_, user) = StatutePromptBuilder().run("Why?", [odd])["messages"]
     assert "\nCode > Rent > 3\n" in user.text
+
+
+@pytest.mark.parametrize("foreign", [5, "a", ["a"], {"a": 1}, [{"id": "q"}], 1.5])
+def test_what_another_writer_keeps_under_our_names_is_passed_over(foreign: Any) -> None:
+    given = article(12, neighbours=foreign, shown_chars=foreign)
+    shown = StatutePromptBuilder().run(QUESTION, [given])
+    assert [each.id for each in shown["documents"]] == ["h12"]
+    assert "shown_chars" not in shown["documents"][0].meta
+
+
+def test_how_much_an_earlier_prompt_showed_is_forgotten() -> None:
+    written = StatutePromptBuilder().run(QUESTION, [article(12, shown_chars=3)])["messages"][-1]
+    assert "The deposit is returned." in str(written.text)
