@@ -21,6 +21,9 @@ from components.stores.filter_syntax import ORDERINGS, check_filters
 
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
 
+# SQLite's JSON ends a text at its NUL.
+_WHOLE = r"instr(meta, '\u0000') = 0"
+
 _failure = threading.local()
 
 Clause = tuple[str, list[Any]]
@@ -101,13 +104,11 @@ def _comparison(condition: dict[str, Any]) -> Clause:
     if column is not None:
         sql_of, json_type, path_values = column
         if operator in ("==", "!=") and _is_plain(value):
-            negation = "NOT " if operator == "!=" else ""
-            equal, bound = _equals(sql_of, json_type, path_values, value)
-            return f"({negation}{equal})", bound
+            equal = _equals(sql_of, json_type, path_values, value)
+            return _unless_cut(condition, equal, negated=operator == "!=")
         if operator in ("in", "not in") and all(_is_plain(each) for each in value):
-            negation = "NOT " if operator == "not in" else ""
-            among, bound = _among(sql_of, json_type, path_values, value)
-            return f"({negation}{among})", bound
+            among = _among(sql_of, json_type, path_values, value)
+            return _unless_cut(condition, among, negated=operator == "not in")
         if operator in ORDERINGS:
             return _ordering(condition, sql_of, json_type, path_values)
     return _fallback(condition)
@@ -149,7 +150,18 @@ def _is_plain(value: Any) -> bool:
         return math.isfinite(value)
     if isinstance(value, int):
         return abs(value) < 2**53
-    return isinstance(value, str) and not (len(value) >= 10 and value[4:5] == "-")
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    return not (len(value) >= 10 and value[4:5] == "-")
+
+
+def _unless_cut(condition: dict[str, Any], equal: Clause, *, negated: bool) -> Clause:
+    """Equality, or its contrary; what a row has that is equal only up to a NUL is no match."""
+    sql, bound = equal
+    otherwise, values = _fallback(condition)
+    if negated:
+        return f"(NOT ({sql} AND ({_WHOLE} OR NOT {otherwise})))", [*bound, *values]
+    return f"({sql} AND ({_WHOLE} OR {otherwise}))", [*bound, *values]
 
 
 def _equals(sql_of: str, json_type: str, path: list[str], value: Any) -> Clause:
@@ -193,7 +205,7 @@ def _ordering(condition: dict[str, Any], sql_of: str, json_type: str, path: list
         # Plain days compare as text; any other spelling of a moment goes to Haystack's matcher.
         return (
             f"(CASE WHEN {json_type} = 'null' THEN 0 "
-            f"WHEN {json_type} = 'text' AND date({sql_of}) IS {sql_of} "
+            f"WHEN {json_type} = 'text' AND date({sql_of}) IS {sql_of} AND {_WHOLE} "
             f"THEN {sql_of} {operator} ? ELSE {otherwise} END)",
             [*path, *path, *path, *path, *path, value, *otherwise_values],
         )

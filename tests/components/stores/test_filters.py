@@ -19,7 +19,19 @@ SCALARS = st.one_of(
     st.integers(2**60, 2**63 - 1),
     st.sampled_from([-1.5, 0.0, 1.0, 2.5]),
     st.sampled_from(
-        ["", "a", "A", "1", "2020-01-01", "2020-01-01T00:00:00", "2021-06-30", "é", "%"]
+        [
+            "",
+            "a",
+            "A",
+            "1",
+            "2020-01-01",
+            "2020-01-01T00:00:00",
+            "2021-06-30",
+            "é",
+            "%",
+            "a\0b",
+            "a\0",
+        ]
     ),
 )
 VALUES = st.one_of(
@@ -161,3 +173,17 @@ def test_a_list_of_any_length_is_searched(tmp_path: Path) -> None:
     assert [each.id for each in store.filter_documents(either)] == ["a1", "a2"]
     neither = {"operator": "AND", "conditions": [{"operator": "NOT", "conditions": [either]}]}
     assert [each.id for each in store.filter_documents(neither)] == ["a0"]
+
+
+def test_a_text_is_not_taken_for_what_stands_before_its_nul(store: StatuteDocumentStore) -> None:
+    store.delete_all_documents()
+    document = Document(id="1", content="x", meta={"k": "a\0b", "day": "2020-01-01\0"})
+    store.write_documents([document])
+    for operator, value in (("==", "a"), ("!=", "a"), ("in", ["a"]), ("not in", ["a"])):
+        for each in (value, "a\0b" if isinstance(value, str) else ["a\0b"]):
+            filters = {"field": "meta.k", "operator": operator, "value": each}
+            found = bool(store.filter_documents(filters))
+            assert found == document_matches_filter(filters, document)
+    day = {"field": "meta.day", "operator": "==", "value": "2020-01-01"}
+    assert store.delete_by_filter(day) == 0
+    assert store.delete_by_filter({"field": "meta.k", "operator": "==", "value": "a"}) == 0
