@@ -29,18 +29,27 @@ class StatuteDatabase:
 
     def __init__(self, path: str | None) -> None:
         self._path = path
+        self._resolved: Path | None = None
         self._local = threading.local()
         self._opened: weakref.WeakSet[OpenFile] = weakref.WeakSet()
 
     @property
     def path(self) -> Path:
-        """Absolute path of the file."""
+        """Absolute path of the file, as it is where it is first asked for."""
+        if self._resolved is not None:
+            return self._resolved
         if not self._path:
             raise StoreError(
                 "StatuteDocumentStore.path is null. Give the file that python -m pipelines.index "
                 "wrote, as StatuteDocumentStore(path=...) or load_pipeline(..., store=FILE)."
             )
-        return Path(self._path).expanduser().resolve()
+        if self._path == ":memory:":
+            raise StoreError(
+                "StatuteDocumentStore.path is ':memory:', and a store is a file. Name one, or use "
+                "Haystack's InMemoryDocumentStore."
+            )
+        self._resolved = Path(self._path).expanduser().resolve()
+        return self._resolved
 
     @property
     def identity(self) -> FileIdentity | None:

@@ -32,6 +32,27 @@ def test_a_store_without_a_path_says_how_to_give_one() -> None:
         StatuteDocumentStore(None).count_documents()
 
 
+def test_a_store_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="a store is a file"):
+        StatuteDocumentStore(":memory:").count_documents()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_keeps_its_file_when_the_folder_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path / "law.db")
+    monkeypatch.chdir(tmp_path)
+    store = StatuteDocumentStore("law.db")
+    assert store.count_documents() == 1
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    store.close()
+    assert store.count_documents() == 1
+    assert store.to_dict()["init_parameters"] == {"path": "law.db"}
+
+
 def test_nothing_is_made_before_the_first_use(tmp_path: Path) -> None:
     StatuteDocumentStore(str(tmp_path / "law.db"))
     assert not (tmp_path / "law.db").exists()
