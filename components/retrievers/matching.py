@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
-from components.stores.filter_syntax import ORDERINGS
+from components.stores.filter_syntax import ORDERINGS, check_filters
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.i
     Raises:
         FilterError: the filters are malformed.
     """
+    if filters:
+        check_filters(filters)
     try:
         return store.keys_matching(filters)
     except _INCOMPARABLE:

@@ -108,3 +108,20 @@ def test_filters_that_are_at_fault_themselves_are_refused(store: Any) -> None:
     ):
         with pytest.raises(FilterError):
             found(store, filters)
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        {"operator": "AND"},
+        {"field": "meta.valid_from", "value": "2020-01-01"},
+        {"field": "meta.valid_from", "operator": ">"},
+        {"operator": "AND", "conditions": [None]},
+    ],
+)
+def test_malformed_filters_are_refused_as_such_beside_an_unreadable_day(
+    store: Any, malformed: dict[str, Any]
+) -> None:
+    store.write_documents([article(1, valid_from="since the reform")])
+    with pytest.raises(FilterError):
+        StatuteBM25Retriever(store).run("rent", filters=malformed)
