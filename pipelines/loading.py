@@ -115,5 +115,6 @@ def _built(definition: dict[str, Any], path: Path, allowed: list[str]) -> Pipeli
         for side in ("inputs", "outputs")
     }
     check_wiring(pipeline, declared, str(path))
-    pipeline.metadata.update(declared, name=path.stem)
+    pipeline.metadata.update(declared)
+    pipeline.metadata.setdefault("name", path.stem)
     return pipeline

@@ -77,6 +77,13 @@ def test_a_loaded_pipeline_can_be_written_and_read_again(
     assert one == other
 
 
+def test_a_name_that_is_given_is_kept(law_store: Path, mine: Any) -> None:
+    text = load_pipeline("lexical", store=law_store).dumps()
+    assert mine(text).metadata["name"] == "lexical"
+    assert mine(text.replace("name: lexical", "name: my search")).metadata["name"] == "my search"
+    assert mine(text.replace("  name: lexical\n", "")).metadata["name"] == "mine"
+
+
 def test_what_components_share_is_written_with_anchors_and_a_refusal_says_the_way_out(
     law_store: Path, mine: Any
 ) -> None:
