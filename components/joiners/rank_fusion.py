@@ -70,11 +70,12 @@ class StatuteRankFuser:
         self.k = k
         self.top_k = checked_top_k("StatuteRankFuser", top_k, at_least=1)
         self.full_coverage = full_coverage
-        self._weights = _checked_weights(stages, weights)
-        _check_coverage(full_coverage, self._weights)
+        # The input sockets are made of them once; weights may be set later.
+        self._stages = list(_checked_weights(stages, weights))
+        _check_coverage(full_coverage, self._stages)
         if not (is_number(k) and 0 <= k < math.inf):
             raise ValueError(f"StatuteRankFuser.k must be 0 or more, got {k!r}.")
-        for stage in self._weights:
+        for stage in self._stages:
             component.set_input_type(self, stage, list[Document], default=[])
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,22 +117,22 @@ class StatuteRankFuser:
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: a list of no known stage, a negative `top_k`, or no `query` where there is
-                a `full_coverage`.
+            ValueError: a list of no known stage, a weight or a `top_k` out of range, or no `query`
+                where there is a `full_coverage`.
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
-        unknown = sorted(lists.keys() - self._weights.keys())
+        unknown = sorted(lists.keys() - set(self._stages))
         if unknown:
             raise ValueError(
                 f"StatuteRankFuser has no stage {unknown[0]!r}; its stages are "
-                f"{', '.join(self._weights)}. Name it in StatuteRankFuser.stages."
+                f"{', '.join(self._stages)}. Name it in StatuteRankFuser.stages."
             )
         weights = self._weights_for(query, lists)
         pinned_ids = dict.fromkeys(document.id for document in pinned or [])
         documents: dict[str, Document] = {}
         ranks: dict[str, dict[str, int]] = {}
-        for listed in [pinned or [], *(lists.get(stage, []) for stage in self._weights)]:
+        for listed in [pinned or [], *(lists.get(stage, []) for stage in self._stages)]:
             for document in listed:
                 documents.setdefault(document.id, document)
                 ranks.setdefault(document.id, {}).update(ranks_of(document.meta))
@@ -174,7 +175,7 @@ class StatuteRankFuser:
 
     def _weights_for(self, query: str | None, lists: dict[str, list[Document]]) -> dict[str, float]:
         """The stages' weights for a question."""
-        weights = dict(self._weights)
+        weights = _checked_weights(self._stages, self.weights)
         for stage, full in (self.full_coverage or {}).items():
             if query is None:
                 raise ValueError(
@@ -217,12 +218,12 @@ def _checked_weights(
     return {stage: (weights or {}).get(stage, 1.0) for stage in named}
 
 
-def _check_coverage(full_coverage: dict[str, float] | None, weights: dict[str, float]) -> None:
+def _check_coverage(full_coverage: dict[str, float] | None, stages: list[str]) -> None:
     for stage, share in (full_coverage or {}).items():
-        if stage not in weights:
+        if stage not in stages:
             raise ValueError(
                 f"StatuteRankFuser.full_coverage names {stage!r}, which is none of the stages "
-                f"{', '.join(weights)}."
+                f"{', '.join(stages)}."
             )
         if not (is_number(share) and 0 < share <= 1):
             raise ValueError(

@@ -167,3 +167,12 @@ def test_a_list_of_no_stage_is_refused() -> None:
 def test_ranks_that_another_writer_has_written_are_passed_over(odd: Any) -> None:
     found = StatuteRankFuser(stages=["dense"]).run(dense=listed("a", ranks=odd))
     assert ranks(found) == {"a": {"dense": 1}}
+
+
+def test_weights_that_are_set_later_count_as_they_are_written() -> None:
+    fuser = StatuteRankFuser(["bm25", "dense"])
+    lists = {"bm25": listed("a"), "dense": listed("b")}
+    assert ids(fuser.run(**lists)) == "ab"
+    fuser.weights = {"dense": 2.0}
+    assert fuser.to_dict()["init_parameters"]["weights"] == {"dense": 2.0}
+    assert ids(fuser.run(**lists)) == "ba"
