@@ -15,8 +15,8 @@ CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
 _ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 _MARKER = re.compile(
     r"(?=[adđlprs§])(?<![\w-])(?:"
-    r"(?P<article>art(?:icle|ikel|[íi]culo)?[sn]?\b\.?|điều)"
-    r"|(?P<section>sections?\b|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
+    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|[íi]culo)?[sn]?\b\.?|điều)"
+    r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
     r"|(?P<rule>rules?\b)"
     r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
     r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"

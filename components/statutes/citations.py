@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from components.statutes import chinese_citations
-from components.statutes.citation_levels import AND, levels_behind
+from components.statutes.citation_levels import AND, in_brackets, levels_behind
 from components.statutes.citation_markers import NUMBER, CitationKind, Marker, next_marker
 from components.statutes.citation_numbers import canonical_core
 from components.statutes.law_hints import LawReference, hint_behind, law_hint
@@ -80,6 +80,9 @@ _QUANTITY = re.compile(
     r"|ngày|tháng|năm|giờ)\b)",
     re.IGNORECASE,
 )
+_SIGN = re.compile(r"§§?\s?")
+# An editor's note of the number that an article had before.
+_RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")  # "the Markets Regulations 2015" is a law's name
 _LIST_GOES_ON = re.compile(
     rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
@@ -217,7 +220,9 @@ def _items(text: str, marker: Marker) -> list[_Item]:
         if _counts_something(text, marker, number):
             break
         closed = number.end() + marker.bracket  # "(5)"
-        paragraphs, end, others = levels_behind(text, closed)
+        if items and not marker.bracket and _is_level_of_the_last(text, closed):
+            break
+        paragraphs, end, others = levels_behind(text, closed, sign=marker.sign)
         if items and not marker.plural and not _goes_on(text, end):
             break
         core = canonical_core(number[0])
@@ -225,7 +230,7 @@ def _items(text: str, marker: Marker) -> list[_Item]:
         otherwise: tuple[str, str | None] | None = None
         if (to := _RANGE.match(text, end)) and (last := NUMBER.match(text, to.end())):
             through = canonical_core(last[0])
-            end = levels_behind(text, last.end())[1]
+            end = levels_behind(text, last.end(), sign=marker.sign)[1]
             if to[0] in "–—":  # some print a number's own hyphen so
                 otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
         elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
@@ -236,7 +241,14 @@ def _items(text: str, marker: Marker) -> list[_Item]:
         if separator is None:
             break
         position = separator.end()
+        if marker.sign and (again := _SIGN.match(text, position)):
+            position = again.end()  # "§ 12, § 13"
     return items
+
+
+def _is_level_of_the_last(text: str, end: int) -> bool:
+    """Whether the number of a list that ends there is one like "7)", below the article before."""
+    return text.startswith(")", end) and not in_brackets(text, end)
 
 
 def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
@@ -247,7 +259,7 @@ def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
         return True  # "Section IV" is a division
     if marker.kind in ("rule", "regulation") and _YEAR.fullmatch(number[0]):
         return True
-    return _QUANTITY.match(text, number.end()) is not None
+    return any(each.match(text, number.end()) for each in (_QUANTITY, _RENUMBERED))
 
 
 def _goes_on(text: str, end: int) -> bool:

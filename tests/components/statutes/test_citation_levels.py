@@ -1,0 +1,87 @@
+"""Parts of an article between its number and its law's name: none is another article."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.statutes.citations import find_citations
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "law"),
+    [
+        ("l'article 4, 7), du Règlement (UE)", [("4", "(7)")], "Règlement (UE)"),
+        ("l'article 4, 7) et 8), du Code pénal", [("4", "(7)")], "Code pénal"),
+        (
+            "articles 8, § 1er, 2°, b), 9, 2°, b), et 11bis du Code judiciaire",
+            [("8", "(1)(2)(b)"), ("9", "(2)(b)"), ("11bis", None)],
+            "Code judiciaire",
+        ),
+        ("article 2, b) du décret du 5 mai 2001", [("2", "(b)")], "décret du 5 mai 2001"),
+        ("l'article 3, a) de la loi du 5 mai 2001", [("3", "(a)")], "loi du 5 mai 2001"),
+        ("article 4, premier tiret, du Code judiciaire", [("4", None)], "Code judiciaire"),
+        ("article 4, 1er alinéa, du Code judiciaire", [("4", "(1)")], "Code judiciaire"),
+        ("article 4, quatrième alinéa, du Code pénal", [("4", "(4)")], "Code pénal"),
+        ("article 4, dernier alinéa, du Code pénal", [("4", None)], "Code pénal"),
+        ("article 4, § 2, deuxième phrase, du Code pénal", [("4", "(2)")], "Code pénal"),
+        ("article 4 in fine du Code judiciaire", [("4", None)], "Code judiciaire"),
+        ("article 4, I, du Code judiciaire", [("4", "(i)")], "Code judiciaire"),
+        ("section 12, first sentence, of the Companies Act", [("12", None)], "Companies Act"),
+        ("Article 12, second paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 12(2), third indent, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 12, 2nd sub-paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 4, no. 7 GDPR", [("4", "(7)")], "GDPR"),
+        ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
+    ],
+)
+def test_the_law_is_named_behind_parts_of_the_article(
+    text: str, cited: list[tuple[str, str | None]], law: str
+) -> None:
+    found = find_citations(text)
+    assert [(c.number, c.paragraph) for c in found] == cited
+    assert {c.law_hint for c in found} == {law}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(see Articles 12, 13) and so on", ["12", "13"]),  # the bracket is the sentence's
+        ("Under article 12\na) the tenant pays", ["12"]),
+        ("article 4, § 1er, et 7)", ["4"]),
+        ("article L. 335-5, premier alinéa de l'article L. 613-3", ["l335-5", "l613-3"]),
+        ("Articles IV, V of the Constitution", ["4", "5"]),
+        ("article 12, I think", ["12"]),
+    ],
+)
+def test_what_closes_a_bracket_and_what_is_a_level(text: str, numbers: list[str]) -> None:
+    found = find_citations(text)
+    assert [c.number for c in found] == numbers
+    assert {c.paragraph for c in found} <= {None, "(1)"}
+
+
+def test_the_levels_of_the_article_behind_are_its_own() -> None:
+    (citation,) = find_citations("article 12, second paragraph of section 13")[:1]
+    assert citation.paragraph is None
+
+
+def test_a_second_section_sign_is_another_article() -> None:
+    for text in (
+        "Housing Code § 12, § 13",
+        "§ 12, § 13 Housing Code",
+        "§ 12 and § 13 Housing Code",
+    ):
+        found = find_citations(text)
+        assert [(c.number, c.paragraph) for c in found] == [("12", None), ("13", None)]
+        assert {c.law_hint for c in found} == {"Housing Code"}
+    (one,) = find_citations("art. 12, § 13 Housing Code")
+    assert (one.number, one.paragraph) == ("12", "(13)")
+
+
+def test_a_unit_and_its_number_may_be_one_word() -> None:
+    for text in ("article12 Housing Code", "Housing Code, section12", "Artikel12 Housing Code"):
+        (citation,) = find_citations(text)
+        assert (citation.number, citation.law_hint) == ("12", "Housing Code")
+
+
+def test_an_editor_s_note_of_a_former_number_cites_nothing() -> None:
+    assert find_citations("( article 2 renuméroté) La loi ne dispose que pour l'avenir") == []
