@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from components.statutes.places import place_behind, place_ending
+
 LawReference = Literal["none", "own", "same", "named"]
 
 _NEXT_LINE = 160  # characters read on either side of a citation
@@ -112,6 +114,7 @@ _CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 188
 _BETWEEN = (  # what stands between a law's name and the citation behind it
     r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
 )
+_BETWEEN_ALONE = re.compile(_BETWEEN)
 _NAMED_BEFORE = (
     re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
     re.compile(
@@ -166,6 +169,12 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
         if match := pattern.search(text, opening, start):
             name = match["law"].strip()
             return (None, "none") if name in GENERIC_NAMES else (name, "named")
+    between = _BETWEEN_ALONE.search(text, opening, start)
+    end = between.start() if between else start
+    if (place := place_ending(text, opening, end)) is not None:
+        for pattern in _NAMED_BEFORE:
+            if match := pattern.search(text, opening, place):
+                return text[match.start("law") : end], "named"
     return None, "none"
 
 
@@ -186,9 +195,16 @@ def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
         return None, "none"
     for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
         if match := pattern.match(text, end, limit):
-            name = match["law"] or match.groupdict().get("short") or ""
+            group = "law" if match["law"] else "short"
+            name = text[match.start(group) : _with_place(text, match.end(group))]
             return name.strip(" ,.'’-"), "named"
     return None
+
+
+def _with_place(text: str, end: int) -> int:
+    """Where the name of a law ends that ends there but for its place: "Code civil suisse"."""
+    place = place_behind(text, end)
+    return end if place is None else text.index(place, end) + len(place)
 
 
 _SOURCE = (

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from components.statutes.law_hints import bracketed_name
+from components.statutes.places import is_of, place_before, place_behind
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -75,7 +76,8 @@ class LawNames:
     Names are compared word by word without case, accents, articles and endings, so
     "des Bürgerlichen Gesetzbuchs" is the "Bürgerliches Gesetzbuch". A law also goes by its name
     without brackets, without its year (but not with another one) or its place ("Housing Code" for
-    "Housing Code of Aldermere (invented)"), and by its initials in capitals ("PDPA");
+    "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials in
+    capitals ("PDPA");
     中华人民共和国 may be left out. Where one law's fuller name is another one's shorter, the fuller
     wins; laws that share a name are found together.
     """
@@ -98,6 +100,10 @@ class LawNames:
         for short, full in _ABBREVIATIONS.items():
             if (named := self._words.get(_words(full))) is not None:
                 self._words.setdefault(_words(short), named)
+        civil = self._words.get(_words("code civil"))
+        if civil is not None and len(civil[1]) == 1:  # elsewhere it may stand for another one
+            self._initials.setdefault("CC", civil)
+            self._words.setdefault(_words("c c"), civil)
         # Most citations stand beside words that begin or end no name: told by one look.
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
@@ -143,7 +149,7 @@ class LawNames:
         for index, (_, start, _) in enumerate(tokens):
             words = tuple(word for word, _, _ in tokens[index:])
             if laws := self._named(words, text[start:end]):
-                return laws
+                return _of_place(laws, place_before(text, start))
         return ()
 
     def _beginning(
@@ -164,6 +170,8 @@ class LawNames:
             words += (word,)
             if laws := self._named(words, text[begin:end]):
                 found = () if _GOES_ON.match(text, end) else _of_year(laws, text, begin, end)
+                found = _of_place(found, place_behind(text, end))
+                found = _of_place(found, place_before(text, begin))
             read = end
         return found
 
@@ -193,6 +201,11 @@ def _of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[st
     if behind is None or _YEAR.search(text, begin, end):
         return laws
     return tuple(law for law in laws if behind[1] in (_YEAR.findall(law) or [behind[1]]))
+
+
+def _of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
+    """Those of some laws that can be meant where a place stands beside their common name."""
+    return laws if place is None else tuple(law for law in laws if is_of(law, place))
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
