@@ -14,6 +14,8 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_top_k
+from components.statutes.citation_markers import NUMBER
+from components.statutes.citation_numbers import canonical_core
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
@@ -107,7 +109,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
             `left_out`: articles that would be pinned, had the filters let them.
-            `missing`: the words of citations of articles that the store does not hold.
+            `missing`: the words of citations of articles that the store does not hold; of a
+            range that it holds in part, the end that it lacks.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -194,14 +197,22 @@ def only_cites(question: str, citations: list[ResolvedCitation]) -> bool:
 
 
 def missing(citations: list[ResolvedCitation]) -> list[str]:
-    """The words of citations of articles that are not there, each once."""
-    return list(dict.fromkeys(_named(each) for each in citations if each.missing))
+    """The words of citations of articles that are not there, each once.
+
+    Of a range that is there in part, its end that is not: "60" of "articles 50-60".
+    """
+    return list(dict.fromkeys(_named(each) for each in citations if each.missing or each.absent))
 
 
 def _named(resolved: ResolvedCitation) -> str:
     citation = resolved.citation
     law = resolved.laws[0] if len(resolved.laws) == 1 else citation.law_hint
-    return f"{citation.text}, {law}" if law else citation.text
+    words = citation.text
+    if resolved.absent is not None:
+        printed = (number[0] for number in NUMBER.finditer(words))
+        of_end = (each for each in printed if canonical_core(each) == resolved.absent)
+        words = next(of_end, resolved.absent)
+    return f"{words}, {law}" if law else words
 
 
 def _rest(question: str, citations: list[ResolvedCitation]) -> str:

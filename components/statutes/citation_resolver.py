@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from components.statutes.article import Article
-from components.statutes.citation_numbers import parse_number
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
 from components.statutes.law_hints import OTHER_LAW, PRIVATE_PAPER, after_divisions
 from components.statutes.law_names import LawNames
+from components.statutes.number_index import NumberIndex
 
 _PRIVATE_PAPER = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议|租约", re.IGNORECASE)
-_LONGEST_RANGE = 200  # articles; a longer "from 1 to 900" speaks of a book, not of articles
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,8 @@ class ResolvedCitation:
         laws: Laws of the corpus that are named beside it; () where none is.
         missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
             text speaks of no contract.
+        absent: The end of a range that the corpus does not hold, canonical, where `ids` are
+            those of the range that it does; else None.
     """
 
     citation: Citation
@@ -36,6 +37,7 @@ class ResolvedCitation:
     certain: bool
     laws: tuple[str, ...]
     missing: bool
+    absent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class _Context:
         previous: The laws of the last citation that named one; () where the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
         spoken: The laws named anywhere in the text; None until somebody asks.
-        fitting: Ids already looked up: a text of ten thousand "art. 1" is one search.
+        fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
     """
 
     text: str
@@ -72,7 +74,9 @@ class _Context:
     previous: tuple[str, ...] = ()
     previous_end: int = 0
     spoken: tuple[str, ...] | None = None
-    fitting: dict[tuple[object, ...], tuple[str, ...]] = field(default_factory=dict)
+    fitting: dict[tuple[object, ...], tuple[tuple[str, ...], str | None, bool]] = field(
+        default_factory=dict
+    )
 
     def in_one_breath(self, citation: Citation) -> bool:
         """Whether a Chinese citation continues the sentence of the last one that named a law.
@@ -87,39 +91,29 @@ class CitationResolver:
     """Finds the articles that a text cites.
 
     Numbers are compared in one form ("L. 1221-1", "l1221-1"). A citation more precise than the
-    printed numbers finds the article that holds it ("article 12(3)" finds 12); a less precise one
-    finds every part ("section 2" finds "s.2(1)", "s.2(2)"). A citation of a law that the corpus
-    lacks, or of a private paper ("section 5 of my contract"), finds nothing. One that names no law
-    fits the laws that the text names elsewhere, else every law with that number.
+    printed numbers finds the article that holds it ("article 12(3)", and "12.3" where no number
+    has a dot, find 12); a less precise one finds every part ("section 2" finds "s.2(1)",
+    "s.2(2)"). A range finds what there is of it. A citation of a law that the corpus lacks, or of
+    a private paper ("section 5 of my contract"), finds nothing. One that names no law fits the
+    laws that the text names elsewhere, else every law with that number.
     """
 
     def __init__(
-        self, entries: Iterable[tuple[str, str, str]], names: LawNames | None = None
+        self,
+        entries: Iterable[tuple[str, str, str]],
+        names: LawNames | None = None,
+        *,
+        whole: bool = True,
     ) -> None:
         """Reads the corpus's directory.
 
         Args:
             entries: (id, law, number as printed) of every article, in the corpus's order.
             names: of the corpus's laws, where they are at hand already.
+            whole: whether a number that is not in the directory is none of its law's.
         """
-        self._ids: list[str] = []
-        self._position: dict[str, int] = {}
-        self._law: list[str] = []
-        # law -> core -> [(division, paragraphs, position)]
-        self._numbers: dict[str, dict[str, list[tuple[str, tuple[str, ...], int]]]] = {}
-        self._division: list[str] = []
-        for position, (article_id, law, printed) in enumerate(entries):
-            self._ids.append(article_id)
-            self._position[article_id] = position
-            self._law.append(law)
-            number = parse_number(printed)
-            numbers = self._numbers.setdefault(law, {})
-            self._division.append(number.division if number else "")
-            if number:
-                numbers.setdefault(number.core, []).append(
-                    (number.division, number.paragraphs, position)
-                )
-        self._names = LawNames(self._numbers) if names is None else names
+        self._index = NumberIndex(entries, whole=whole)
+        self._names = LawNames(self._index.laws) if names is None else names
 
     def resolve(
         self, text: str, *, within: str | None = None, language: str | None = None
@@ -136,7 +130,7 @@ class CitationResolver:
             KeyError: `within` is no id of the corpus.
         """
         plain = text.translate(PLAIN_CHARACTERS)
-        here = None if within is None else self._position[within]
+        here = None if within is None else self._index.position[within]
         context = _Context(plain, here, here is None and bool(_PRIVATE_PAPER.search(plain)))
         resolved: list[ResolvedCitation] = []
         for citation in find_citations(text, language):
@@ -144,11 +138,16 @@ class CitationResolver:
             laws = self._supposed_laws(context) if named is None else named
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
-            ids = self._fitting_ids(citation, laws, context)
+            ids, absent, known = self._fitting(citation, laws, context)
             certain = len(ids) == 1 and self._is_certain(citation, context, named is not None)
             # A paragraph may be one within an article.
-            missing = not (ids or citation.kind == "paragraph" or context.private)
-            resolved.append(ResolvedCitation(citation, ids, certain, named or (), missing))
+            silent = citation.kind == "paragraph" or context.private
+            missing = not (ids or known or silent)
+            resolved.append(
+                ResolvedCitation(
+                    citation, ids, certain, named or (), missing, None if silent else absent
+                )
+            )
         return resolved
 
     def _named_laws(self, citation: Citation, context: _Context) -> tuple[str, ...] | None:
@@ -171,11 +170,11 @@ class CitationResolver:
     def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
         """The laws that a citation without one can mean."""
         if context.here is not None:
-            return (self._law[context.here],)
+            return (self._index.law[context.here],)
         if context.spoken is None:
             named = self._names.anywhere(context.text)
-            context.spoken = tuple(law for law in self._numbers if law in named)
-        return context.spoken or tuple(self._numbers)
+            context.spoken = tuple(law for law in self._index.laws if law in named)
+        return context.spoken or tuple(self._index.laws)
 
     def _is_certain(self, citation: Citation, context: _Context, named: bool) -> bool:
         """Whether nothing speaks against the one article found."""
@@ -190,62 +189,35 @@ class CitationResolver:
         if context.spoken:
             return True
         return (
-            len(self._numbers) == 1
+            len(self._index.laws) == 1
             and citation.kind in ("article", "section")
             and OTHER_LAW.search(context.text) is None
         )
 
-    def _fitting_ids(
+    def _fitting(
         self, citation: Citation, laws: tuple[str, ...], context: _Context
-    ) -> tuple[str, ...]:
-        """Ids of the articles of these laws that fit a citation, in the corpus's order."""
+    ) -> tuple[tuple[str, ...], str | None, bool]:
+        """Ids of the articles of these laws that fit, in the corpus's order; `absent`; `known`."""
         key = (
             *citation.readings,
             citation.paragraph,
             citation.division,
-            citation.kind == "paragraph",
+            citation.kind,
             laws,
         )
         if key not in context.fitting:
-            fitting = (p for law in laws for p in self._fitting(citation, law, context.here))
-            context.fitting[key] = tuple(self._ids[p] for p in sorted(fitting))
+            each = [self._index.fitting(citation, law, context.here) for law in laws]
+            # Article 12.3 of one law is no paragraph of another's article 12.
+            each = [fitting for fitting in each if fitting.known] or each
+            positions = sorted(p for fitting in each for p in fitting.positions)
+            # A range of several laws lacks an end where none of them holds both.
+            absent = {fitting.absent for fitting in each if fitting.known}
+            context.fitting[key] = (
+                tuple(self._index.ids[p] for p in positions),
+                None if None in absent else next(iter(absent), None),
+                any(fitting.known for fitting in each),
+            )
         return context.fitting[key]
-
-    def _fitting(self, citation: Citation, law: str, here: int | None) -> list[int]:
-        """Positions of a law's articles that fit a citation."""
-        division = citation.division
-        if division is None and here is not None and citation.kind == "paragraph":
-            division = self._division[here] or None
-        for number, through in citation.readings:
-            span = self._span(law, self._numbered(citation, law, number, division), through)
-            if span is not None:
-                return span
-        # "12 to 999" where there is no 999.
-        return self._numbered(citation, law, citation.number, division)
-
-    def _numbered(
-        self, citation: Citation, law: str, number: str, division: str | None
-    ) -> list[int]:
-        """Positions of a law's articles of a number, at the cited levels."""
-        places: dict[str, list[tuple[tuple[str, ...], int]]] = {}
-        for place, paragraphs, position in self._numbers[law].get(number, ()):
-            if _reaches(citation, place, division):
-                places.setdefault(place, []).append((paragraphs, position))
-        levels = tuple(re.findall(r"\w+", citation.paragraph or ""))
-        return [p for entries in places.values() for p in _at_levels(entries, levels)]
-
-    def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
-        """Positions from the first found through the last of a number, None where none lies so."""
-        if not found or through is None:
-            return found or None
-        first, division = found[0], self._division[found[0]]
-        numbers = self._numbers[law].get(through, ())
-        last = max((p for place, _, p in numbers if place == division), default=-1)
-        if last < first:
-            return None
-        inside = range(first, last + 1)
-        span = [p for p in inside if self._law[p] == law and self._division[p] == division]
-        return span if len(span) <= _LONGEST_RANGE else []
 
 
 def cross_references(
@@ -272,27 +244,3 @@ def cross_references(
             pairs.update((position, position_of[cited]) for cited in resolved.ids)
     pairs.difference_update([(position, position) for position in range(len(articles))])
     return CrossReferences(sorted(pairs), unresolved)
-
-
-def _reaches(citation: Citation, place: str, division: str | None) -> bool:
-    """Whether a citation can mean an article printed in a place (`ArticleNumber.division`)."""
-    if division is not None:
-        return place == division
-    if citation.kind == "paragraph":
-        return place != "" or "." in citation.number
-    return place == ""
-
-
-def _at_levels(entries: list[tuple[tuple[str, ...], int]], levels: tuple[str, ...]) -> list[int]:
-    """The entries at the cited levels; else those below; else the nearest that hold them."""
-    if exact := [position for paragraphs, position in entries if paragraphs == levels]:
-        return exact
-    depth = len(levels)
-    if below := [position for paragraphs, position in entries if paragraphs[:depth] == levels]:
-        return below
-    for above in range(depth - 1, -1, -1):
-        if holding := [
-            position for paragraphs, position in entries if paragraphs == levels[:above]
-        ]:
-            return holding
-    return []

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from components.statutes import chinese_citations
 from components.statutes.citation_levels import AND, in_brackets, levels_behind
 from components.statutes.citation_markers import NUMBER, CitationKind, Marker, next_marker
-from components.statutes.citation_numbers import canonical_core
+from components.statutes.citation_numbers import LISTED_PARAGRAPH, canonical_core
 from components.statutes.law_hints import LawReference, hint_behind, law_hint
 
 
@@ -35,7 +35,8 @@ class Citation:
         reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
             named before), "named".
         through: Last number of a range ("to 12"), canonical; None for a single article.
-        division: Canonical name of the schedule or annex that is named with the number.
+        division: Canonical name of the schedule or annex that is named with the number;
+            `LISTED_PARAGRAPH` for "paragraph 25 above".
         group: Span of the whole enumeration, from its marker to its last number.
         otherwise: `number` and `through` as the dash between them can be read too: "14–1" may be
             printed for the number 14-1, and "articles 12-14" may mean a range.
@@ -104,9 +105,16 @@ _FURTHER = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _SCHEDULE = re.compile(
     r"\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
-    r"(schedule|annex|app(?:endix)?)\s*(\d+[A-Z]?)\b",
+    r"(?:(?P<unit>schedule|annex|app(?:endix)?)\s*(?P<number>\d+[A-Z]?)\b"
+    r"|(?:that|the same|the said)\s+(?P<same>schedule|annex|appendix)\b)",
     re.IGNORECASE,
 )
+_SCHEDULE_NUMBER = re.compile(
+    r"\b(?P<unit>schedule|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b", re.IGNORECASE
+)
+_BEFORE = 400  # characters in which "that Schedule" was named
+# "paragraph 25 above" is an item of the list that it stands in.
+_NEARBY = re.compile(r"\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b", re.IGNORECASE)
 # Characters that print nothing or a space, and typographic hyphens, one for one: spans keep.
 PLAIN_CHARACTERS = str.maketrans(
     dict.fromkeys("\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u202f\u2009\u2060\ufeff\u3000", " ")
@@ -188,28 +196,44 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     if before:
         start = before.start()
     group = (start, items[-1][1])
-    schedule = _SCHEDULE.match(text, group[1], group[1] + 80) if kind == "paragraph" else None
-    hint, reference = law_hint(text, start, schedule.end() if schedule else group[1])
+    division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
+    hint, reference = law_hint(text, start, end)
     if marker.doubtful and reference == "none" and items[0][3] is None:
         return
-    for index, (first, end, core, paragraphs, through, otherwise) in enumerate(items):
+    for index, (first, stop, core, paragraphs, through, otherwise) in enumerate(items):
         if before and index == 0 and paragraphs is None:
             paragraphs = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
         begin = start if index == 0 else first
         yield Citation(
             start=begin,
-            end=end,
-            text=text[begin:end],
+            end=stop,
+            text=text[begin:stop],
             number=core,
             paragraph=paragraphs,
             law_hint=hint,
             kind=kind,
             reference=reference,
             through=through,
-            division=f"{schedule[1][:3].lower()} {schedule[2].lower()}" if schedule else None,
+            division=division,
             group=group,
             otherwise=otherwise,
         )
+
+
+def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
+    """The division that is named behind paragraphs text[start:end], and where its name ends."""
+    if _NEARBY.match(text, end):
+        return LISTED_PARAGRAPH, end
+    named = _SCHEDULE.match(text, end, end + 80)
+    if named is None:
+        return None, end
+    if named["unit"]:
+        return f"{named['unit'][:3].lower()} {named['number'].lower()}", named.end()
+    number = ""  # where none was named before, no division is meant that could be known
+    for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _BEFORE), start):
+        if last["unit"][:3].lower() == named["same"][:3].lower():
+            number = last["number"].lower()
+    return f"{named['same'][:3].lower()} {number}", named.end()
 
 
 def _items(text: str, marker: Marker) -> list[_Item]:

@@ -119,7 +119,8 @@ def _named(
 ) -> tuple[list[CheckedCitation], list[int]]:
     """Citations in words, and where each ends with the name of its law."""
     names = LawNames(each.law for each in sources)
-    resolver = CitationResolver(((each.id, each.law, each.number) for each in sources), names)
+    entries = ((each.id, each.law, each.number) for each in sources)
+    resolver = CitationResolver(entries, names, whole=False)
     of = {each.id: each for each in sources}
     plain = reply.translate(_EMPHASIS)
     found: list[CheckedCitation] = []

@@ -94,6 +94,11 @@ def test_what_is_named_and_not_there_is_told_in_the_words_of_the_question(filled
         ("Does art. 99 hold, or does art. 99 not?", ["art. 99"]),
         ("article 12 Housing Code", []),
         ("section 99 of my contract", []),
+        ("Articles 12 to 999 of the Housing Code", ["999, Housing Code"]),
+        ("articles 12-60 of the Housing Code", ["60, Housing Code"]),
+        ("articles 13 to 11 of the Housing Code", []),
+        ("article 12 of the Housing Code of Norway", ["article 12, Housing Code of Norway"]),
+        ("art. 12.3 Housing Code", []),
     ):
         assert retriever.run(question)["missing"] == missing
 

@@ -104,7 +104,7 @@ def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
         ("article 12-13 of the Housing Code", ()),
         ("articles 13-1 of the Housing Code", ("h13-1",)),
         ("articles 13-12 of the Housing Code", ()),
-        ("articles 12 to 999 of the Housing Code", ("h12",)),
+        ("articles 12 to 999 of the Housing Code", ("h12", "h13", "h13-1", "h14")),
     ],
 )
 def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str, ...]) -> None:

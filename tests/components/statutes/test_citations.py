@@ -209,6 +209,12 @@ def test_an_enumeration_ends_where_something_else_is_counted(text: str, numbers:
         ("article 5 de mon bail", "named", "mon bail"),
         ("my lease, section 5, says", "named", "lease"),
         ("租赁合同第五条", "named", "租赁合同"),
+        ("section 12, as amended, of the Companies Act", "named", "Companies Act"),
+        ("article 12, the landlord, of the house", "none", None),
+        ("Section 2 (results),\nof Table 1 of the JORC Code", "named", "JORC Code"),
+        ("The Price Standard defines it in section 2", "named", "Price Standard"),
+        ("Prices (in section 5) are set out in the Price Guidelines", "named", "Price Guidelines"),
+        ("The Price Standard is kept as section 2 says", "none", None),
     ],
 )
 def test_how_the_law_is_named(text: str, reference: str, hint: str | None) -> None:

@@ -114,7 +114,7 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
         ),
         (
             "Sections 12 to 99 of the Housing Code say so.",
-            [("Sections 12 to 99", "not checked", ("h12",))],
+            [("Sections 12 to 99", "not checked", ("h12", "h14"))],
         ),
         (
             "Section 12 et seq. of the Housing Code say so.",

@@ -1,0 +1,111 @@
+"""Ranges that a law holds in part, and numbers that are parts of an article."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.statutes.citation_resolver import CitationResolver
+
+HOUSING, RULES = "Housing Code", "Conduct Rules"
+NUMBERS = ["4", "5", "12", "13", "13-1", "14", "20"]
+ENTRIES = [
+    *((number, HOUSING, number) for number in NUMBERS),
+    *((f"r{number}", RULES, number) for number in ("2", "2.1", "2.2", "2.10", "3.1")),
+    *((f"p{number}", RULES, f"{number})") for number in range(1, 5)),
+    *(
+        (f"s{place}.{number}", "Schedules", f"Schedule {place}.{number}.")
+        for place in (1, 2)
+        for number in (1, 2)
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def resolver() -> CitationResolver:
+    return CitationResolver(ENTRIES)
+
+
+@pytest.mark.parametrize(
+    ("question", "ids", "absent"),
+    [
+        ("articles 12 to 14 of the Housing Code", ["12", "13", "13-1", "14"], None),
+        ("Articles 12 to 999 of the Housing Code", ["12", "13", "13-1", "14", "20"], "999"),
+        ("articles 13-60 of the Housing Code", ["13", "13-1", "14", "20"], "60"),
+        ("articles 13–60 of the Housing Code", ["13", "13-1", "14", "20"], "60"),
+        ("articles 1 to 5 of the Housing Code", ["4", "5"], "1"),
+        ("Articles 14 to 12 of the Housing Code", ["12", "13", "13-1", "14"], None),
+        ("articles 14-12 of the Housing Code", [], None),  # more likely a number
+        ("article 14–12 of the Housing Code", [], None),
+        ("articles L. 5 à D. 4 of the Housing Code", [], None),
+        ("articles 300 to 400 of the Housing Code", [], None),
+        ("articles 12 to L. 5 of the Housing Code", ["12"], "l5"),
+        ("Rules 2.1 to 2.9 of the Conduct Rules", ["r2.1", "r2.2"], "2.9"),
+        ("Rules 2 to 4 of the Conduct Rules", ["r2"], "4"),
+    ],
+)
+def test_a_range_finds_what_there_is_of_it(
+    resolver: CitationResolver, question: str, ids: list[str], absent: str | None
+) -> None:
+    (resolved,) = resolver.resolve(question)
+    assert (list(resolved.ids), resolved.absent) == (ids, absent)
+    assert resolved.missing == (not ids)
+
+
+def test_a_range_of_no_named_law_lacks_what_every_law_lacks() -> None:
+    entries = [*(("a" + n, "A Code", n) for n in "123"), *(("b" + n, "B Code", n) for n in "1234")]
+    (resolved,) = CitationResolver(entries).resolve("articles 2 to 4")
+    assert (resolved.ids, resolved.absent) == (("a2", "a3", "b2", "b3", "b4"), None)
+    (resolved,) = CitationResolver(entries).resolve("articles 2 to 9")
+    assert resolved.absent == "9"
+
+
+def test_a_range_as_long_as_a_book_is_there_and_not_missing() -> None:
+    resolver = CitationResolver((str(n), HOUSING, str(n)) for n in range(1, 400))
+    (resolved,) = resolver.resolve("articles 1 to 399 of the Housing Code")
+    assert (resolved.ids, resolved.missing) == ((), False)
+
+
+def test_in_an_article_a_range_begins_where_it_says(resolver: CitationResolver) -> None:
+    (resolved,) = resolver.resolve("Articles 1 to 5 apply.", within="14")
+    assert resolved.ids == ()
+    (resolved,) = resolver.resolve("Articles 13-60 apply.", within="14")
+    assert resolved.ids == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "ids"),
+    [
+        ("art. 12.3 Housing Code", ["12"]),
+        ("art. 99.3 Housing Code", []),
+        ("section 2.1 of the Conduct Rules", ["r2.1"]),
+        ("section 2.9 of the Conduct Rules", []),  # its numbers have dots: none of article 2
+        ("article 2.1", ["r2.1"]),
+    ],
+)
+def test_a_paragraph_behind_a_dot(
+    resolver: CitationResolver, question: str, ids: list[str]
+) -> None:
+    (resolved,) = resolver.resolve(question)
+    assert (list(resolved.ids), resolved.missing) == (ids, not ids)
+
+
+def test_a_paragraph_behind_a_dot_is_no_article_in_a_law_s_own_text_nor_among_some() -> None:
+    entries = [("a", HOUSING, "12"), ("b", HOUSING, "13")]
+    assert CitationResolver(entries).resolve("article 12.3", within="b")[0].ids == ()
+    assert CitationResolver(entries, whole=False).resolve("article 12.3")[0].ids == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("as paragraph 2 above says", ["p2"]),
+        ("paragraphs 1 and 3 below", ["p1", "p3"]),
+        ("paragraph 2 of that Schedule", []),
+        ("Schedule 1 applies; see paragraph 2 of that Schedule", ["s1.2"]),
+        ("Schedule 1, or Schedule 2 and paragraph 2 of that Schedule", ["s2.2"]),
+    ],
+)
+def test_a_paragraph_of_the_list_or_of_the_schedule_just_named(text: str, ids: list[str]) -> None:
+    resolver = CitationResolver((id_, "One Code", number) for id_, _, number in ENTRIES)
+    found = resolver.resolve(text, within="5")
+    assert [id_ for each in found for id_ in each.ids] == ids
