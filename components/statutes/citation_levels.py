@@ -17,7 +17,7 @@ _SMALL = (
 _NOUN_LEVEL = (
     r"(?:abs(?:atz|\.|(?= ?\d))|u(?:nter)?abs(?:atz|\.)|al(?:inéas?|\.)|paragraphe?s?|paras?\b\.?"
     r"|khoản|điểm|sub-?sections?|subs(?:ecs?)?\.|sub-?paragraphs?|satz|nr\.|nos?\.|n[°º]|nummer"
-    r"|buchst(?:abe|\.)|litt?\.|points?)"
+    r"|buchst(?:abe|\.)|litt?\.|points?|items?)"
 )
 _ORDINAL_NAMES = (
     ("premier", "première", "first", "erster"),
@@ -39,7 +39,8 @@ _ORDINAL = (
 _LETTER = r"(?:[a-z]|(?P<twice>[a-z])(?P=twice)|[ivx]{2,4})"
 _LEVEL = re.compile(
     r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
-    rf"|,?[^\S\n]?(?P<closed>\d{{1,3}}|{_LETTER})\)"
+    # "1) article 12, 2) article 13" is a list of two.
+    rf"|,?[^\S\n]?(?P<closed>\d{{1,3}}|{_LETTER})\)(?!\s(?:the\s|l['’]\s?)?(?:art|sec|rule|§|[LRD]\.))"
     rf"|,?\s?(?:(?P<sign>§§?)|{_NOUN_LEVEL})\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b)?"
     r"|,?\s?(?P<degree>\d+)°"
     rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{AND}\s(?:the\s)?{_ORDINAL})?\s"

@@ -150,7 +150,7 @@ _ASIDE = re.compile(
     r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
     r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*"
     # "section 12, as amended, of the Companies Act"
-    rf"(?:\s*,\s[^,.;:\n()\[\]\d]{{1,40}}(?=,\s(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
+    rf"(?:\s*,\s(?!\d)[^,.;:\n()\[\]]{{1,40}}(?=,\s(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
     rf"(?:(?:this|that|same|même|présente?)\s+|(?:{_TITLE}\s+){{0,6}}?)(?:{_PUBLIC})\b))?",
     re.IGNORECASE,
 )

@@ -59,7 +59,7 @@ _PLACES = [
     )
 ]
 _KNOWN = re.compile(rf"(?:{'|'.join(place.pattern for place in _PLACES)})", re.IGNORECASE)
-_OF = r"(?:of|in|du|des|de|d['’]|del|von|van)"
+_OF = r"(?:(?:of|in|du|des|de|del|von|van)\b|d['’]|de l['’])"
 _LINK = re.compile(rf"\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?", re.IGNORECASE)
 # "of Norway", "du Valais"; "of Part 2" and "of May 2001" are of no place.
 _WORD = (

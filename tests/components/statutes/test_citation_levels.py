@@ -31,6 +31,8 @@ from components.statutes.citations import find_citations
         ("Article 12(2), third indent, of the Tax Code", [("12", "(2)")], "Tax Code"),
         ("Article 12, 2nd sub-paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
         ("Article 4, no. 7 GDPR", [("4", "(7)")], "GDPR"),
+        ("Section 12, item 3, of the Tax Code", [("12", "(3)")], "Tax Code"),
+        ("Section 12, column 3, of the Tax Code", [("12", None)], "Tax Code"),
         ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
     ],
 )
@@ -46,6 +48,7 @@ def test_the_law_is_named_behind_parts_of_the_article(
     ("text", "numbers"),
     [
         ("(see Articles 12, 13) and so on", ["12", "13"]),  # the bracket is the sentence's
+        ("1) article 12, 2) article 13 of the Tax Code", ["12", "13"]),
         ("Under article 12\na) the tenant pays", ["12"]),
         ("article 4, § 1er, et 7)", ["4"]),
         ("article L. 335-5, premier alinéa de l'article L. 613-3", ["l335-5", "l613-3"]),

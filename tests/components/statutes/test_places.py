@@ -33,6 +33,8 @@ def resolver() -> CitationResolver:
         ("article 144 du Code civil du Québec", "Code civil du Québec"),
         ("article 144 du Code civil néerlandais", "Code civil néerlandais"),
         ("article 144 du code civil suisse", "code civil suisse"),
+        ("article 144 du Code civil indien", "Code civil indien"),
+        ("article 144 du Code civil d'Italie", "Code civil d'Italie"),
         ("Code civil français, article 144", "Code civil français"),
         ("Le code civil suisse, en son article 144,", "code civil suisse"),
     ],
