@@ -32,6 +32,7 @@ class StatuteDatabase:
         self._resolved: Path | None = None
         self._local = threading.local()
         self._opened: weakref.WeakSet[OpenFile] = weakref.WeakSet()
+        self._was_there = False
 
     @property
     def path(self) -> Path:
@@ -73,6 +74,7 @@ class StatuteDatabase:
         What another thread is reading or writing goes on to its end, and is closed then.
         """
         with opening:
+            self._was_there = False
             for opened in list(self._opened):
                 opened.let_go()
 
@@ -147,8 +149,14 @@ class StatuteDatabase:
         opened: OpenFile | None = getattr(self._local, "opened", None)
         while opened is None or not opened.take():
             with opening:
+                # A thread that came late would make an empty store, and answer from it.
+                if self._was_there and not self.path.exists():
+                    raise StoreError(
+                        f"{self.path} is not there any more. Put it back, or name another store."
+                    )
                 opened = self._local.opened = open_store(self.path)
                 self._opened.add(opened)
+                self._was_there = True
         try:
             yield opened
         finally:

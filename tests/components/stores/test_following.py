@@ -1,12 +1,14 @@
 """A file put in the place of the open one is read by the next question."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack import Document
 
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -53,3 +55,20 @@ def test_every_first_read_follows(
     replaced: StatuteDocumentStore, read: Callable[[StatuteDocumentStore], Any], found: Any
 ) -> None:
     assert read(replaced) == found
+
+
+def test_a_file_that_is_gone_is_not_made_anew_by_a_thread_that_comes_late(tmp_path: Path) -> None:
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(path)
+    store.write_documents([Document(id="1", content="x", meta={"law": "Old"})])
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with ThreadPoolExecutor(1) as late:
+        for work in (store.count_documents, store.filter_documents):
+            with pytest.raises(StoreError, match=r"law\.db is not there any more"):
+                late.submit(work).result()
+    assert list(tmp_path.iterdir()) == []
+    # The thread that has it open goes on.
+    assert store.count_documents() == 1
+    store.close()
+    assert store.count_documents() == 0
