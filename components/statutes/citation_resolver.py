@@ -12,6 +12,7 @@ from components.statutes.law_hints import OTHER_LAW, PRIVATE_PAPER, after_divisi
 from components.statutes.law_names import LawNames
 from components.statutes.number_index import NumberIndex
 
+_APART = re.compile(r"\s*[,;]")
 _PRIVATE_PAPER = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议|租约", re.IGNORECASE)
 
 
@@ -158,9 +159,16 @@ class CitationResolver:
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
-        laws = self._names.after(context.text, after) or self._names.before(context.text, start)
-        if laws:
-            return laws
+        behind, before = (
+            self._names.after(context.text, after),
+            self._names.before(context.text, start),
+        )
+        # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
+        joined = context.text[max(0, start - 9) : start].rstrip()[-1:].isalnum()
+        if before and joined and _APART.match(context.text, after):
+            return before
+        if behind or before:
+            return behind or before
         if citation.reference == "named":
             return ()
         if context.previous_end and context.in_one_breath(citation):

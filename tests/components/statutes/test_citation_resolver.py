@@ -42,6 +42,9 @@ def pins(resolver: CitationResolver, text: str) -> list[str]:
         ("paragraph 3 of article 12 of the Housing Code", ["h12"]),
         ("articles 12 and 13-1 of the Housing Code", ["h12", "h13-1"]),
         ("Housing Code, art 12 against Work Code, art 12", ["h12", "w12"]),
+        ("Housing Code § 12, Work Code § 5", ["h12", "w5"]),
+        ("Housing Code art. 12, 13 and 14; Work Code art. 5", ["h12", "h13", "h14", "w5"]),
+        ("art. 12 Housing Code, art. 5 Work Code", ["h12", "w5"]),
     ],
 )
 def test_a_citation_with_its_law_pins_one_article(
