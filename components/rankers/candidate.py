@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from haystack import Document
 
-from components.converters.articles import headings_of
+from components.converters.articles import headings_of, ranks_of
 from components.models.pair_tokenizer import Span
 from components.statutes.article import TextRule, indexed_text
+
+_WRITTEN = ("passage", "passages_read")
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,15 @@ def candidates_of(
         text = " ".join([*filter(None, before), content])
         candidates.append(Candidate(document, place, text, len(text) - len(content)))
     return candidates
+
+
+def unranked(document: Document) -> Document:
+    """A document without what an earlier ranker, or another question, left in its metadata."""
+    meta = {key: each for key, each in document.meta.items() if key not in _WRITTEN}
+    ranks = ranks_of(meta)
+    if "reranker" in ranks:
+        del ranks["reranker"]
+        meta["ranks"] = ranks
+        if not ranks:
+            del meta["ranks"]
+    return document if meta == document.meta else replace(document, meta=meta)

@@ -19,7 +19,7 @@ from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import Calibration
 from components.models.ranking import ranked
 from components.models.warming import AsyncWarmUp
-from components.rankers.candidate import candidates_of
+from components.rankers.candidate import candidates_of, unranked
 from components.rankers.loading import load_ranker
 from components.rankers.pacing import Pace
 from components.rankers.scoring import Scored, score_in_time
@@ -190,8 +190,8 @@ class StatuteRanker(AsyncWarmUp):
         _checked_budget(budget)
         ranker, chooser = self._loaded()
         started = time.perf_counter()
-        above = {document.id: document for document in pinned or []}
-        listed = {document.id: document for document in reversed(documents)}
+        above = {document.id: unranked(document) for document in pinned or []}
+        listed = {document.id: unranked(document) for document in reversed(documents)}
         others = [listed[id_] for id_ in dict.fromkeys(each.id for each in documents)]
         others = [document for document in others if document.id not in above]
         candidates = candidates_of(others[: self.candidates], ranker.text_rule, self.meta_fields)

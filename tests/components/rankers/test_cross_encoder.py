@@ -280,3 +280,21 @@ def test_wrong_numbers_are_refused(
 def test_an_empty_question_is_refused(make: Callable[..., StatuteRanker]) -> None:
     with pytest.raises(QuestionError):
         make().run(" ", [law(1)])
+
+
+def test_what_an_earlier_ranker_found_is_forgotten(make: Callable[..., StatuteRanker]) -> None:
+    earlier = {
+        "ranks": {"bm25": 2, "reranker": 1},
+        "passage": {"start": 0, "end": 400},
+        "passages_read": [{"start": 0, "end": 400}],
+    }
+    documents = [law(n, **earlier) for n in range(3)]
+    found = make(candidates=1).run(QUESTION, documents, pinned=[law(9, **earlier)])["documents"]
+    pinned, read, *unread = found
+    assert read.meta["ranks"] == {"bm25": 2, "reranker": 1}
+    assert read.meta["passage"]["end"] <= len(read.content or "")
+    assert "passages_read" not in read.meta
+    for each in (pinned, *unread):
+        assert each.meta["ranks"] == {"bm25": 2}
+        assert not {"passage", "passages_read"} & each.meta.keys()
+    assert documents[0].meta == law(0, **earlier).meta
