@@ -79,6 +79,15 @@ class TolerantChatGenerator:
         # The from_dict of a generator may change what it is given.
         return default_from_dict(cls, deepcopy(data))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy counts its threads itself."""
+        return {key: value for key, value in vars(self).items() if key != "_at_once"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin with no thread."""
+        vars(self).update(state)
+        self._at_once = threading.BoundedSemaphore(_AT_ONCE)
+
     def warm_up(self) -> None:
         """Have the generator load what it needs; if it cannot, that is said with the answer."""
         warm_up = getattr(self.chat_generator, "warm_up", None)

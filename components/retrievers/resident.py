@@ -24,6 +24,10 @@ class ResidentIndex(Generic[Index]):
         self._state: Hashable = None
         self._index: Index | None = None
 
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A retriever's copy holds none, and takes the process's own at its first question."""
+        return type(None), ()
+
     def current(self, store: ReadableStore) -> tuple[int, Index]:
         """The content version that the index is of, and the index."""
         with self._lock:

@@ -1,5 +1,6 @@
 """load_pipeline fills in store and model, and refuses what does not fit together."""
 
+import pickle
 import re
 import shutil
 import textwrap
@@ -75,6 +76,15 @@ def test_a_loaded_pipeline_can_be_written_and_read_again(
     found = (ask(each, question) for each in (written, again))
     one, other = ({**each, "took_ms": 0, "pipeline": ""} for each in found)
     assert one == other
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_pipeline_that_has_answered_can_be_copied(law_store: Path, copied: Any) -> None:
+    pipeline = load_pipeline("answer_hybrid", store=law_store)
+    question = "Who decides on custody?"
+    first = ask(pipeline, question)
+    again = ask(copied(pipeline), question)
+    assert again["documents"] == first["documents"]
 
 
 def test_a_name_that_is_given_is_kept(law_store: Path, mine: Any) -> None:
