@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.command_line import show
-from pipelines.files import pipeline_names
+from pipelines.files import names_to_ask
 
 show(f"""\
 Lexarbor finds the articles of law that answer a question. Commands (each has --help):
@@ -17,4 +17,4 @@ Lexarbor finds the articles of law that answer a question. Commands (each has --
   python -m pipelines.serve      answer questions over HTTP
   python -m ui                   the same in a browser
 
-Pipelines: {", ".join(pipeline_names())}""")
+Pipelines: {", ".join(names_to_ask())}""")

@@ -17,7 +17,7 @@ from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
 from pipelines.engines.binding import bind_engines
-from pipelines.files import LoadingError
+from pipelines.files import WRITER, LoadingError, fills_a_store
 from pipelines.filled_stores import check_has_articles
 from pipelines.home import demo_store_path
 from pipelines.model_choice import lasting_place
@@ -30,7 +30,6 @@ _GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
 _DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
 _EMBEDDERS = (_TEXT_EMBEDDER, *_DOCUMENT_EMBEDDERS)
 _RANKER = "components.rankers.cross_encoder.StatuteRanker"
-_WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 
 
 def bind(
@@ -48,7 +47,7 @@ def bind(
     """
     components: dict[str, dict[str, Any]] = definition["components"]
     bind_engines(definition, where, store, model)
-    writes = any(fields["type"] == _WRITER for fields in components.values())
+    writes = fills_a_store(definition)
     # Whoever brings a model asks the demo law under the untrained one.
     open_model = model is None and not any(
         fields.get("init_parameters", {}).get("model")
@@ -123,7 +122,7 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
         ModelError: the model cannot be had.
     """
     types = {name: fields["type"] for name, fields in definition["components"].items()}
-    users = [name for name, type_ in types.items() if type_ in (_DENSE, _WRITER)]
+    users = [name for name, type_ in types.items() if type_ in (_DENSE, WRITER)]
     components: dict[str, Any] = dict(pipeline.walk())
     opened = [components[name].document_store for name in users]
     stores = [store for store in opened if isinstance(store, StatuteDocumentStore)]

@@ -12,6 +12,7 @@ import yaml
 FOLDER = Path(__file__).parent
 MAX_BYTES = 65_536
 MAX_DEPTH = 20
+WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 
 # libyaml where it was built in: the pure parser needs a second for the largest file.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,6 +32,20 @@ def pipeline_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
+def names_to_ask() -> list[str]:
+    """Names of the pipelines that answer questions: those that fill a store are none of them."""
+    return [
+        name
+        for name in pipeline_names()
+        if not fills_a_store(read_pipeline_file(FOLDER / f"{name}.yaml"))
+    ]
+
+
+def fills_a_store(definition: Mapping[str, Any]) -> bool:
+    """Whether a definition that nobody has checked yet writes into a store."""
+    return any(type_ == WRITER for _, type_, _ in components_in(definition))
+
+
 def pipeline_file(name_or_path: str | Path) -> Path:
     """The file of a pipeline given by name ("hybrid") or by path ("my/hybrid.yaml").
 
@@ -45,10 +60,9 @@ def pipeline_file(name_or_path: str | Path) -> Path:
         return path
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         raise LoadingError(f"There is no pipeline file {text}. Check the path.")
-    names = pipeline_names()
     raise LoadingError(
-        f"There is no pipeline '{text}'{did_you_mean(text, names)}. "
-        f"The names are {', '.join(names)}; a file is given by its path."
+        f"There is no pipeline '{text}'{did_you_mean(text, pipeline_names())}. "
+        f"The names are {', '.join(names_to_ask())}; a file is given by its path."
     )
 
 

@@ -7,13 +7,15 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from components.models.locks import file_lock
 from pipelines.engines.addresses import engine_address
 from pipelines.files import (
     LoadingError,
     components_in,
+    fills_a_store,
+    names_to_ask,
     pipeline_file,
     read_pipeline_file,
     store_named_in,
@@ -94,10 +96,12 @@ def store_to_ask(
         model: as given by the user; the demo law is then asked under its untrained model.
 
     Raises:
-        LoadingError: there is no such pipeline, the demo store's folder cannot be made, or a
-            pipeline over an engine has no address.
+        LoadingError: there is no such pipeline or it is none to ask, the demo store's folder
+            cannot be made, or a pipeline over an engine has no address.
         StoreError: the demo store cannot be written.
     """
+    if pipeline is not None:
+        _read_to_ask(pipeline)
     address = engine_address(pipeline, store)
     if address is not None:
         return Path(address)
@@ -116,7 +120,7 @@ def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> N
         model: as given by the user.
 
     Raises:
-        LoadingError: none of them reads a model, or there is no such pipeline.
+        LoadingError: none of them reads a model, or one is not there or none to ask.
     """
     names = list(pipelines)
     if model is None or any(name is None or _reads_model(name) for name in names):
@@ -246,5 +250,14 @@ def _leaves_model_open(pipeline: str | None, model: str | None) -> bool:
 
 
 def _reads_model(pipeline: str) -> bool:
+    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(_read_to_ask(pipeline)))
+
+
+def _read_to_ask(pipeline: str) -> dict[str, Any]:
     definition = read_pipeline_file(pipeline_file(pipeline))
-    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(definition))
+    if fills_a_store(definition):
+        raise LoadingError(
+            f"'{pipeline}' fills a store; it is no pipeline to ask. The names to ask are "
+            f"{', '.join(names_to_ask())}."
+        )
+    return definition

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import home
-from pipelines.files import FOLDER, LoadingError, store_named_in
+from pipelines import ask, home
+from pipelines.command_line import WRONG_USE
+from pipelines.files import FOLDER, LoadingError, names_to_ask, store_named_in
 
 
 @pytest.fixture
@@ -38,3 +39,21 @@ def test_a_file_that_is_refused_is_refused_here_too(tmp_path: Path) -> None:
     path.write_text("a: &x 1\nb: *x\n", encoding="utf-8")
     with pytest.raises(LoadingError, match=r"odd.yaml:1"):
         store_named_in(path)
+
+
+@pytest.mark.parametrize("name", ["index", "index_graph"])
+@pytest.mark.parametrize("model", [[], ["--model", "some/model"]])
+def test_a_pipeline_that_fills_a_store_is_none_to_ask(
+    name: str, model: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask.main(["dog", "--pipeline", name, "--store", "law.db", *model]) == WRONG_USE
+    told = capsys.readouterr().err
+    assert f"'{name}' fills a store; it is no pipeline to ask." in told
+    assert "answer, answer_hybrid, dense, hybrid" in told
+
+
+def test_only_what_can_be_asked_is_offered() -> None:
+    assert {"hybrid", "lexical", "qdrant"} <= set(names_to_ask())
+    with pytest.raises(LoadingError, match="The names are") as raised:
+        home.store_to_ask("law.db", "hybird", print)
+    assert "index" not in str(raised.value)
