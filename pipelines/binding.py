@@ -16,6 +16,7 @@ from components.models.manifest import MANIFEST_FILE, RANKER_PART
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
+from pipelines.engines.addresses import engine_of_folder
 from pipelines.engines.binding import bind_engines
 from pipelines.files import WRITER, LoadingError, fills_a_store
 from pipelines.filled_stores import check_has_articles
@@ -173,8 +174,14 @@ def check_is_there(path: Path) -> None:
     """Refuse a store that is not there, since opening it would make an empty one.
 
     Raises:
-        LoadingError: there is no such file; says how to make it.
+        LoadingError: there is no such file, or an engine's folder; says how to make or ask it.
     """
+    engine = engine_of_folder(path)
+    if engine is not None:
+        raise LoadingError(
+            f"{path} is a folder of {engine.title()}, not a store. Ask it with --pipeline {engine} "
+            f"(in Python load_pipeline('{engine}', ...))."
+        )
     if path.exists():
         return
     if path == demo_store_path():

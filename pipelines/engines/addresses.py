@@ -100,3 +100,29 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
 def example(kind: str) -> str:
     """An address as the engine's own documentation has it."""
     return "http://localhost:6333" if kind == QDRANT_STORE else "http://localhost:19530"
+
+
+def local_folder(kind: str, parameters: dict[str, Any]) -> Path | None:
+    """The folder in which an engine within this process keeps its files; None for a server."""
+    if kind == QDRANT_STORE:
+        place = parameters.get("path")
+    else:
+        place = address_in(kind, parameters)
+        if place is None or not place.endswith(".db"):
+            return None
+    return None if not place or "://" in place else Path(place).expanduser()
+
+
+def is_folder_of(kind: str, folder: Path) -> bool:
+    """Whether an engine within a process has kept its files there."""
+    # Whatever else Qdrant finds in a folder, it puts its own files beside it.
+    return (folder / "meta.json").is_file() if kind == QDRANT_STORE else folder.is_dir()
+
+
+def engine_of_folder(path: Path) -> str | None:
+    """The pipeline that asks the engine whose folder is named as a store, or None."""
+    if not path.is_dir():
+        return None
+    if path.suffix == ".db":
+        return "milvus"
+    return "qdrant" if is_folder_of(QDRANT_STORE, path) else None

@@ -20,6 +20,8 @@ from pipelines.engines.addresses import (
     address_in,
     as_address,
     engine_stores,
+    is_folder_of,
+    local_folder,
     place_in,
 )
 from pipelines.engines.connecting import opened
@@ -27,6 +29,10 @@ from pipelines.files import LoadingError
 
 _TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
 _SPARSE_EMBEDDER = "components.embedders.sparse_text.StatuteSparseTextEmbedder"
+_NOT_THERE = (
+    "is not there, or was not made by Lexarbor. Make it with python -m pipelines.index --corpus "
+    "... --engine ... --url ..., or check the address and the collection."
+)
 
 
 def bind_engines(
@@ -62,6 +68,7 @@ def bind_engines(
                 "Python store=URL), or write it into a copy of the file."
             )
     _, kind, parameters = stores[0]
+    _check_folder(kind, parameters)
     engine = opened(kind, parameters, ASKING)
     try:
         record = _checked_record(engine)
@@ -86,14 +93,19 @@ def bind_engines(
                 _check_model(f"{where}: {name}.model", chosen, record, engine.where)
 
 
+def _check_folder(kind: str, parameters: dict[str, Any]) -> None:
+    """Refuse a folder that is not the engine's: opening it would make one, for a question."""
+    folder = local_folder(kind, parameters)
+    if folder is None or folder.is_file() or is_folder_of(kind, folder):
+        return  # of a file the connection says what it is
+    name = "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
+    raise LoadingError(f"{name} at {folder} {_NOT_THERE}")
+
+
 def _checked_record(engine: ArticleEngine) -> EngineRecord:
     record = read_record(engine) if engine.exists() else None
     if record is None:
-        raise LoadingError(
-            f"{engine.where} is not there, or was not made by Lexarbor. Make it with python -m "
-            "pipelines.index --corpus ... --engine ... --url ..., or check the address and the "
-            "collection."
-        )
+        raise LoadingError(f"{engine.where} {_NOT_THERE}")
     if not is_complete(engine):
         raise LoadingError(
             f"{engine.where} is not yet indexed to its end. Wait for the indexing to finish; if it "

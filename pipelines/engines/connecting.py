@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from components.stores.engines.engine import ArticleEngine, engine_of, tried
-from pipelines.engines.addresses import QDRANT_STORE
+from pipelines.engines.addresses import QDRANT_STORE, local_folder
 from pipelines.files import LoadingError
 
 COLLECTION = "lexarbor"
@@ -26,6 +25,13 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
         StoreError: the engine does not answer.
     """
     serialised = {"type": kind, "init_parameters": parameters}
+    folder = local_folder(kind, parameters)
+    if folder is not None and folder.is_file():
+        name = "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
+        raise LoadingError(
+            f"{folder} is a file (a Lexarbor store?); {name} keeps a folder: give another name, or "
+            "ask the store with a pipeline over stores, such as hybrid."
+        )
     try:
         if kind == QDRANT_STORE:
             from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -38,11 +44,6 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
         raise LoadingError(not_installed(kind, error)) from error
     address = str(parameters["connection_args"]["uri"])
     if address.endswith(".db"):
-        if Path(address).is_file():
-            raise LoadingError(
-                f"{address} is a file (a Lexarbor store?); Milvus Lite keeps a folder: give "
-                "another name."
-            )
         try:
             import milvus_lite  # noqa: F401
         except ImportError as error:

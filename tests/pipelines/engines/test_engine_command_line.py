@@ -43,6 +43,31 @@ def test_a_corpus_is_indexed_and_asked(
     assert answer["pipeline"] == engine
 
 
+def test_a_question_makes_no_folder(
+    engine: str, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    places = [address, str(tmp_path / "empty")] if engine == "qdrant" else [address]
+    for place in places:
+        asked = ["Who pays?", "--pipeline", engine, "--store", place]
+        assert ask_command.main(asked) == WRONG_USE
+        told = capsys.readouterr().err
+        assert f"at {place} is not there, or was not made by Lexarbor." in told
+    assert [each.name for each in tmp_path.rglob("*")] == ["empty"]
+
+
+def test_an_engines_folder_named_as_a_store_is_told(
+    engine: str, address: str, corpus: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--corpus", str(corpus), "--engine", engine, "--url", address]
+    assert index.main([*given, "--model", str(tiny_model)]) == DONE
+    for pipeline in ([], ["--pipeline", "lexical"]):
+        assert ask_command.main(["Who pays?", "--store", address, *pipeline]) == WRONG_USE
+        told = capsys.readouterr().err
+        assert f"{address} is a folder of {engine.title()}, not a store." in told
+        assert f"--pipeline {engine}" in told
+
+
 def test_two_collections_are_refused(
     engine: str, address: str, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -167,12 +167,12 @@ def test_a_pipeline_over_an_engine_needs_its_address(
         load_pipeline(engine)
 
 
-def test_a_store_is_no_folder_of_milvus_lite(corpus: Path, tiny_model: Path) -> None:
+def test_a_store_is_no_folder_of_an_engine(engine: str, corpus: Path, tiny_model: Path) -> None:
     store = corpus.with_name("law.db")
     store.write_bytes(b"SQLite format 3")
     for attempt in (
-        lambda: index_into_engine(corpus, "milvus", str(store), model=str(tiny_model)),
-        lambda: load_pipeline("milvus", store=store),
+        lambda: index_into_engine(corpus, engine, str(store), model=str(tiny_model)),
+        lambda: load_pipeline(engine, store=store),
     ):
         with pytest.raises(LoadingError, match=r"law\.db is a file.*give another name"):
             attempt()
