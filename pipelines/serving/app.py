@@ -146,4 +146,6 @@ def _of_status(status: int) -> Problem:
     if status == 405:
         return Problem(405, "method_not_allowed", "This address does not take this method.")
     # FastAPI's word for a body that it could not even try to read as JSON.
-    return Problem(status, "invalid_request", "The request could not be read. Send a JSON object.")
+    return Problem(
+        status, "invalid_request", "The request could not be read. Send a JSON object, in UTF-8."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from pipelines.serving.gate import BusyError
 from pipelines.serving.limits import BODY_LIMIT
 
 RETRY_SECONDS = 2
+
+_A_WORD = re.compile(r"[a-z]+[ ,:]")
 
 _logger = logging.getLogger(__name__)
 
@@ -143,4 +146,5 @@ def json_response(
 
 def _sentence(error: Exception) -> str:
     text = str(error)
-    return text[:1].upper() + text[1:]
+    # A file's name at its start stays as it is.
+    return text[:1].upper() + text[1:] if _A_WORD.match(text) else text

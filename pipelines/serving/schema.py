@@ -184,4 +184,9 @@ def _said(error: Any) -> str:
             f"The question has {length:,} characters; at most {MAX_QUESTION_CHARS:,} are read. "
             "Ask it in fewer words."
         )
+    if kind == "string_unicode":
+        return (
+            f"The field '{field}' holds half of a surrogate pair, such as \\ud800, which is no "
+            "character. Take it out, or write the whole character in UTF-8."
+        )
     return f"The field '{field}' {_RULES[field]}."

@@ -124,6 +124,21 @@ def test_what_is_no_request_is_refused_as_json(law_service: Any, body: bytes, ki
     assert response.json()["error"] == "invalid_request"
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"query": "caf\u00e9"}'.encode("latin-1"), "Send a JSON object, in UTF-8."),
+        (b'{"query": "con\\u0000sent \\ud800"}', "'query' holds half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_text_is_told_as_that(law_service: Any, body: bytes, said: str):
+    headers = {"Content-Type": "application/json"}
+    response = law_service.client.post("/lexical/run", content=body, headers=headers)
+    assert response.status_code in (400, 422)
+    assert said in response.json()["detail"]
+    assert "must be text" not in response.json()["detail"]
+
+
 def test_a_body_full_of_unknown_fields_gets_a_short_answer(law_service: Any):
     response = law_service.client.post("/lexical/run", json={f"f{n}": n for n in range(4000)})
     assert response.status_code == 422
