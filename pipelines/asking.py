@@ -67,7 +67,7 @@ def ask(
         pipeline: its metadata name its inputs (`query`, and for the options `top_k` and
             `filters`) and its output `documents`.
         question: in plain words.
-        top_k: how many articles at most; None leaves it to the pipeline, 0 gives none.
+        top_k: how many articles at most; None leaves it to the pipeline.
         filters: Haystack filters over the articles' metadata.
         as_of: leaves out what was not in force on that day, of which the states then are.
         states_on: the day of which the states are; None for `as_of`, or today. Nothing is left
@@ -76,7 +76,7 @@ def ask(
     Raises:
         QuestionError: the question is empty or too long.
         TypeError: `top_k` is no whole number.
-        ValueError: `top_k` is less than 0.
+        ValueError: `top_k` is less than 1.
         LoadingError: the pipeline has no place for what was given, or a day is no datetime.date.
         FilterError: the filters are malformed.
         StoreError: the store cannot be read, or it holds no article.
@@ -120,7 +120,7 @@ class _Asking:
             if day is not None and type(day) is not date:
                 raise LoadingError(f"{name} must be a datetime.date, not {day!r}.")
         if top_k is not None:
-            checked_top_k("ask", top_k, at_least=0)
+            checked_top_k("ask", top_k, at_least=1)
         if filters:
             # Haystack copies what goes in, however deep it is, before a store can refuse it.
             check_filters(filters)

@@ -101,7 +101,7 @@ def test_any_script_can_be_asked(pipeline: Pipeline, question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("top_k", "error"), [(-1, ValueError), ("3", TypeError), (True, TypeError)]
+    ("top_k", "error"), [(-1, ValueError), (0, ValueError), ("3", TypeError), (True, TypeError)]
 )
 def test_a_number_of_articles_that_is_none_is_refused(
     pipeline: Pipeline, top_k: Any, error: type[Exception]
