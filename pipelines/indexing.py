@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher
+from pipelines.files import LoadingError
 from pipelines.languages import say_unknown
 from pipelines.model_choice import choose_graph, choose_model
 from pipelines.publishing import publish_laws
@@ -111,11 +113,17 @@ def index_corpus(
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
+        LoadingError: the store's path ends as a folder's does.
         CorpusError: the corpus cannot be read; names every fault.
         StoreError: the store holds another model's vectors or another corpus, or the disk is full.
         ModelError: the model cannot be loaded, has no graph network where one is asked for, or
             gives vectors without a direction.
     """
+    if str(store_path).endswith(("/", os.sep)):
+        raise LoadingError(
+            f"The store {store_path} names a folder, and a store is a file: name one in it, such "
+            f"as {Path(store_path) / 'law.db'}."
+        )
     start = time.perf_counter()
     corpus = StatuteCorpus.read(source, skip_bad=skip_bad)
     for problem in corpus.problems:

@@ -19,6 +19,7 @@ from components.stores.open_file import OpenFile
 from components.stores.opening import open_store
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import model_choice
+from pipelines.files import LoadingError
 from pipelines.indexing import IndexReport, index_corpus
 
 Article = dict[str, Any]
@@ -373,3 +374,10 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
     assert len(encoded) <= 30 + 8
     assert done > 0
     assert_complete(store, long, tiny_model)
+
+
+def test_a_store_that_is_named_as_a_folder_is_refused(tmp_path: Path) -> None:
+    store = f"{tmp_path}/laws/"
+    with pytest.raises(LoadingError, match=r"a store is a file: name one in it, such as .*laws/la"):
+        index_corpus("aldermere", store, model="none")
+    assert not list(tmp_path.iterdir())
