@@ -76,10 +76,9 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
     Raises:
         LoadingError: the address is none of the engine's.
     """
-    place, _, collection = address.partition("#")
-    local = "://" not in place
-    if local:
-        place = str(Path(place).expanduser())
+    given, _, collection = address.partition("#")
+    local = "://" not in given
+    place = str(Path(given).expanduser()) if local else given
     if kind == QDRANT_STORE:
         for name in ("location", "url", "host", "path"):
             parameters.pop(name, None)
@@ -89,7 +88,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
         return
     if local and not place.endswith(".db"):
         raise LoadingError(
-            f"{address} is no address of Milvus. Give its URL ({example(kind)}), or for Milvus "
+            f"{given} is no address of Milvus. Give its URL ({example(kind)}), or for Milvus "
             "Lite a folder that ends in .db."
         )
     parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}

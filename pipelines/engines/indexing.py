@@ -171,7 +171,8 @@ def _with_collection(address: str, collection: str | None) -> str:
             f"--url {address} names the collection {named}, and --collection {collection}. Leave "
             "one of them out."
         )
-    return f"{place}#{collection or named}"
+    wanted = collection or named
+    return f"{place}#{wanted}" if wanted else place
 
 
 def _record_of(engine: ArticleEngine) -> EngineRecord | None:

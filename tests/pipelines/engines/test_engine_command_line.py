@@ -132,6 +132,12 @@ def test_an_address_takes_the_place_of_the_files_own() -> None:
         place_in(MILVUS_STORE, parameters, "./folder")
 
 
+def test_an_address_is_told_as_it_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--corpus", "aldermere", "--engine", "milvus", "--url", "./law-milvus"]
+    assert index.main(given) == WRONG_USE
+    assert "error: ./law-milvus is no address of Milvus." in capsys.readouterr().err
+
+
 def test_a_shards_laws_come_back_in_their_order(corpus: Path) -> None:
     with LawSpool() as spool:
         found = scan(corpus, spool, Shard(), measure=True, skip_bad=False, say=print)
