@@ -15,8 +15,8 @@ from components.statutes.days import iso_day
 from components.statutes.problems import CorpusError
 from pipelines.files import LoadingError
 
-DONE, FAILED, WRONG_USE = 0, 1, 2
-EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use"
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use, 130 interrupted"
 PIPELINE_NAMES = (
     "lexical, dense, hybrid, answer_hybrid; with a re-ranker hybrid_rerank, answer; or a YAML file"
 )
@@ -109,7 +109,7 @@ def run(work: Callable[[], int]) -> int:
         return DONE
     except KeyboardInterrupt:
         say("interrupted")
-        return 130
+        return INTERRUPTED
     except _wrong_use() as error:
         say(f"error: {error}")
         return WRONG_USE

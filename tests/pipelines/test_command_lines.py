@@ -59,7 +59,7 @@ def test_help_reads_well(command: Command, name: str) -> None:
     code, out, _ = command(name, "--help")
     assert code == 0
     assert f"python -m pipelines.{name}" in out
-    assert "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use" in out
+    assert "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use, 130 int" in out
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
