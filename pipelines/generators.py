@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,13 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
     Args:
         url: of the API, as "http://localhost:11434/v1".
         model: its name there.
+
+    Raises:
+        LoadingError: the URL is none of HTTP.
     """
+    if not re.match(r"https?://[^/]", url, re.IGNORECASE):
+        wanted = re.sub(r"^\w*:?/+", "", url) or "localhost:11434/v1"
+        raise LoadingError(f"The generator's address '{url}': write it as http://{wanted}.")
     keys = [_KEY_VARIABLE]
     if url.startswith(_OPENAI):
         keys.append("OPENAI_API_KEY")
@@ -79,7 +86,7 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
         model: its name there.
 
     Raises:
-        LoadingError: there is no such pipeline, or it writes no answers.
+        LoadingError: there is no such pipeline, it writes no answers, or the URL is none of HTTP.
     """
     path = pipeline_file(pipeline)
     for name, kind, _ in components_in(read_pipeline_file(path)):

@@ -123,6 +123,11 @@ def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> N
         LoadingError: none of them reads a model, or one is not there or none to ask.
     """
     names = list(pipelines)
+    if model == "none":
+        raise LoadingError(
+            "--model none is for indexing a text alone. Leave --model out; the pipeline that needs "
+            "no model is --pipeline lexical."
+        )
     if model is None or any(name is None or _reads_model(name) for name in names):
         return
     raise LoadingError(

@@ -208,6 +208,12 @@ def test_what_is_no_question_ends_with_two(
         (("--pipeline", "hybird"), "did you mean 'hybrid'"),
         (("--pipeline", "absent/mine.yaml"), "no pipeline file absent/mine.yaml"),
         (("--model", "/absent/model"), "/absent/model"),
+        (("--model", "none"), "--model none is for indexing"),
+        (
+            ("--generator", "localhost:9/v1", "--generator-model", "any"),
+            "write it as http://localhost:9/v1.",
+        ),
+        (("--generator", "/v1", "--generator-model", "any"), "write it as http://v1."),
     ],
 )
 def test_wrong_names_are_said(
