@@ -86,11 +86,11 @@ def of_error(error: Exception) -> Problem:
     if isinstance(error, FilterError):
         return Problem(422, "filters", _sentence(error))
     if isinstance(error, LoadingError):
-        return Problem(422, "not_supported", _sentence(error))
+        return Problem(422, "not_supported", str(error))
     if isinstance(error, BusyError):
         return BUSY
     if isinstance(error, StoreError):
-        return Problem(503, "store", _sentence(error))
+        return Problem(503, "store", str(error))
     if isinstance(error, ModelError):
         return Problem(503, "model", _sentence(error))
     if isinstance(error, VectorError):

@@ -32,7 +32,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     [
         (FilterError("No field x."), 422, "filters"),
         (StoreError("/data/law.db: cannot be read. Index again."), 503, "store"),
-        (StoreError("srv.db holds no article. Index a law into it."), 503, "store"),
+        (StoreError("srv holds no article. Index a law into it."), 503, "store"),
         (ModelError("/data/model: weights are NaN. Train again."), 503, "model"),
         (VectorError("The embedding has 3 numbers, the store 384."), 500, "vectors"),
     ],
