@@ -15,6 +15,7 @@ from components.statutes.problems import CorpusError, Place, Problem
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _name_of(source: Path | BinaryIO) -> str:
@@ -48,6 +49,14 @@ def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
         if stream.peek(2)[:2] == _GZIP_MAGIC:
             stream = stack.enter_context(gzip.open(stream, "rb"))
         yield stream
+
+
+def is_packed(source: Path | BinaryIO) -> bool | None:
+    """Whether a file's first bytes say gzip; None where they cannot be looked at again."""
+    if not isinstance(source, Path) or not source.is_file():
+        return None
+    with source.open("rb") as stream:
+        return stream.read(2) == _GZIP_MAGIC
 
 
 def _let_go(reader: io.BufferedReader) -> None:
@@ -91,7 +100,8 @@ GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, str]]:
     """Yield the lines that are not blank, decoded, with their places.
 
-    A line that is not UTF-8, and gzip data that breaks off, are added to `problems`.
+    A line that is not UTF-8, and gzip data that breaks off, are added to `problems`; a file of
+    UTF-16 once.
 
     Raises:
         CorpusError: The file cannot be opened.
@@ -101,6 +111,10 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
     with open_unpacked(source) as stream:
         try:
             for number, raw in enumerate(stream, start=1):
+                if number == 1 and _is_utf16(raw):
+                    # What follows are pieces of it, each of which would be a fault of its own.
+                    problems.append(_utf16(Place(name, number)))
+                    return
                 line = raw.removeprefix(_BOM) if number == 1 else raw
                 if line.isspace() or not line:
                     continue
@@ -111,6 +125,18 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
                     problems.append(replace(problem, breaks_off=not line.endswith(b"\n")))
         except GZIP_ERRORS as error:
             problems.append(cut_short(Place(name, number + 1), error))
+
+
+def _is_utf16(line: bytes) -> bool:
+    """Whether a file that starts so is UTF-16, of whose signs every other byte is 0 here."""
+    return line.startswith(_UTF16_BOMS) or (len(line) > 1 and 0 in line[:2] and any(line[:2]))
+
+
+def _utf16(place: Place) -> Problem:
+    message = "is UTF-16, not UTF-8 text"
+    return Problem(
+        place.file, place.line, None, message, "Save the file as UTF-8.", breaks_off=True
+    )
 
 
 def not_utf8(place: Place, byte: int) -> Problem:

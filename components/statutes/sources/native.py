@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from components.statutes.article import Article
 from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
-from components.statutes.sources.lines import absent, read_lines
+from components.statutes.sources.lines import absent, is_packed, read_lines
 from components.statutes.sources.record import Record, described
 
 ARTICLE_FILES = ("articles.jsonl", "articles.jsonl.gz")
@@ -133,6 +133,8 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
                 # What follows are pieces of it, each of which would be a fault of its own.
                 problems.append(_list_of_records(place))
                 return
+            if number == 0 and place.file.endswith(".gz") and is_packed(source) is False:
+                message = f"{message}, and the file is not gzip, though its name says so"
             if not line.endswith("\n"):
                 breaks_off, repair = True, "The file ends within this line: copy it again, whole."
         except UnicodeEncodeError:
