@@ -167,9 +167,11 @@ function followResults(results) {
     returnToPlace();
     if (!heading) return;
     if (document.activeElement.matches(".example")) heading.focus();
-    // On a small phone nothing that is in sight would change.
+    // On a small phone nothing that is in sight would change. What speaks against the results
+    // stands above them.
     const below = heading.getBoundingClientRect().bottom > innerHeight;
-    if (below && document.activeElement.closest("#asking")) heading.scrollIntoView();
+    if (!below || !document.activeElement.closest("#asking")) return;
+    (document.querySelector("#status .message") ?? heading).scrollIntoView();
   }).observe(results, { childList: true, subtree: true });
 }
 

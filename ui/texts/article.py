@@ -107,7 +107,10 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         ),
         nowhere="No law is on record for this article, so that it has no place in one.",
         picture="As a picture",
-        picture_alt="Picture of the place of {name}. The lists on this page say the same in words.",
+        picture_alt=(
+            "Picture of the place of {name}. The lists on this page say the same in words, and what"
+            " does not bind."
+        ),
         picture_whole="Open the picture alone",
     ),
     "fr": ArticleTexts(
@@ -162,7 +165,7 @@ TEXTS: Mapping[Language, ArticleTexts] = {
         picture="En image",
         picture_alt=(
             "Image de la place de {name} dans la loi. Les listes de cette page disent la"
-            " même chose en toutes lettres."
+            " même chose en toutes lettres, et ce qui n’est pas en vigueur."
         ),
         picture_whole="Ouvrir l’image seule",
     ),
