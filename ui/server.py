@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import gradio as gr
 import uvicorn
@@ -74,8 +75,8 @@ def build_server(
         queue.sleep_when_free = _SECONDS_BETWEEN_LOOKS
         # Gradio keeps the answers of 2,000 sessions that nobody fetched, 200 KB each, and never
         # forgets that there were these sessions.
-        queue.pending_messages_per_session = LRUCache(_UNFETCHED)
-        queue.pending_event_ids_session = LRUCache(_UNFETCHED)
+        queue.pending_messages_per_session = _LastUsed(_UNFETCHED)
+        queue.pending_event_ids_session = _LastUsed(_UNFETCHED)
     app.add_middleware(Joining, pages=dict(pages))
     app.add_middleware(Shell, pages=dict(pages))
     read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
@@ -99,6 +100,18 @@ def make_server(app: FastAPI) -> uvicorn.Server:
             ws="none",
         )
     )
+
+
+class _LastUsed(LRUCache[str, Any]):
+    """What a queue keeps of the sessions that were dealt with last.
+
+    Gradio's own forgets whoever came first, also where he is asking at this moment; his answer then
+    finds no session, and the whole queue stops.
+    """
+
+    def __getitem__(self, key: str) -> Any:
+        self.move_to_end(key)
+        return super().__getitem__(key)
 
 
 def _file(name: str, media_type: str) -> Callable[[], Response]:

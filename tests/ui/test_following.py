@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -62,19 +63,21 @@ def searched_for(site: Any, laws: Sequence[str]) -> tuple[str, str, dict[str, An
     return str(status), str(results), json.loads(taken) if taken else {}
 
 
+def years(document: str) -> set[str]:
+    """The years of the days that are told; numbers that Gradio makes up are none."""
+    return set(re.findall(r"(?:March|mars|September|septembre) (\d{4})\b", document))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("path", ["/", "/compare", "/law", "/training"])
 def test_the_next_reader_is_told_of_the_law_as_it_is_now(
     client: TestClient, tmp_path: Path, path: str, language: Any
 ) -> None:
     here = address(path, language)
-    document = client.get(here).text
-    assert "2025" in document
-    assert "2026" not in document
+    assert years(client.get(here).text) == {"2025"}
     index(tmp_path, ["Work Code", "Family Code"], AFTER)
     document = client.get(here).text
-    assert "2026" in document
-    assert "2025" not in document
+    assert years(document) == {"2026"}
     if path == "/":
         assert "Family Code" in document
         assert "Housing Code" not in document

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -363,12 +364,36 @@ def test_the_queue_is_bounded_and_one_too_many_is_told_in_their_language():
 
 
 def test_a_great_many_sessions_leave_nothing_that_grows():
-    page = tiny_site.view(max_size=100_000)
+    page = tiny_site.view()
     with TestClient(build_server({"/": page})) as client:
         for number in range(400):
-            client.post(JOIN, json=call_of(session=f"s{number}"))
+            join(client, f"s{number}")
         assert len(page._queue.pending_event_ids_session) <= 256
         assert len(page._queue.pending_messages_per_session) <= 256
-        client.post(JOIN, json=call_of(session="last"))
-        stream = client.get(DATA, params={"session_hash": "last"}).text
-        assert events(stream)[-1]["msg"] == "close_stream"
+        join(client, "last")
+        assert heard(client, "last")[-2:] == ["process_completed", "close_stream"]
+
+
+def test_who_came_first_and_asks_again_is_answered_whoever_comes_meanwhile():
+    answering = threading.Event()
+    page = tiny_site.view(lambda asked: str(answering.wait(60)) if asked == "slow" else asked)
+    with TestClient(build_server({"/": page})) as client:
+        for number in range(256):
+            join(client, f"s{number}")
+        join(client, "s0", "slow")
+        for number in range(256, 300):
+            join(client, f"s{number}")
+        answering.set()
+        for session in ("s0", "s299"):
+            assert heard(client, session)[-2:] == ["process_completed", "close_stream"]
+
+
+def join(client: TestClient, session: str, question: str = "x") -> None:
+    """Ask; where there is no room, once there is."""
+    while client.post(JOIN, json=call_of(question, session)).status_code == 429:
+        time.sleep(0.05)
+
+
+def heard(client: TestClient, session: str) -> list[str]:
+    stream = client.get(DATA, params={"session_hash": session}).text
+    return [each["msg"] for each in events(stream)]
