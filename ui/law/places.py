@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 from collections.abc import Callable
 
 from components.retrievers.readable import ReadableStore
+from ui.beside import begin
 from ui.law.reading import Law
 
 logger = logging.getLogger(__name__)
 
 # How long a view waits for the law to be read, in seconds; later it says that it is being read.
 PATIENCE = 0.25
-
-# Seconds in which a reading ends that the end of the process finds going on.
-_GRACE = 5.0
 
 
 class Places:
@@ -75,28 +72,19 @@ class Places:
                 if reading is not None:
                     reading.stop.set()
                 reading = self._reading = _Reading(store, version)
-                thread = threading.Thread(target=reading.read, name="law", daemon=True)
-                thread.start()
-                # A thread that Python's end takes unawares in a library may abort the process.
-                atexit.register(_end, reading.stop, thread)
             return reading
-
-
-def _end(stop: threading.Event, thread: threading.Thread) -> None:
-    stop.set()
-    thread.join(_GRACE)
 
 
 class _Reading:
     """The reading of one version of one store's content."""
 
     def __init__(self, store: ReadableStore, version: int) -> None:
-        self.stop = threading.Event()
         self._store = store
         self._version = version
         self._ready = threading.Event()
         self._law: Law | None = None
         self._error: Exception | None = None
+        self.stop = begin(self._read, "law")
 
     def is_of(self, store: ReadableStore, version: int) -> bool:
         """Whether it is the reading of this; one that failed is of nothing."""
@@ -108,7 +96,7 @@ class _Reading:
             raise self._error
         return self._law
 
-    def read(self) -> None:
+    def _read(self, stop: threading.Event) -> None:
         try:
             self._law = Law(self._store)
         except Exception as error:  # noqa: BLE001 - told to whoever asks for the law
@@ -117,7 +105,7 @@ class _Reading:
         finally:
             self._ready.set()
         try:
-            self._law.read_citations(self.stop)
+            self._law.read_citations(stop)
         except Exception:
             # The place is shown without them.
             logger.exception("The citations between articles could not be read.")

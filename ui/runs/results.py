@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from components.statutes.arm_scores import ArmScore, compare_arms
+from ui.beside import begin
 from ui.runs.json_lines import items, mapping, number, read_lines, stamp_of, text, whole
 
 logger = logging.getLogger(__name__)
@@ -150,11 +151,11 @@ class _Work:
         self.files = files
         self.done = threading.Event()
         self.grids: Grids | None = None
-        threading.Thread(target=self._run, name="results", daemon=True).start()
+        begin(self._run, "results")
 
-    def _run(self) -> None:
+    def _run(self, stop: threading.Event) -> None:
         try:
-            self.grids = read_grids([path for path, _ in self.files])
+            self.grids = read_grids([path for path, _ in self.files], stop)
         except Exception:
             # The page has other things to show, and should not wait for ever.
             logger.exception("The results of experiments could not be read.")
@@ -169,12 +170,14 @@ def default_folder() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def read_grids(paths: Sequence[Path]) -> Grids:
-    """Read results files, and compare the arms of each dataset in them."""
+def read_grids(paths: Sequence[Path], stop: threading.Event) -> Grids:
+    """Read results files, and compare the arms of each dataset in them, until told to stop."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     damaged = 0
     cut = False
     for path in paths:
+        if stop.is_set():
+            break
         found = read_lines(path, _LIMIT)
         damaged += found.damaged
         cut |= found.cut
@@ -186,7 +189,7 @@ def read_grids(paths: Sequence[Path]) -> Grids:
                 place = (line["system"], line["dataset"], line["folds"], line["measured_on"])
                 groups.setdefault((*place, line["data"], line["start"]), []).append(line)
     chosen = list(groups.values())[:_MAX_TABLES]
-    tables = tuple(_table(lines) for lines in chosen)
+    tables = tuple(_table(lines) for lines in chosen if not stop.is_set())
     more = len(groups) > len(chosen) or any(len(table.rows) == _MAX_ARMS for table in tables)
     return Grids(tables, damaged, cut or more)
 

@@ -10,6 +10,7 @@ from small_law import document, in_order, small_law
 from components.retrievers.readable import ReadableStore
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
+from ui import beside
 from ui.law import places as places_module
 from ui.law.places import Places
 from ui.law.reading import Law
@@ -168,7 +169,7 @@ def test_a_reading_that_goes_on_ends_before_the_process_does(
 
     ending: list[tuple[Any, ...]] = []
     monkeypatch.setattr("ui.law.reading.Law.read_citations", endless)
-    monkeypatch.setattr(places_module.atexit, "register", lambda *given: ending.append(given))
+    monkeypatch.setattr(beside.atexit, "register", lambda *given: ending.append(given))
     store = make_store(small_law())
     Places(lambda: store).prepare()
     assert begun.wait(30)
