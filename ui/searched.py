@@ -34,19 +34,19 @@ class Searched:
         # Whoever answers from the store tells himself that it cannot be read.
         with self._lock, suppress(Exception):
             self._read = self._followed()
-        return self._read[2]
+        return self._read[1]
 
-    def _followed(self) -> tuple[ReadableStore, int, Collection]:
+    def _followed(self) -> tuple[int, Collection]:
         store = self._current_store()
-        of, version, collection = self._read
-        if of is not store or version != store.content_version():
+        version, collection = self._read
+        if version != store.content_version():
             return _read(store)
         # The day of the law can be put on record when nothing else is.
         snapshot, indexed = recorded_days(store)
-        return store, version, replace(collection, snapshot=snapshot, indexed=indexed)
+        return version, replace(collection, snapshot=snapshot, indexed=indexed)
 
 
-def _read(store: ReadableStore) -> tuple[ReadableStore, int, Collection]:
+def _read(store: ReadableStore) -> tuple[int, Collection]:
     # Asked before the content is read: content newer than its version is read once more.
     version = store.content_version()
-    return store, version, Collection.of(store)
+    return version, Collection.of(store)

@@ -1,7 +1,6 @@
 """CitationRetriever: the articles that the question itself names."""
 
 import asyncio
-import re
 from collections.abc import Container
 from typing import Any
 
@@ -17,14 +16,9 @@ from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_markers import NUMBER
 from components.statutes.citation_numbers import canonical_core
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
+from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
-
-# What stands between the numbers of articles and the names of their laws.
-_JOINING = frozenset(
-    {"of", "the", "in", "and", "or", "du", "de", "des", "la", "le", "les", "l", "d"}
-)
-_JOINING |= {"et", "ou", "der", "und", "oder", "sowie", "và", "hoặc"}
 
 
 @component
@@ -41,7 +35,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
 
     No model runs. A citation that names one article without doubt gives a pinned document; one
     that fits several (a number that stands in several laws, and no law named) gives a list. A
-    question that is nothing but a citation ("art. 12", "articles 3 to 5 of the Housing Code") asks
+    question that asks for nothing but what it cites ("art. 12", "What does article 12 say?") asks
     for every article that it fits: all are pinned.
     """
 
@@ -104,8 +98,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             top_k: how many to return at most in each list, in place of the component's.
 
         Returns:
-            `pinned`: articles named without doubt, or by a question that is nothing but a
-            citation, in the order of their citations, score 1.
+            `pinned`: articles named without doubt, or by a question that asks for nothing else,
+            in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
             `left_out`: articles that would be pinned, had the filters let them.
@@ -154,7 +148,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
     def is_citation(self, query: str) -> bool:
-        """Whether a question only cites: nothing but numbers of articles and names of their laws.
+        """Whether a question asks for the articles that it cites, and for nothing else.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -188,14 +182,6 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         return self._resident
 
 
-def only_cites(question: str, citations: list[ResolvedCitation]) -> bool:
-    """Whether nothing stands beside the citations but the names of their laws."""
-    names = [each.citation.law_hint or "" for each in citations]
-    names += [law for each in citations for law in each.laws]
-    known = {*_JOINING, *_words(" ".join(names))}
-    return bool(citations) and known.issuperset(_words(_rest(question, citations)))
-
-
 def missing(citations: list[ResolvedCitation]) -> list[str]:
     """The words of citations of articles that are not there, each once.
 
@@ -215,18 +201,6 @@ def _named(resolved: ResolvedCitation) -> str:
     return f"{words}, {law}" if law else words
 
 
-def _rest(question: str, citations: list[ResolvedCitation]) -> str:
-    """The question without its citations, whose laws' names stay."""
-    rest = question
-    for resolved in sorted(citations, key=lambda each: -each.citation.start):
-        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
-    return rest
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
-
-
 def divided(
     citations: list[ResolvedCitation], keys: Container[str], *, alone: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
@@ -235,7 +209,7 @@ def divided(
     Args:
         citations: what the question cites.
         keys: the articles that are in the store and allowed.
-        alone: the question is nothing but citations, and so asks for all that they fit.
+        alone: the question asks for nothing but what it cites, and so for all that it fits.
     """
     present = [
         ([id_ for id_ in each.ids if id_ in keys], each.certain or alone) for each in citations

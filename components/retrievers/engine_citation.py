@@ -8,11 +8,12 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import divided, missing, only_cites
+from components.retrievers.citation import divided, missing
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
 from components.statutes.law_names import LawNames
+from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
 from components.stores.engines.engine import LAW, ArticleEngine
 from components.stores.engines.filters import Condition, both, compared, engine_filters
@@ -92,8 +93,8 @@ class EngineCitationRetriever(HoldsEngine):
             top_k: how many to return at most in each list, in place of the component's.
 
         Returns:
-            `pinned`: articles named without doubt, or by a question that is nothing but a
-            citation, in the order of their citations, score 1.
+            `pinned`: articles named without doubt, or by a question that asks for nothing else,
+            in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
             `left_out`: articles that would be pinned, had the filters let them.

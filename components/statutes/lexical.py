@@ -134,7 +134,7 @@ class _Analyzer:
     def _term(self, word: str) -> str:
         """The term of one word form; "" for a stop word."""
         # Accents go before stemming, so that a word typed without them gets the same stem.
-        term = word if self._language in _TONAL else _folded(word)
+        term = word if self._language in _TONAL else folded(word)
         if term in self._stop_words:
             term = ""
         elif self._stemmer is not None and term.isalpha():
@@ -151,7 +151,8 @@ class _Analyzer:
         return [*pairs, *(c for c in characters if c not in STOP_WORDS["zh"])]
 
 
-def _folded(word: str) -> str:
+def folded(word: str) -> str:
+    """A word without its accents, as the terms of a text are compared."""
     if word.isascii():
         return word
     return _ACCENT.sub("", unicodedata.normalize("NFKD", word)).translate(_LETTERS)

@@ -127,6 +127,15 @@ def test_where_the_store_cannot_be_read_what_was_searched_is_told(store: Path) -
         Searched(lambda: StatuteDocumentStore(str(store.parent / "none" / "law.db")))
 
 
+def test_another_store_is_another_collection(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = StatuteDocumentStore(str(index(tmp_path / "other", ["Family Code"], AFTER)))
+    stores = [StatuteDocumentStore(str(store))]
+    searched = Searched(lambda: stores[0])
+    stores[0] = other
+    assert searched().laws == ("Family Code",)
+
+
 def test_laws_are_read_once_for_each_version(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = StatuteDocumentStore(str(store))
     searched = Searched(lambda: kept)

@@ -54,17 +54,17 @@ def test_a_citation_with_its_law_is_pinned(filled: Any) -> None:
 
 
 def test_a_number_of_several_laws_gives_a_list(filled: Any) -> None:
-    found = CitationRetriever(filled).run("What does article 12 say?")
+    found = CitationRetriever(filled).run("Does article 12 cover deposits?")
     assert found["pinned"] == []
     assert ids(found["documents"]) == ["housing-12", "work-12", "family-12"]
     assert [document.score for document in found["documents"]] == [pytest.approx(1 / 3)] * 3
-    two = CitationRetriever(filled, top_k=2).run("What does article 12 say?")["documents"]
+    two = CitationRetriever(filled, top_k=2).run("Does article 12 cover deposits?")["documents"]
     assert ids(two) == ["housing-12", "work-12"]
 
 
-def test_a_question_that_is_nothing_but_a_citation_pins_all_that_it_fits(filled: Any) -> None:
+def test_a_question_that_asks_for_nothing_but_a_citation_pins_all_that_it_fits(filled: Any) -> None:
     retriever = CitationRetriever(filled)
-    for question in ("art. 12", "Article 12?", " (§ 12) "):
+    for question in ("art. 12", "Article 12?", " (§ 12) ", "What does article 12 say?"):
         found = retriever.run(question)
         assert ids(found["pinned"]) == ["housing-12", "work-12", "family-12"]
         assert found["documents"] == []
@@ -144,7 +144,7 @@ def test_filters_hold_for_citations_too(filled: Any) -> None:
     assert retriever.run("art. 12 Housing Code")["pinned"] == []
     assert ids(retriever.run("art. 12 Housing Code", housing)["pinned"]) == ["housing-12"]
     assert ids(retriever.run("article 12")["pinned"]) == ["work-12", "family-12"]
-    doubtful = retriever.run("What does article 12 say?", {})["documents"]
+    doubtful = retriever.run("Does article 12 cover deposits?", {})["documents"]
     assert ids(doubtful) == ["housing-12", "work-12", "family-12"]
 
 
@@ -195,7 +195,17 @@ def test_what_is_no_question_is_refused(filled: Any) -> None:
         ("articles 11 to 13 Housing Code", True),
         ("article 99 Housing Code", True),
         ("articles 11 and 13 of the Housing Code", True),
-        ("What does art. 12 Housing Code say?", False),
+        ("What does art. 12 Housing Code say?", True),
+        ("Please show me the full text of article 12!", True),
+        ("Que prévoit l'article 12, s'il vous plaît ?", True),
+        ("Qu’est-ce que l’article 12 veut dire ?", True),
+        ("Was steht in § 12?", True),
+        ("¿Qué dice el artículo 12?", True),
+        ("Điều 12 quy định gì?", True),
+        ("第十二条规定什么", True),
+        ("What does art. 12 Housing Code say about deposits?", False),
+        ("Does article 12 not apply?", False),
+        ("What does the Housing Code say?", False),
         ("art. 12 Housing Code deposit", False),
         ("Housing Code", False),
         ("deposit", False),

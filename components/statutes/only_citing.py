@@ -1,0 +1,65 @@
+"""Questions that do nothing but cite: "art. 12 Housing Code", "What does article 12 say?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from components.statutes.citation_resolver import ResolvedCitation
+from components.statutes.lexical import folded
+from components.statutes.stop_words import STOP_WORDS
+
+# Words that ask for an article's text, in folded form.
+_ASKING = """
+    apply applies content contents exactly explain find full give look lookup mean means open
+    please provide provides quote read regulate regulates require requires said say says show
+    state states tell text wording write written
+    affiche afficher applique appliquer clair contenu contient dispose dit donne donner enonce
+    explique expliquer lire lis montre montrer plait prevoit regle signifie stipule texte trouve
+    trouver veut dire
+    bedeutet bitte besagt erklare gib heisst inhalt lautet lesen regelt sagt steht text wortlaut
+    zeige
+    betekent bepaalt geef inhoud leg luidt regelt staat tekst toon zegt
+    contenido dice dispone establece explica muestra por favor significa texto
+    dinh noi dung nghia quy xem
+    规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
+    是怎么规定的 的规定是什么 什么意思
+"""
+_EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values())
+
+
+def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
+    """Whether a question asks for the articles that it cites, and for nothing else.
+
+    Beside the citations stand at most the names of their laws and words without content of their
+    own: those of "What does ... say?".
+
+    Args:
+        question: The question.
+        citations: All that it cites.
+    """
+    known = {word for each in citations for word in _of_names(each)}
+    return bool(citations) and all(
+        word in known or word in _EMPTY or folded(word) in _EMPTY
+        for word in _words(_rest(question, citations))
+    )
+
+
+def _of_names(resolved: ResolvedCitation) -> list[str]:
+    """The words that name a citation's law, by its whole name or by another, as "GDPR"."""
+    # What stands behind a citation may go on beyond the name: "of the Housing Code bind me".
+    behind = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
+    other = [word for word in behind if not word.islower()]
+    return _words(" ".join([*resolved.laws, *other]))
+
+
+def _rest(question: str, citations: Sequence[ResolvedCitation]) -> str:
+    """The question without its citations, whose laws' names stay."""
+    rest = question
+    for resolved in sorted(citations, key=lambda each: -each.citation.start):
+        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
+    return rest
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
