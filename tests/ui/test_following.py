@@ -143,6 +143,21 @@ def test_laws_are_read_once_for_each_version(store: Path, monkeypatch: pytest.Mo
     assert searched().laws == ("Housing Code", "Work Code")
 
 
+def test_a_view_is_drawn_anew_only_where_something_changed(
+    site: Any, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, drawn = ask_page(site), []
+    draw = page.get_config_file
+    monkeypatch.setattr(page, "get_config_file", lambda: drawn.append(draw()) or drawn[-1])
+    for _ in range(2):
+        client.get("/")
+    assert len(drawn) == 0
+    index(tmp_path, ["Work Code"], AFTER)
+    for _ in range(3):
+        client.get("/")
+    assert len(drawn) == 1
+
+
 def test_a_day_after_the_laws_own_is_told_where_it_was_asked_for(
     site: Any, client: TestClient
 ) -> None:

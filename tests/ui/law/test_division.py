@@ -145,5 +145,17 @@ def test_the_day_of_an_article_stays_where_its_divisions_are_opened(site: Site):
     assert "States as of" not in today
 
 
+def test_a_day_stays_from_law_to_law_and_from_page_to_page(site: Site):
+    many = [document(n, (), id=f"m{n}", law="Long Code") for n in range(2 * PAGE + 1)]
+    client = site(in_order([*small_law(), *many]))
+    for opened in ("/law?on=2015-06-01", division_link("Long Code", (), "en", 2, date(2015, 6, 1))):
+        page = client.get(opened).text
+        ways = {to for to, _ in links(page) if to.startswith(("/law", "/article"))}
+        without = {to for to in ways if "on=2015-06-01" not in to}
+        assert len(ways) > 2
+        assert len(without) == 1, without
+        assert "States as of" not in client.get(without.pop()).text
+
+
 def test_a_day_that_is_none_is_refused(site: Site):
     assert site(small_law()).get("/law?on=2015-02-30").status_code == 400
