@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from components.statutes.law_hints import bracketed_name
 from components.statutes.places import is_of, place_before, place_behind
+from components.statutes.stop_words import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -45,6 +46,9 @@ _YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
 _TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
 # One of these alone names no law.
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
+# Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
+_UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
+_FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
 _ABBREVIATIONS = {
     "c civ": "code civil",
     "c trav": "code travail",
@@ -76,8 +80,8 @@ class LawNames:
     Names are compared word by word without case, accents, articles and endings, so
     "des Bürgerlichen Gesetzbuchs" is the "Bürgerliches Gesetzbuch". A law also goes by its name
     without brackets, without its year (but not with another one) or its place ("Housing Code" for
-    "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials in
-    capitals ("PDPA");
+    "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials
+    ("PDPA"), in small letters where these can be no other word;
     中华人民共和国 may be left out. Where one law's fuller name is another one's shorter, the fuller
     wins; laws that share a name are found together.
     """
@@ -95,11 +99,14 @@ class LawNames:
                 words = _words(alias)
                 if words and not (len(words) == 1 and words[0] in _GENERIC):
                     _keep(self._words, words, rank, law)
-            for initials in _initials(law):
+            for initials in initials_of(law):
                 _keep(self._initials, initials, 0, law)
         for short, full in _ABBREVIATIONS.items():
             if (named := self._words.get(_words(full))) is not None:
                 self._words.setdefault(_words(short), named)
+        for initials, named in self._initials.items():
+            if _UNMISTAKABLE.fullmatch(initials) and initials.lower() not in _FUNCTION_WORDS:
+                self._words.setdefault(_words(initials), named)
         civil = self._words.get(_words("code civil"))
         if civil is not None and len(civil[1]) == 1:  # elsewhere it may stand for another one
             self._initials.setdefault("CC", civil)
@@ -231,7 +238,7 @@ def _aliases(law: str) -> Iterator[str]:
         yield name
 
 
-def _initials(law: str) -> Iterator[str]:
+def initials_of(law: str) -> Iterator[str]:
     """Capitals that stand for a law: printed in brackets, or the first letters of its words."""
     yield from re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
     capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))

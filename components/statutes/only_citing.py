@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from components.statutes.citation_resolver import ResolvedCitation
+from components.statutes.law_names import initials_of
 from components.statutes.lexical import folded
 from components.statutes.stop_words import STOP_WORDS
 
@@ -50,7 +51,8 @@ def _of_names(resolved: ResolvedCitation) -> list[str]:
     # What stands behind a citation may go on beyond the name: "of the Housing Code bind me".
     behind = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
     other = [word for word in behind if not word.islower()]
-    return _words(" ".join([*resolved.laws, *other]))
+    short = [initials for law in resolved.laws for initials in initials_of(law)]
+    return _words(" ".join([*resolved.laws, *short, *other]))
 
 
 def _rest(question: str, citations: Sequence[ResolvedCitation]) -> str:

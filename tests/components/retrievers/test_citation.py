@@ -216,6 +216,13 @@ def test_a_question_that_only_cites_is_told_apart(filled: Any, question: str, on
     assert CitationRetriever(filled).is_citation(question) is only
 
 
+def test_a_law_may_be_named_by_its_initials(store: StatuteDocumentStore) -> None:
+    law = "Personal Data Protection Act 2012"
+    store.write_documents([Document(content="x", meta={"law": law, "number": "24"})])
+    for question in ("s 24 PDPA", "What does s 24 of the pdpa say?"):
+        assert CitationRetriever(store).is_citation(question)
+
+
 def test_no_question_cites_nothing(filled: Any) -> None:
     with pytest.raises(QuestionError):
         CitationRetriever(filled).is_citation(" ")

@@ -45,6 +45,8 @@ def names() -> LawNames:
         (" of the PDPA", "Personal Data Protection Act 2012 (Singapore)"),
         (" of the Personal Data Protection Act", "Personal Data Protection Act 2012 (Singapore)"),
         (" GDPR", "General Data Protection Regulation (GDPR)"),
+        (" pdpa", "Personal Data Protection Act 2012 (Singapore)"),
+        (" of the gdpr", "General Data Protection Regulation (GDPR)"),
         (" de la loi du 28 mai 2002, il", "loi du 28 mai 2002 relative à l'euthanasie"),
         (" của Bộ luật Dân sự", "Bộ luật Dân sự"),
         (" Bo luat Dan su", "Bộ luật Dân sự"),
@@ -75,6 +77,18 @@ def test_a_name_before_a_citation(names: LawNames, text: str, laws: tuple[str, .
     assert names.before(text, len(text)) == laws
 
 
+def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:
+    laws = [
+        "Housing Assistance Statute",
+        "Welfare Housing Yearbook",
+        "Data Access and Training Act",
+    ]
+    names = LawNames(laws)
+    for initials, law in zip(("HAS", "WHY", "DATA"), laws, strict=True):
+        assert names.after(f" {initials}", 0) == (law,)
+        assert names.after(f" {initials.lower()}", 0) == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -84,7 +98,6 @@ def test_a_name_before_a_citation(names: LawNames, text: str, laws: tuple[str, .
         " of the Code of Civil Procedure",
         " du Code du travail maritime",
         " of the Housing Code Regulations",
-        " pdpa",  # initials are capitals
         " and it stands in the Housing Code",
         ". Housing Code",
         "",
