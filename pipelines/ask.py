@@ -92,6 +92,11 @@ def _ask(options: argparse.Namespace) -> int:
         say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
     if "missing" in answer:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
+    if "languages" in answer:
+        say(
+            f"The articles found are in another language ({', '.join(answer['languages'])}) than "
+            "the question seems to be. Asked in theirs, it finds more."
+        )
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED

@@ -21,6 +21,7 @@ from components.stores.database import StoreError
 from components.stores.filter_syntax import check_filters
 from pipelines.files import LoadingError
 from pipelines.filled_stores import check_stores
+from pipelines.found_languages import languages_not_asked_in
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
@@ -35,7 +36,8 @@ class Answer(TypedDict):
     `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
     (of how many candidates it ranked how many), `missing` when the question names articles that are
     not there, in its words, `left_out` when it names articles that the filters or `as_of` leave out
-    (`id`, `law`, `number` and `state` of each), and `answer` when it gives one: its text, and what
+    (`id`, `law`, `number` and `state` of each), `languages` (BCP 47) of the articles when the
+    question seems to be in none of them, and `answer` when it gives one: its text, and what
     `CitedAnswerBuilder` says of it.
     """
 
@@ -47,6 +49,7 @@ class Answer(TypedDict):
     ranking: NotRequired[dict[str, int]]
     missing: NotRequired[list[str]]
     left_out: NotRequired[list[dict[str, Any]]]
+    languages: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -172,6 +175,8 @@ class _Asking:
         if found.get("left_out"):
             named = (found_article(each, on) for each in found["left_out"])
             answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in named]
+        if languages := languages_not_asked_in(self._question, answer["documents"]):
+            answer["languages"] = languages
         for given in found.get("answers", [])[:1]:
             answer["answer"] = {"text": given.data, **given.meta}
         return answer

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from components.statutes.lexical import known_language
 from ui.answer import answer_panel
 from ui.article_text import article_text, law_attributes, marked_passage, word_count, words
 from ui.language import Language, counted, number
@@ -20,7 +21,7 @@ from ui.law.links import article_link, division_link
 from ui.naming import article_title, citation
 from ui.states import state_line
 from ui.takeaway import web_address
-from ui.texts import answers, asking, stages
+from ui.texts import answers, asking, languages, stages
 
 # Lists are cut this deep in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
@@ -50,7 +51,12 @@ def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False
     """What is told of results: their number, unseen, and what speaks against them, if anything."""
     texts = asking.TEXTS[language]
     told = _unseen(counted(len(answer["documents"]), texts.announced, language))
-    return told + not_given(answer, language) + (message(*texts.unsure) if unsure else "")
+    told += not_given(answer, language)
+    if "languages" in answer:
+        spoken = dict.fromkeys(known_language(tag) for tag in answer["languages"])
+        names = ", ".join(languages.TEXTS[language][tag] for tag in spoken if tag)
+        return told + message(texts.foreign[0].format(languages=names), texts.foreign[1])
+    return told + (message(*texts.unsure) if unsure else "")
 
 
 def not_given(answer: Mapping[str, Any], language: Language) -> str:

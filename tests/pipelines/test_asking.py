@@ -48,6 +48,14 @@ def test_scores_fall_and_no_article_stands_twice(pipeline: Pipeline) -> None:
     assert len({each["id"] for each in documents}) == len(documents)
 
 
+def test_a_question_in_another_language_than_the_law_is_told_so(pipeline: Pipeline) -> None:
+    assert ask(pipeline, "Qui a la garde, la custody des enfants ?")["languages"] == ["en"]
+    assert "languages" not in ask(pipeline, "Who keeps the children, and for how long?")
+    named = ask(pipeline, "Que dit l'art. 12 Housing Code de ma caution ?")
+    assert named["documents"][0]["id"] == "a12"
+    assert "languages" not in named
+
+
 def test_a_cited_article_is_first(pipeline: Pipeline) -> None:
     documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
     assert documents[0]["id"] == "a12"

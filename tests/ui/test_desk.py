@@ -58,6 +58,25 @@ def test_a_question_is_cleaned_asked_and_its_results_are_announced():
 
 
 @pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "The articles found are in French, Chinese; your question does not seem to be."),
+        ("fr", "sont en français, chinois ; votre question ne semble pas l’être."),
+    ],
+)
+def test_a_question_in_another_language_than_the_law_is_told_so(language: Any, told: str):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        found = Ask(ARTICLE)(question, narrowing)
+        return {**found, "languages": ["fr-BE", "fr", "zh"]}
+
+    desk = Desk(ask, lambda: Collection(2, LAWS), language, several=True)
+    status = desk.search("my deposit").status
+    assert told in status
+    # One reason is enough.
+    assert TEXTS[language].unsure[0] not in status
+
+
+@pytest.mark.parametrize(
     "question", [None, "", " \n\t ", "\x00\x01", 1.5, ["a"], {"a": 1}, True, b"x"]
 )
 def test_no_question_gets_its_message_and_is_not_asked(question: object):

@@ -43,6 +43,7 @@ class AskTexts:
     near_laws: str
     failed: tuple[str, str]
     unsure: tuple[str, str]
+    foreign: tuple[str, str]
     missing: str
     also_found: str
     left_out: str
@@ -133,6 +134,10 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Low confidence: read these with care.",
             "No article is near the top both by its words and by its meaning. The law may not"
             " answer your question; other words, those that a law might use, may find what does.",
+        ),
+        foreign=(
+            "The articles found are in {languages}; your question does not seem to be.",
+            "Asked in the language of the law, it finds more.",
         ),
         missing="Not in the law that is searched here: {articles}.",
         also_found="What follows is what was found for your question.",
@@ -250,6 +255,10 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Aucun article n’est en tête à la fois par ses mots et par son sens. La loi ne répond"
             " peut-être pas à votre question ; d’autres mots, ceux qu’une loi emploierait,"
             " trouveront peut-être mieux.",
+        ),
+        foreign=(
+            "Les articles trouvés sont en {languages} ; votre question ne semble pas l’être.",
+            "Posée dans la langue de la loi, elle trouve davantage.",
         ),
         missing="Absent du droit consulté ici : {articles}.",
         also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
