@@ -125,7 +125,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             alone = only_cites(question, citations)
             pinned, listed = divided(citations, allowed, alone=alone)
             refused = {id_: key for id_, key in keys.items() if id_ not in allowed}
-            left_out, _ = divided(citations, refused, alone=alone)
+            left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
             scores = (pinned, listed, left_out)
             found = [self._fetch(keys, each, k) for each in scores]
             if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
@@ -199,6 +199,14 @@ def _named(resolved: ResolvedCitation) -> str:
         of_end = (each for each in printed if canonical_core(each) == resolved.absent)
         words = next(of_end, resolved.absent)
     return f"{words}, {law}" if law else words
+
+
+def not_met(citations: list[ResolvedCitation], allowed: Container[str]) -> list[ResolvedCitation]:
+    """The citations that what is allowed does not meet, or not all.
+
+    "Article 12", narrowed to the Housing Code, is that code's, and leaves no other one out.
+    """
+    return [each for each in citations if each.laws or not any(id_ in allowed for id_ in each.ids)]
 
 
 def divided(

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import divided, missing
+from components.retrievers.citation import divided, missing, not_met
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
@@ -120,7 +120,8 @@ class EngineCitationRetriever(HoldsEngine):
         allowed = frozenset(_matching(engine, ids, condition))
         alone = only_cites(question, citations)
         pinned, listed = divided(citations, allowed, alone=alone)
-        left_out, _ = divided(citations, frozenset(ids) - allowed, alone=alone)
+        unmet = not_met(citations, allowed)
+        left_out, _ = divided(unmet, frozenset(ids) - allowed, alone=alone)
         return {
             "pinned": _fetched(engine, pinned, k),
             "documents": _fetched(engine, listed, k),

@@ -61,13 +61,18 @@ _MORE_CLOSED = re.compile(
     re.IGNORECASE,
 )
 _MORE_LEVELS = re.compile(
-    rf"\s*(?:,\s*{AND}?|{AND}|à|bis)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
+    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
+)
+_PLURAL_LEVEL = re.compile(
+    r"§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
+    r"|sentences|limbs|indents|tirets",
+    re.IGNORECASE,
 )
 _BRACKET_REACH = 200  # characters in which an open bracket is looked for
 
 
 def levels_behind(
-    text: str, position: int, *, sign: bool = False
+    text: str, position: int, *, sign: bool = False, plural: bool = False
 ) -> tuple[str | None, int, list[tuple[int, int, str]]]:
     """The levels named behind a number, where they end, and further ones of the same article.
 
@@ -77,6 +82,7 @@ def levels_behind(
         text: The text.
         position: Where the number ends.
         sign: Whether the number's unit is "§": another one behind is then an article of its own.
+        plural: Whether the unit is of several articles: "§§ 5 Abs. 1 und 7" names § 7.
     """
     levels: list[str] = []
     others: list[tuple[int, int, str]] = []
@@ -99,7 +105,7 @@ def levels_behind(
                 position = more.end()
         elif not ordinal:
             while more := _MORE_LEVELS.match(text, position):
-                if ("°" in more[0]) != bool(level["degree"]) or not _many(level):
+                if ("°" in more[0]) != bool(level["degree"]) or not _many(level, plural):
                     break
                 position = more.end()
     named = "".join(f"({level})" for level in levels)
@@ -131,9 +137,11 @@ def _ordinal_value(level: re.Match[str]) -> str:
     return digits[0] if digits else _ORDINALS.get(ordinal, "")
 
 
-def _many(level: re.Match[str]) -> bool:
-    """Whether the level may be followed by others of its sort: "§§ 4 et 5", "1°, 2° et 4°"."""
-    return bool(level["degree"]) or re.search(r"§§|alinéas|paragraphes|subs", level[0]) is not None
+def _many(level: re.Match[str], plural: bool) -> bool:
+    """Whether the level may be followed by others of its sort: "§§ 4 et 5", "Abs. 1 und 2"."""
+    if level["degree"] or _PLURAL_LEVEL.search(level[0]):
+        return True
+    return not plural and bool(level["noun"] or level["part"]) and not level["sign"]
 
 
 def _replaced(levels: list[str], other: str) -> str:

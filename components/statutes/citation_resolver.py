@@ -66,6 +66,7 @@ class _Context:
         previous: The laws of the last citation that named one; () where the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
         spoken: The laws named anywhere in the text; None until somebody asks.
+        foreign: Whether a law is named beside a citation that the corpus lacks.
         fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
     """
 
@@ -75,6 +76,7 @@ class _Context:
     previous: tuple[str, ...] = ()
     previous_end: int = 0
     spoken: tuple[str, ...] | None = None
+    foreign: bool = False
     fitting: dict[tuple[object, ...], tuple[tuple[str, ...], str | None, bool]] = field(
         default_factory=dict
     )
@@ -133,12 +135,16 @@ class CitationResolver:
         plain = text.translate(PLAIN_CHARACTERS)
         here = None if within is None else self._index.position[within]
         context = _Context(plain, here, here is None and bool(_PRIVATE_PAPER.search(plain)))
-        resolved: list[ResolvedCitation] = []
+        found: list[tuple[Citation, tuple[str, ...] | None, tuple[str, ...]]] = []
         for citation in find_citations(text, language):
             named = self._named_laws(citation, context)
             laws = self._supposed_laws(context) if named is None else named
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
+            found.append((citation, named, laws))
+        context.foreign = any(named == () for _, named, _ in found)
+        resolved: list[ResolvedCitation] = []
+        for citation, named, laws in found:
             ids, absent, known = self._fitting(citation, laws, context)
             certain = len(ids) == 1 and self._is_certain(citation, context, named is not None)
             # A paragraph may be one within an article.
@@ -155,7 +161,9 @@ class CitationResolver:
         """The laws named beside a citation; () for one that the corpus lacks, None for no name."""
         start, end = citation.group
         if citation.reference == "same":
-            return context.previous
+            # A question may begin with "that Act"; a law means another one by it.
+            begins = context.here is None and not context.previous_end
+            return None if begins else context.previous
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
@@ -164,8 +172,8 @@ class CitationResolver:
             self._names.before(context.text, start),
         )
         # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
-        joined = context.text[max(0, start - 9) : start].rstrip()[-1:].isalnum()
-        if before and joined and _APART.match(context.text, after):
+        joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
+        if before and (joined.isalnum() or joined == ":") and _APART.match(context.text, after):
             return before
         if behind or before:
             return behind or before
@@ -192,6 +200,8 @@ class CitationResolver:
             return False  # "section 3 of Chapter 2" may be a division
         if named or context.here is not None:
             return True
+        if context.foreign:
+            return False  # "article 5 of the Treaty, or article 7"
         if context.private:
             return False  # "the Housing Code allows it, but my contract says in section 5 …"
         if context.spoken:

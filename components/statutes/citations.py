@@ -246,7 +246,9 @@ def _items(text: str, marker: Marker) -> list[_Item]:
         closed = number.end() + marker.bracket  # "(5)"
         if items and not marker.bracket and _is_level_of_the_last(text, closed):
             break
-        paragraphs, end, others = levels_behind(text, closed, sign=marker.sign)
+        paragraphs, end, others = levels_behind(
+            text, closed, sign=marker.sign, plural=marker.plural
+        )
         if items and not marker.plural and not _goes_on(text, end):
             break
         core = canonical_core(number[0])

@@ -27,7 +27,10 @@ _UNHEARD = frozenset(
 _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
 # A name goes on: the "Code pénal" is not the "Code pénal social".
 _GOES_ON = re.compile(
-    r"\s+(?:social|militaire|maritime|local|international|amendment|regulations?)\b", re.IGNORECASE
+    r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
+    # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
+    r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
+    r"|Law|Ordinance)\b(?!\s+\d))"
 )
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
@@ -48,6 +51,8 @@ _TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b
 _GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
+# In brackets they tell whose law it is, and are no name of it.
+_OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
 _ABBREVIATIONS = {
     "c civ": "code civil",
@@ -240,7 +245,8 @@ def _aliases(law: str) -> Iterator[str]:
 
 def initials_of(law: str) -> Iterator[str]:
     """Capitals that stand for a law: printed in brackets, or the first letters of its words."""
-    yield from re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
+    printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
+    yield from (each for each in printed if each not in _OF_PLACES)
     capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))
     if len(capitals) > 2:
         yield "".join(capitals)

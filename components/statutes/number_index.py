@@ -142,6 +142,8 @@ class NumberIndex:
             if doubtful:
                 return _NOTHING
             if _comparable(low, high) and high < low:  # "16 to 13"
+                if citation.paragraph is not None:  # "article 12 § 2 à 4"
+                    return Fitting(first, known=True)
                 return Fitting(self._span(law, last, ends[0]) or [], known=True)
             return Fitting(sorted({*first, *last}), known=True)  # "R. 6233-62 à D. 6233-65"
         if not first and (here is not None or not self._whole):

@@ -26,7 +26,13 @@ _ASKING = """
     规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
     是怎么规定的 的规定是什么 什么意思
 """
-_EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values())
+# What is somebody's own is a paper of his: "What does article 5 say in my will?".
+_OWN = """
+    my mine our ours your yours his her hers their theirs mon ma mes ton ta tes son sa ses notre nos
+    votre vos leur leurs mein meine meinem meinen meiner sein seine seinem seinen seiner ihr ihre
+    ihrem ihren ihrer unser euer mijn ons onze uw hun haar mi mis tu tus su sus nuestra nuestro toi
+"""
+_EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values()) - frozenset(_OWN.split())
 
 
 def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
@@ -39,11 +45,19 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
         question: The question.
         citations: All that it cites.
     """
+    if not citations or _speaks_of_another(citations):
+        return False
     known = {word for each in citations for word in _of_names(each)}
-    return bool(citations) and all(
+    return all(
         word in known or word in _EMPTY or folded(word) in _EMPTY
         for word in _words(_rest(question, citations))
     )
+
+
+def _speaks_of_another(citations: Sequence[ResolvedCitation]) -> bool:
+    """Whether a citation without a law may be of one that is named and not there."""
+    absent = any(each.citation.reference == "named" and not each.laws for each in citations)
+    return absent and any(each.ids and not each.laws for each in citations)
 
 
 def _of_names(resolved: ResolvedCitation) -> list[str]:

@@ -34,14 +34,22 @@ _PLACES = [
         "danemark|danois(?:es?)?|denmark|danish",
         "finland(?:e|ais(?:es?)?)?|finnish",
         "etats-unis|americaine?s?|united states|usa|american",
-        "californi(?:e|an?)|louisian(?:a|e)|texas|new york",
+        "californi(?:e|an?)",
+        "louisian(?:a|e)",
+        "texas|texan",
+        "new york",
         "maroc(?:aine?s?)?|morocc(?:o|an)",
         "algeri(?:e|enne?s?|ens?|an?)",
         "tunisi(?:e|enne?s?|ens?|an?)",
         "senegal(?:ais(?:es?)?|ese)?",
         "cameroun(?:ais(?:es?)?)?|cameroon(?:ian)?",
-        "congo(?:lais(?:es?)?|lese)?|ivoirien(?:ne)?s?|malien(?:ne)?s?|rwanda(?:is(?:es?)?|n)?",
-        "haiti(?:enne?s?|ens?|an)?|monegasques?|monaco|andorre",
+        "congo(?:lais(?:es?)?|lese)?",
+        "cote d['’]ivoire|ivoirien(?:ne)?s?|ivory coast|ivorian",
+        "mali(?:en(?:ne)?s?|an)?",
+        "rwanda(?:is(?:es?)?|n)?",
+        "haiti(?:enne?s?|ens?|an)?",
+        "monegasques?|monaco",
+        "andorre|andorra",
         "turquie|turc(?:s|que)?s?|turkey|turkish",
         "russ(?:e|es|ie|ia|ian)",
         "chin(?:e|ois(?:es?)?|a|ese)",
@@ -49,13 +57,27 @@ _PLACES = [
         "coree|coreen(?:ne)?s?|korean?",
         "ind(?:e|ia|ienne?s?|iens?|ian)",
         "singap(?:our|ore)(?:ien(?:ne)?s?|an)?",
-        "malaysi(?:a|an|e)|indonesi(?:a|an|e)|thai(?:land)?|philippines?",
+        "malaysi(?:a|an|e)",
+        "indonesi(?:a|an|e)",
+        "thai(?:land)?",
+        "philippines?",
         "vietnam(?:ese|ien(?:ne)?s?)?",
-        "austral(?:ia|ian|ie|ienne?s?|iens?)|new zealand|nouvelle-zelande",
+        "austral(?:ia|ian|ie|ienne?s?|iens?)",
+        "new zealand|nouvelle-zelande",
         "afrique du sud|sud-africaine?s?|south africa|south african",
-        "kenyan?|nigerian?|ghana(?:ian)?|egypt(?:e|ian|ienne?s?|iens?)?",
-        "dubai|emirates|uae|saudi|liban(?:ais(?:es?)?)?|leban(?:on|ese)|israel(?:i|ien(?:ne)?s?)?",
-        "bresil(?:ienne?s?|iens?)?|brazil(?:ian)?|argentin[ea]s?|mexi(?:co|can|que)|chile(?:an)?",
+        "kenyan?",
+        "nigerian?",
+        "ghana(?:ian)?",
+        "egypt(?:e|ian|ienne?s?|iens?)?",
+        "dubai",
+        "emirates|uae",
+        "saudi",
+        "liban(?:ais(?:es?)?)?|leban(?:on|ese)",
+        "israel(?:i|ien(?:ne)?s?)?",
+        "bresil(?:ienne?s?|iens?)?|brazil(?:ian)?",
+        "argentin[ea]s?",
+        "mexi(?:co|can|que)",
+        "chile(?:an)?",
     )
 ]
 _KNOWN = re.compile(rf"(?:{'|'.join(place.pattern for place in _PLACES)})", re.IGNORECASE)
@@ -64,7 +86,8 @@ _LINK = re.compile(rf"\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?", 
 # "of Norway", "du Valais"; "of Part 2" and "of May 2001" are of no place.
 _WORD = (
     r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
-    r"|April|May|June|July|August|September|October|November|December|M|MM|Mme|Monsieur|Madame)\b)"
+    r"|April|May|June|July|August|September|October|November|December|M|MM|Mme|Monsieur|Madame|Mr|Mrs|Ms"
+    r"|Dr)\b)"
     r"[A-ZÀ-Ý][\w-]+"
 )
 _CAPITAL = re.compile(
@@ -73,6 +96,15 @@ _CAPITAL = re.compile(
 )
 _BEFORE = re.compile(rf"({_KNOWN.pattern})\s+$", re.IGNORECASE)
 _ENDING = re.compile(rf"{_LINK.pattern}{_KNOWN.pattern}\)?$", re.IGNORECASE)
+# English puts these in front of a name; behind it, "Housing Code British tenants" and "Code civil
+# in English", they are of what follows, or name a language.
+_ENGLISH = re.compile(
+    r"(?:\w*(?:[ei]an|ish|[lmng]ese|guese)|french|swiss|dutch|greek|german|american|mexican|moroccan"
+    r"|rwandan|african|south african|kenyan|israeli|saudi|thai|texan)",
+    re.IGNORECASE,
+)
+# "Northern Ireland" is not Ireland, nor New Mexico Mexico.
+_LONGER = re.compile(r"\b(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)\s+$")
 _NEAR = 60  # characters in which the place is named
 
 
@@ -88,7 +120,9 @@ def place_behind(text: str, end: int) -> str | None:
     if link is None:
         return None
     known = _KNOWN.match(folded(text[link.end() : link.end() + _NEAR]))
-    return text[link.end() : link.end() + known.end()] if known else None
+    if known is None or (link[0].strip() in ("", "in") and _ENGLISH.fullmatch(known[0])):
+        return None
+    return text[link.end() : link.end() + known.end()]
 
 
 def place_before(text: str, start: int) -> str | None:
@@ -106,16 +140,23 @@ def place_ending(text: str, start: int, end: int) -> int | None:
 def is_of(law: str, place: str) -> bool:
     """Whether a law's full name tells that place: "Code civil (Belgique)" is "belge"."""
     name, wanted = folded(law).casefold(), folded(place).casefold()
-    if any(each.match(wanted) and each.search(name) for each in _PLACES):
+    if any(
+        each.match(wanted) and any(_is_whole(name, found) for found in each.finditer(name))
+        for each in _PLACES
+    ):
         return True
     words, sought = re.findall(r"[\w-]+|\W", name), re.findall(r"[\w-]+", wanted)
     words = [word for word in words if not word.isspace()]
     for index, word in enumerate(words):
-        if word == sought[0]:
+        if word == sought[0] and not (index and _LONGER.match(f"{words[index - 1]} ")):
             # "New Zealand" is not New York; what stands behind "Aldermere" may be the next word.
             behind = words[index + 1 : index + len(sought)]
             return not behind or not behind[0].isalpha() or behind == sought[1:]
     return False
+
+
+def _is_whole(name: str, found: re.Match[str]) -> bool:
+    return _LONGER.search(name, 0, found.start()) is None
 
 
 def folded(text: str) -> str:

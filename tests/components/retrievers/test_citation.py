@@ -148,6 +148,16 @@ def test_filters_hold_for_citations_too(filled: Any) -> None:
     assert ids(doubtful) == ["housing-12", "work-12", "family-12"]
 
 
+def test_a_number_of_the_law_that_is_asked_of_leaves_no_other_law_out(filled: Any) -> None:
+    housing = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+    found = CitationRetriever(filled).run("What does article 12 say?", housing)
+    assert ids(found["pinned"]) == ["housing-12"]
+    assert found["left_out"] == []
+    none = {**housing, "value": "Tax Code"}
+    found = CitationRetriever(filled).run("What does article 12 say?", none)
+    assert ids(found["left_out"]) == ["housing-12", "work-12", "family-12"]
+
+
 def test_follows_what_others_write(store: StatuteDocumentStore) -> None:
     retriever = CitationRetriever(store)
     assert retriever.run("art. 12 Housing Code")["pinned"] == []
@@ -206,6 +216,8 @@ def test_what_is_no_question_is_refused(filled: Any) -> None:
         ("What does art. 12 Housing Code say about deposits?", False),
         ("Does article 12 not apply?", False),
         ("What does the Housing Code say?", False),
+        ("What does article 12 say in my will?", False),
+        ("What does article 11 GDPR say and what does article 12 say?", False),
         ("art. 12 Housing Code deposit", False),
         ("Housing Code", False),
         ("deposit", False),

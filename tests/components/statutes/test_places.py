@@ -48,6 +48,24 @@ def test_a_law_of_another_place_is_not_here(
 
 
 @pytest.mark.parametrize(
+    ("law", "other"),
+    [
+        ("Penal Code of Texas", "Penal Code of California"),
+        ("Penal Code of Texas", "Penal Code of New York"),
+        ("Companies Act (New Zealand)", "Companies Act of Australia"),
+        ("Companies Act (Northern Ireland)", "Companies Act of Ireland"),
+        ("Penal Code of New Mexico", "Penal Code of Mexico"),
+        ("Criminal Code of West Virginia", "Criminal Code of Virginia"),
+        ("Labour Act (Kenya)", "Labour Act of Nigeria"),
+    ],
+)
+def test_places_are_told_apart(law: str, other: str) -> None:
+    resolver = CitationResolver([("a", law, "12")])
+    assert [each.ids for each in resolver.resolve(f"section 12 of the {other}")] == [()]
+    assert [each.certain for each in resolver.resolve(f"section 12 of the {law}")] == [True]
+
+
+@pytest.mark.parametrize(
     ("text", "id_"),
     [
         ("Article 12 of the Housing Code of Aldermere", "h12"),
