@@ -97,9 +97,12 @@ class StatuteDatabase:
                 version that resident indexes watch.
 
         Raises:
-            StoreError: when the disk is full or the file cannot be written.
+            StoreError: when the disk is full, or the file cannot be written or is not there any
+                more.
         """
         with self.connected() as connection:
+            # SQLite would write into the file that has no name any more.
+            self._check_is_there()
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 before = connection.total_changes
@@ -116,6 +119,12 @@ class StatuteDatabase:
             except BaseException:
                 roll_back(connection)
                 raise
+
+    def _check_is_there(self) -> None:
+        if not self.path.exists():
+            raise StoreError(
+                f"{self.path} is not there any more. Put it back, or name another store."
+            )
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """The rows of a query, as they are read.
@@ -150,10 +159,8 @@ class StatuteDatabase:
         while opened is None or not opened.take():
             with opening:
                 # A thread that came late would make an empty store, and answer from it.
-                if self._was_there and not self.path.exists():
-                    raise StoreError(
-                        f"{self.path} is not there any more. Put it back, or name another store."
-                    )
+                if self._was_there:
+                    self._check_is_there()
                 opened = self._local.opened = open_store(self.path)
                 self._opened.add(opened)
                 self._was_there = True

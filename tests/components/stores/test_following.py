@@ -68,7 +68,10 @@ def test_a_file_that_is_gone_is_not_made_anew_by_a_thread_that_comes_late(tmp_pa
             with pytest.raises(StoreError, match=r"law\.db is not there any more"):
                 late.submit(work).result()
     assert list(tmp_path.iterdir()) == []
-    # The thread that has it open goes on.
+    # The thread that has it open goes on reading; what it wrote would be lost.
     assert store.count_documents() == 1
+    with pytest.raises(StoreError, match=r"law\.db is not there any more"):
+        store.write_documents([Document(id="2", content="y", meta={"law": "New"})])
+    assert list(tmp_path.iterdir()) == []
     store.close()
     assert store.count_documents() == 0
