@@ -39,7 +39,7 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
         LoadingError: the URL is none of HTTP.
     """
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        wanted = re.sub(r"^\w*:?/+", "", url) or "localhost:11434/v1"
+        wanted = re.sub(r"^\w*:/+|^https?/+|^/+", "", url) or "localhost:11434/v1"
         raise LoadingError(f"The generator's address '{url}': write it as http://{wanted}.")
     keys = [_KEY_VARIABLE]
     if url.startswith(_OPENAI):

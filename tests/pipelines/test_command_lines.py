@@ -214,6 +214,10 @@ def test_what_is_no_question_ends_with_two(
             "write it as http://localhost:9/v1.",
         ),
         (("--generator", "/v1", "--generator-model", "any"), "write it as http://v1."),
+        (
+            ("--generator", "ollama/v1", "--generator-model", "any"),
+            "write it as http://ollama/v1.",
+        ),
     ],
 )
 def test_wrong_names_are_said(
