@@ -11,7 +11,7 @@ from components.stores.sqlite import StatuteDocumentStore
 _INVENTED = "(invented)"
 
 # More boxes to tick than these help nobody.
-_LISTED_LAWS = 200
+MOST_LISTED_LAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Collection:
     @property
     def lists_laws(self) -> bool:
         """Whether the laws are few enough to be chosen from a list."""
-        return len(self.laws) <= _LISTED_LAWS
+        return len(self.laws) <= MOST_LISTED_LAWS
 
     @property
     def invented(self) -> bool:

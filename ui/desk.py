@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode
 from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import results
-from ui.collection import Collection
+from ui.collection import MOST_LISTED_LAWS, Collection
 from ui.language import Language, counted, day, decimal, number
 from ui.law.near import near_names
 from ui.naming import citation
@@ -120,7 +120,13 @@ class Desk:
             unsure = self._several and results.is_unsure(answer)
             return Shown(
                 results.found(answer, self._language, unsure=unsure),
-                results.results(answer, self._language, self._told(narrowing), narrowing.day),
+                results.results(
+                    answer,
+                    self._language,
+                    self._told(narrowing),
+                    narrowing.day,
+                    beyond(self._collection(), narrowing.day, self._language),
+                ),
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
@@ -134,7 +140,7 @@ class Desk:
         given: dict[str, list[str]] = {}
         if isinstance(link, str) and len(link) <= _LONGEST_LINK:
             try:
-                given = parse_qs(link, max_num_fields=len(self._collection().laws) + 3)
+                given = parse_qs(link, max_num_fields=MOST_LISTED_LAWS + 3)
             except ValueError:
                 given = {}
         question, which, on = (
@@ -191,8 +197,7 @@ class Desk:
             told.append(f"{which} ({on})")
         elif narrowing.day:
             told.append(self._texts.states_on.format(day=on))
-        open_ = beyond(self._collection(), narrowing.day, self._language)
-        return [*told, open_.removesuffix(".")] if open_ else told
+        return told
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws

@@ -96,18 +96,22 @@ def _call(page: gr.Blocks, body: bytes) -> dict[str, Any] | None:
     triggers = {component for component, _ in function.targets}
     if trigger is not None and (not _whole(trigger) or trigger not in triggers):
         return None
-    if not _readable(function.inputs, data):
+    if not _readable(function.inputs, data, by_components=function.preprocess):
         return None
     return {"data": data, "fn_index": index, "session_hash": session, "trigger_id": trigger}
 
 
-def _readable(components: Sequence[Any], data: Sequence[object]) -> bool:
+def _readable(components: Sequence[Any], data: Sequence[object], *, by_components: bool) -> bool:
     for component, argument in zip(components, data, strict=True):
         parts = argument if isinstance(argument, list) else [argument]
         if any(isinstance(part, (dict, list)) for part in parts):
             return False
         if component.stateful:
             if argument is not None:  # the server keeps it; a page sends nothing
+                return False
+            continue
+        if not by_components:  # the function checks the words that it gets
+            if not all(part is None or isinstance(part, str) for part in parts):
                 return False
             continue
         try:

@@ -38,7 +38,9 @@ def beyond(collection: Collection, on: date | None, language: Language) -> str:
     known = collection.snapshot or collection.indexed
     if on is None or known is None or on.isoformat() <= known:
         return ""
-    return TEXTS[language].beyond.format(day=day(known, language))
+    texts = TEXTS[language]
+    told = texts.beyond if collection.snapshot else texts.beyond_indexed
+    return told.format(day=day(known, language), on=day(on, language))
 
 
 def _known(collection: Collection, language: Language) -> list[str]:

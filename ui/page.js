@@ -167,12 +167,31 @@ function followResults(results) {
     returnToPlace();
     if (!heading) return;
     if (document.activeElement.matches(".example")) heading.focus();
-    // On a small phone nothing that is in sight would change. What speaks against the results
-    // stands above them.
-    const below = heading.getBoundingClientRect().bottom > innerHeight;
-    if (!below || !document.activeElement.closest("#asking")) return;
-    (document.querySelector("#status .message") ?? heading).scrollIntoView();
+    bringIntoSight(document.querySelector("#status .message") ?? heading);
   }).observe(results, { childList: true, subtree: true });
+}
+
+// A message may come without results.
+function followStatus(status) {
+  new MutationObserver(() => {
+    const message = status.querySelector(".message");
+    if (message) bringIntoSight(message);
+  }).observe(status, { childList: true, subtree: true });
+}
+
+// On a small phone nothing that is in sight would change.
+function bringIntoSight(answer) {
+  const below = answer.getBoundingClientRect().bottom > innerHeight;
+  if (below && askedHere) answer.scrollIntoView();
+}
+
+// Not told by the focus: not every browser gives it to a button that is clicked.
+let askedHere = false;
+for (const type of ["click", "keydown"]) {
+  const note = (event) => {
+    if ((event.key ?? "Enter") === "Enter") askedHere = event.target.closest("#asking") !== null;
+  };
+  document.addEventListener(type, note, { capture: true });
 }
 
 // Gradio's groups of fields have no name, and it makes each radio button a group of its own, anew
@@ -210,6 +229,7 @@ if (document.querySelector("gradio-app")) {
   whenDrawn("main", (main) => (main.id = "main"));
   whenDrawn("#status", (status) => status.setAttribute("role", "status"));
   whenDrawn("#status", tellRefusals);
+  whenDrawn("#status", followStatus);
   whenDrawn("#results", followResults);
   whenDrawn(".example", () => {
     for (const example of document.querySelectorAll(".example")) example.lang = "en";

@@ -94,6 +94,7 @@ def results(
     language: Language,
     narrowed: Sequence[str] = (),
     on: date | None = None,
+    limit: str = "",
 ) -> str:
     """Every article of an answer (`pipelines.asking.ask`), best first.
 
@@ -102,6 +103,7 @@ def results(
         language: of the interface.
         narrowed: what the search was narrowed to, in words.
         on: the day that was chosen: links lead to the articles as they were then.
+        limit: what that day leaves open.
     """
     texts = asking.TEXTS[language]
     question = str(answer["question"])
@@ -114,6 +116,7 @@ def results(
     )
     how = " · ".join(f"<bdi>{words(each)}</bdi>" for each in narrowed)
     told = f'<p class="narrowed">{words(texts.narrowed).format(how=how)}</p>' if narrowed else ""
+    told += f'<p class="limit">{words(limit)}</p>' if limit else ""
     return (
         f'<div class="results">{panel}'
         f'<h2 tabindex="-1">{counted(len(documents), texts.found, language)}</h2>'

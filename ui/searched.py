@@ -30,10 +30,15 @@ class Searched:
         self._read = _read(store())
 
     def __call__(self) -> Collection:
-        """What is searched now; where that cannot be read, what was searched before."""
-        # Whoever answers from the store tells himself that it cannot be read.
-        with self._lock, suppress(Exception):
-            self._read = self._followed()
+        """What is searched now; where that cannot be read, or is being read, what was before."""
+        # Nobody waits for a store that answers another one slowly.
+        if self._lock.acquire(blocking=False):
+            try:
+                # Whoever answers from the store tells himself that it cannot be read.
+                with suppress(Exception):
+                    self._read = self._followed()
+            finally:
+                self._lock.release()
         return self._read[1]
 
     def _followed(self) -> tuple[int, Collection]:

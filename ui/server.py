@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
-from gradio.utils import LRUCache
 from starlette.routing import Route
 
 from pipelines.serving.limits import Limits
@@ -18,6 +19,7 @@ from ui.frame import SCRIPTS, STYLES
 from ui.guard import Guard
 from ui.joining import Joining
 from ui.password import Passwords
+from ui.sessions import Sessions
 from ui.shell import Shell
 
 # How long a page that is still open may hold up the end, in seconds.
@@ -25,7 +27,7 @@ _GRACE = 2
 
 _SECONDS_BETWEEN_LOOKS = 0.02
 
-# Sessions whose answers wait to be fetched: well more than can be in a queue at once.
+# Sessions whose answers wait to be fetched: well more than can ask at once.
 _UNFETCHED = 256
 
 _MAX_HEADERS = 16 * 1024  # bytes
@@ -75,8 +77,9 @@ def build_server(
         queue.sleep_when_free = _SECONDS_BETWEEN_LOOKS
         # Gradio keeps the answers of 2,000 sessions that nobody fetched, 200 KB each, and never
         # forgets that there were these sessions.
-        queue.pending_messages_per_session = _LastUsed(_UNFETCHED)
-        queue.pending_event_ids_session = _LastUsed(_UNFETCHED)
+        asking = partial(_asking, queue)
+        queue.pending_messages_per_session = Sessions(_UNFETCHED, asyncio.Queue, asking)
+        queue.pending_event_ids_session = Sessions(_UNFETCHED, set, asking)
     app.add_middleware(Joining, pages=dict(pages))
     app.add_middleware(Shell, pages=dict(pages))
     read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
@@ -102,16 +105,13 @@ def make_server(app: FastAPI) -> uvicorn.Server:
     )
 
 
-class _LastUsed(LRUCache[str, Any]):
-    """What a queue keeps of the sessions that were dealt with last.
-
-    Gradio's own forgets whoever came first, also where he is asking at this moment; his answer then
-    finds no session, and the whole queue stops.
-    """
-
-    def __getitem__(self, key: str) -> Any:
-        self.move_to_end(key)
-        return super().__getitem__(key)
+def _asking(queue: Any) -> set[str]:
+    """The sessions whose questions a queue holds or answers."""
+    waiting = [
+        event for each in queue.event_queue_per_concurrency_id.values() for event in each.queue
+    ]
+    answered = [event for job in queue.active_jobs if job for event in job]
+    return {event.session_hash for event in (*waiting, *answered)}
 
 
 def _file(name: str, media_type: str) -> Callable[[], Response]:

@@ -150,7 +150,11 @@ def test_the_notice_stands_beside_results_and_questions(
 
 @pytest.mark.parametrize(
     ("question", "first"),
-    [("deposit", "#results h2"), ("art. 999 Housing Code and my deposit", "#status .message")],
+    [
+        ("deposit", "#results h2"),
+        ("art. 999 Housing Code and my deposit", "#status .message"),
+        ("  ", "#status .message"),
+    ],
 )
 def test_on_a_small_phone_the_answer_comes_into_sight(
     open_page: Callable[..., Any], aldermere_page: str, question: str, first: str

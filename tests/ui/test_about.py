@@ -119,12 +119,31 @@ def test_the_time_left_is_that_of_the_pace_once_it_can_be_told():
     assert pace.standing(0.4, 130.0) == Standing("learning", 0.4, pytest.approx(60.0))
 
 
-@pytest.mark.parametrize("days", [{"snapshot": "2026-03-31"}, {"indexed": "2026-03-31"}])
-def test_of_a_day_after_the_laws_own_it_is_told_that_much_may_have_changed(days: dict[str, str]):
+@pytest.mark.parametrize(
+    ("days", "said", "french"),
+    [
+        (
+            {"snapshot": "2026-03-31"},
+            "The text here is of 31 March 2026: what changed between then and 1 April 2026 is not "
+            "known here.",
+            "entre cette date et le 1er avril 2026",
+        ),
+        # When it was indexed is not of when it is.
+        (
+            {"indexed": "2026-03-31"},
+            "The text here was indexed on 31 March 2026, and may be older: what changed by "
+            "1 April 2026 is not known here.",
+            "jusqu’au 1er avril 2026",
+        ),
+    ],
+)
+def test_of_a_day_after_the_laws_own_it_is_told_that_much_may_have_changed(
+    days: dict[str, str], said: str, french: str
+):
     known = Collection(1, ("A",), **days)
-    said = "The text here is of 31 March 2026: what changed between the two is not known here."
     assert beyond(known, date(2026, 4, 1), "en") == said
-    assert "31 mars 2026" in beyond(known, date(2030, 1, 1), "fr")
+    assert "31 mars 2026" in beyond(known, date(2026, 4, 1), "fr")
+    assert french in beyond(known, date(2026, 4, 1), "fr")
     for on in (None, date(2026, 3, 31), date(1999, 1, 1)):
         assert beyond(known, on, "en") == ""
     assert beyond(Collection(1, ("A",)), date(2030, 1, 1), "en") == ""

@@ -326,3 +326,11 @@ def test_one_stage_alone_is_never_unsure():
     assert (
         unsure in Desk(found, lambda: Collection(2, LAWS), "en", several=True).search("rent").status
     )
+
+
+def test_a_link_to_more_laws_than_there_are_keeps_its_question():
+    desk = Desk(Ask(ARTICLE), lambda: Collection(1, LAWS[:1]), "en")
+    link = "q=deposit&" + "&".join(f"law=Code+{n}" for n in range(5))
+    arrival = desk.arrive(link)
+    assert "The page may be older" in arrival.shown.status
+    assert "There is no question yet" not in arrival.shown.status

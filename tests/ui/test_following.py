@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from starlette.routing import Mount
+from tiny_site import DATA, JOIN, call_of
 
 from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -106,6 +109,43 @@ def test_a_law_that_is_gone_is_told_to_who_still_has_it_in_the_fields(
     assert (results, taken) == ("", {})
 
 
+def test_an_open_page_that_is_older_than_the_law_is_told_so_after_others_came(
+    site: Any, client: TestClient, tmp_path: Path
+) -> None:
+    (index_,) = ask_page(site).fns
+    index(tmp_path, ["Work Code"], AFTER)
+    client.get("/")
+    data = ["", "deposit", ["Housing Code"], "all", ""]
+    assert (
+        client.post(JOIN, json={**call_of(), "data": data, "fn_index": index_}).status_code == 200
+    )
+    told = client.get(DATA, params={"session_hash": "s"}).text
+    assert "The page may be older than the law that is now searched." in told
+    for laws in ({"path": "/etc/passwd"}, [{"path": "/etc/passwd"}], [1.5], 7):
+        wrong = {**call_of(), "data": ["", "deposit", laws, "all", ""], "fn_index": index_}
+        assert client.post(JOIN, json=wrong).status_code == 400
+
+
+def test_nobody_waits_for_a_store_that_answers_another_one_slowly(store: Path) -> None:
+    kept, begun, go_on = StatuteDocumentStore(str(store)), threading.Event(), threading.Event()
+    slow: list[bool] = []
+
+    def current() -> StatuteDocumentStore:
+        if slow:
+            begun.set()
+            assert go_on.wait(60)
+        return kept
+
+    searched = Searched(current)
+    slow.append(True)
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(searched)
+        assert begun.wait(60)
+        assert searched().laws == ("Housing Code", "Work Code")
+        go_on.set()
+        assert waiting.result() == searched()
+
+
 def test_a_day_that_is_put_on_record_later_is_told(tmp_path: Path) -> None:
     path = index(tmp_path, ["Code"], None)
     store = StatuteDocumentStore(str(path))
@@ -167,3 +207,4 @@ def test_a_day_after_the_laws_own_is_told_where_it_was_asked_for(
         *_, results, _ = search.fn("", "deposit", [], "all", on)
         for shown in (article, str(results)):
             assert ("The text here is of 1 March 2025" in shown) == open_
+        assert ('<p class="limit">The text here' in str(results)) == open_

@@ -65,12 +65,15 @@ class Shown:
         return [position for position in positions if position is not None]
 
 
-def division_main(shown: Shown, articles: Mapping[int, Article], language: Language) -> str:
+def division_main(
+    shown: Shown, articles: Mapping[int, Article], limit: str, language: Language
+) -> str:
     """The content of the view.
 
     Args:
         shown: What is shown.
         articles: Its articles with their texts, by position.
+        limit: What the day leaves open of which the states are.
         language: Of the interface.
     """
     texts = TEXTS[language]
@@ -88,7 +91,7 @@ def division_main(shown: Shown, articles: Mapping[int, Article], language: Langu
     return (
         f"{'' if is_all else trail(name, headings, None, tongue, language, shown.on)}"
         f'<div class="division"><h1{"" if is_all else tongue}>{title}</h1>{intro}'
-        f"{_that_day(shown, language)}"
+        f"{_that_day(shown, limit, language)}"
         f'<p class="counts">{words(_counts(shown, language))}</p>'
         f"{_beside(shown, spoken, language)}"
         f'<h2 class="unseen">{words(texts.contents)}</h2>{listed}'
@@ -96,14 +99,16 @@ def division_main(shown: Shown, articles: Mapping[int, Article], language: Langu
     )
 
 
-def _that_day(shown: Shown, language: Language) -> str:
+def _that_day(shown: Shown, limit: str, language: Language) -> str:
     """Of which day the states are, where it is not today."""
     if shown.on is None:
         return ""
     told = TEXTS[language].states_on.format(day=day(shown.on, language))
     back = words(division_link(*shown.law.way_to(shown.node), language, shown.page))
     today = words(article_texts.TEXTS[language].today)
-    return f'<p class="that-day">{words(told)} <a href="{back}">{today}</a></p>'
+    return f'<p class="that-day">{words(told)} <a href="{back}">{today}</a></p>' + (
+        f'<p class="limit">{words(limit)}</p>' if limit else ""
+    )
 
 
 def _counts(shown: Shown, language: Language) -> str:

@@ -81,17 +81,24 @@ class LawViews:
         law = self._places.law()
         if law is None:
             return _being_read(here, language)
-        node = _node(law, name, headings, language)
+        node = _node(law, name, headings, on, language)
         shown = Shown(law, node, page, on)
         if page > shown.pages:
             texts = refusals.TEXTS[language]
             pages = counted(shown.pages, texts.pages, language)
             raise _MissingError(
                 texts.no_page.format(pages=pages, page=number(page, language)),
-                [(shown.label or TEXTS[language].law, division_link(name, headings, language))],
+                [
+                    (
+                        shown.label or TEXTS[language].law,
+                        division_link(name, headings, language, on=on),
+                    )
+                ],
             )
         articles = law.with_texts(shown.articles)
-        main = division_main(shown, articles, language) + self._notice(on, language)
+        collection = self._collection()
+        limit = beyond(collection, on, language)
+        main = division_main(shown, articles, limit, language) + notice(collection, language)
         return _page(language, shown.label or TEXTS[language].law, main, here)
 
     def article(self, request: Request, here: str) -> Response:
@@ -125,12 +132,6 @@ class LawViews:
         drawn = draw_picture(place, None, note, picture.TEXTS[language])
         return _response(drawn, "image/svg+xml")
 
-    def _notice(self, on: date | None, language: Language) -> str:
-        collection = self._collection()
-        limit = beyond(collection, on, language)
-        told = f'<p class="limit">{words(limit)}</p>' if limit else ""
-        return told + notice(collection, language)
-
     def _found(self, asked: Asked) -> Document:
         """The document with the id that was asked for."""
         id_ = asked.required("id")
@@ -139,7 +140,9 @@ class LawViews:
             return found
         told = refusals.TEXTS[asked.language].no_article.format(id=shortened(id_))
         law = self._places.law()
-        raise _MissingError(told, _near_articles(law, id_, asked.language) if law else ())
+        raise _MissingError(
+            told, _near_articles(law, id_, asked.day("on"), asked.language) if law else ()
+        )
 
     def _file(
         self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
@@ -194,7 +197,7 @@ def _refusing(answer: Answering, path: str) -> Callable[[Request], Response]:
     return answering
 
 
-def _node(law: Law, name: str, headings: Sequence[str], language: Language) -> int:
+def _node(law: Law, name: str, headings: Sequence[str], on: date | None, language: Language) -> int:
     """The node of a law or a division; the root where no law is named."""
     if not name:
         return ROOT
@@ -204,7 +207,7 @@ def _node(law: Law, name: str, headings: Sequence[str], language: Language) -> i
         near = near_names(name, law.structure.tree.laws)
         raise _MissingError(
             texts.no_such_law.format(law=shortened(name)),
-            [(each, division_link(each, (), language)) for each in near],
+            [(each, division_link(each, (), language, on=on)) for each in near],
         )
     if level == len(headings):
         return node
@@ -217,7 +220,7 @@ def _node(law: Law, name: str, headings: Sequence[str], language: Language) -> i
         texts.no_division.format(
             law=shortened(tree.label[node]), heading=shortened(headings[level])
         ),
-        [(label, division_link(name, each, language)) for label, each in near_ways],
+        [(label, division_link(name, each, language, on=on)) for label, each in near_ways],
     )
 
 
@@ -230,13 +233,13 @@ def _found_on(on: date, found: Document, article: Article) -> dict[str, Any]:
     return {**told, **{key: right[key] for key in right if key != "text"}}
 
 
-def _near_articles(law: Law, id_: str, language: Language) -> list[Near]:
+def _near_articles(law: Law, id_: str, on: date | None, language: Language) -> list[Near]:
     near = near_names(id_, list(law.position_of))
     articles = [law.articles[law.position_of[each]] for each in near]
     return [
         (
             f"{article_title(article.number)}, {article.law} ({article.id})",
-            article_link(article.id, language),
+            article_link(article.id, language, on),
         )
         for article in articles
     ]

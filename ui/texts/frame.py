@@ -33,6 +33,7 @@ class FrameTexts:
     snapshot: str
     indexed: str
     beyond: str
+    beyond_indexed: str
 
 
 TEXTS: Mapping[Language, FrameTexts] = {
@@ -63,7 +64,11 @@ TEXTS: Mapping[Language, FrameTexts] = {
         some_invented="The laws marked as invented have no force anywhere.",
         snapshot="The law as it stood on {day}; what changed later is not here.",
         indexed="The law as it was indexed on {day}; what changed later is not here.",
-        beyond="The text here is of {day}: what changed between the two is not known here.",
+        beyond="The text here is of {day}: what changed between then and {on} is not known here.",
+        beyond_indexed=(
+            "The text here was indexed on {day}, and may be older: what changed by {on} is not"
+            " known here."
+        ),
     ),
     "fr": FrameTexts(
         language="Français",
@@ -99,8 +104,12 @@ TEXTS: Mapping[Language, FrameTexts] = {
             "La loi telle qu’indexée le {day} ; les modifications ultérieures n’y figurent pas."
         ),
         beyond=(
-            "Le texte est ici dans son état au {day} : ce qui a changé entre ces deux dates"
-            " n’est pas connu ici."
+            "Le texte est ici dans son état au {day} : ce qui a changé entre cette date et le"
+            " {on} n’est pas connu ici."
+        ),
+        beyond_indexed=(
+            "Le texte a été indexé ici le {day} et peut être plus ancien : ce qui a changé"
+            " jusqu’au {on} n’est pas connu ici."
         ),
     ),
 }

@@ -9,7 +9,7 @@ from small_law import HOUSING, RENT, WORK, document, in_order, links, small_law,
 from starlette.testclient import TestClient
 
 from components.stores.sqlite import StatuteDocumentStore
-from ui.law.division import PAGE, Shown
+from ui.law.division import PAGE, Shown, division_main
 from ui.law.links import article_link, division_link
 from ui.law.reading import Law
 
@@ -155,6 +155,33 @@ def test_a_day_stays_from_law_to_law_and_from_page_to_page(site: Site):
         assert len(ways) > 2
         assert len(without) == 1, without
         assert "States as of" not in client.get(without.pop()).text
+
+
+def test_what_a_day_leaves_open_is_told_beside_it(tmp_path: Path):
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents(in_order(small_law()))
+    law = Law(store)
+    node, _ = law.find(HOUSING, RENT)
+    shown = Shown(law, node or 0, 1, date(2030, 1, 1))
+    page = division_main(shown, law.with_texts(shown.articles), "Much is open.", "en")
+    day, limit, first = (page.index(told) for told in ("1 January 2030", "Much is", "Article 1"))
+    assert day < limit < first
+
+
+def test_a_day_stays_where_what_was_asked_for_is_not_there(site: Site):
+    client = site(small_law())
+    asked = (
+        division_link(HOUSING, RENT, "en", 9, date(2030, 1, 1)),
+        division_link(f"{HOUSING}s", (), "en", on=date(2030, 1, 1)),
+        division_link(HOUSING, ["No such book"], "en", on=date(2030, 1, 1)),
+        article_link("h22", "en", date(2030, 1, 1)),
+    )
+    for link in asked:
+        page = client.get(link)
+        assert page.status_code == 404
+        ways = {to for to, _ in links(page.text) if to.startswith(("/law?", "/article?"))}
+        assert ways, link
+        assert all("on=2030-01-01" in to for to in ways), ways
 
 
 def test_a_day_that_is_none_is_refused(site: Site):
