@@ -160,9 +160,13 @@ def test_on_a_small_phone_the_answer_comes_into_sight(
     open_page: Callable[..., Any], aldermere_page: str, question: str, first: str
 ):
     page = open_page(aldermere_page, viewport={"width": 320, "height": 568})
-    ask(page, question)
+    page.get_by_label("Your question").fill(question)
+    page.get_by_role("button", name="Search").click()
     page.wait_for_function(
-        "first => Math.abs(document.querySelector(first).getBoundingClientRect().top) < 2",
+        """first => {
+            const place = document.querySelector(first)?.getBoundingClientRect();
+            return place && place.top > -2 && place.bottom <= innerHeight;
+        }""",
         arg=first,
     )
 
