@@ -95,7 +95,7 @@ def _ask(options: argparse.Namespace) -> int:
     if "languages" in answer:
         say(
             f"The articles found are in another language ({', '.join(answer['languages'])}) than "
-            "the question seems to be. Asked in theirs, it finds more."
+            "the question seems to be. Asked in theirs, it may find more."
         )
     if options.json:
         show(dict(answer))

@@ -137,7 +137,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         foreign=(
             "The articles found are in {languages}; your question does not seem to be.",
-            "Asked in the language of the law, it finds more.",
+            "Asked in the language of the law, it may find more.",
         ),
         missing="Not in the law that is searched here: {articles}.",
         also_found="What follows is what was found for your question.",
@@ -258,7 +258,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         foreign=(
             "Les articles trouvés sont en {languages} ; votre question ne semble pas l’être.",
-            "Posée dans la langue de la loi, elle trouve davantage.",
+            "Posée dans la langue de la loi, elle trouvera peut-être mieux.",
         ),
         missing="Absent du droit consulté ici : {articles}.",
         also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
