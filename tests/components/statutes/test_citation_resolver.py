@@ -49,6 +49,7 @@ def pins(resolver: CitationResolver, text: str) -> list[str]:
         ("§ 12 Abs. 5 und 13 Housing Code", ["h12"]),
         ("section 12, paragraphs 5 to 13 of the Housing Code", ["h12"]),
         ("article 12, points 5 and 13, of the Housing Code", ["h12"]),
+        ("articles 14 and 12, points 5 and 13, of the Housing Code", ["h14", "h12"]),
         ("article 13 § 5 à 12 du Housing Code", ["h13"]),
         ("§§ 12 Abs. 1 und 13 Housing Code", ["h12", "h13"]),
         ("article 12 of the Housing Code in Dutch", ["h12"]),
@@ -106,6 +107,7 @@ def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
     ("question", "ids"),
     [
         ("article 12", ("h12", "w12")),
+        ("article 12 of that Act", ("h12", "w12")),
         ("article 20", ("w20",)),
         ("articles 12 to 13-1 of the Housing Code", ("h12", "h13", "h13-1")),
         ("section 5 of my contract", ()),
