@@ -36,6 +36,7 @@ def test_a_question_in_another_language(question: str, tags: list[str]) -> None:
         ("My landlord keeps my deposit.", []),
         ("deposit", ["fr"]),
         ("landlord deposit notice", ["fr"]),
+        ("What deposit?", ["fr"]),
         ("Kündigung Wohnung Frist", ["en"]),
         # Words of both: a name, a borrowed term.
         ("Is there a force majeure de plein droit in my lease?", ["fr"]),
