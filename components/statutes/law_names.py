@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from components.statutes.law_hints import bracketed_name
+from components.statutes.longer_names import goes_on, told_in_front, words_before
 from components.statutes.places import is_of, place_before, place_behind
 from components.statutes.stop_words import STOP_WORDS
 
@@ -25,13 +26,6 @@ _UNHEARD = frozenset(
     re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
 )
 _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
-# A name goes on: the "Code pénal" is not the "Code pénal social".
-_GOES_ON = re.compile(
-    r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
-    # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
-    r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
-    r"|Law|Ordinance)\b(?!\s+\d))"
-)
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
     r"|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
@@ -124,7 +118,13 @@ class LawNames:
         """The laws whose name begins at a position, past "of the" and the like; () for none."""
         lead = _LEAD.match(text, position)
         begin = lead.end() if lead else position
-        return self._beginning(text, begin, _tokens(text, begin, begin + _REACH))
+        if laws := self._beginning(text, begin, _tokens(text, begin, begin + _REACH)):
+            return laws
+        for start, words in told_in_front(text, begin):
+            laws = self._beginning(text, start, _tokens(text, start, start + _REACH))
+            if laws := _with_words(laws, words):
+                return laws
+        return ()
 
     def before(self, text: str, position: int) -> tuple[str, ...]:
         """The laws whose name ends at a position; () for none."""
@@ -161,6 +161,7 @@ class LawNames:
         for index, (_, start, _) in enumerate(tokens):
             words = tuple(word for word, _, _ in tokens[index:])
             if laws := self._named(words, text[start:end]):
+                laws = _with_words(laws, words_before(text, start, end))
                 return _of_place(laws, place_before(text, start))
         return ()
 
@@ -181,9 +182,10 @@ class LawNames:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
-                found = () if _GOES_ON.match(text, end) else _of_year(laws, text, begin, end)
+                found = () if goes_on(text, end) else _of_year(laws, text, begin, end)
                 found = _of_place(found, place_behind(text, end))
                 found = _of_place(found, place_before(text, begin))
+                found = _with_words(found, words_before(text, begin, end))
             read = end
         return found
 
@@ -218,6 +220,17 @@ def _of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[st
 def _of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
     """Those of some laws that can be meant where a place stands beside their common name."""
     return laws if place is None else tuple(law for law in laws if is_of(law, place))
+
+
+def _with_words(laws: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
+    """Those of some laws that tell, or are of, what stands in front of their common name."""
+    return tuple(law for law in laws if not words or _tells(law, words))
+
+
+def _tells(law: str, words: list[str]) -> bool:
+    """Whether a law's full name has some words, or their place: "Aldermere", "Singapore"."""
+    own = {word for word, _, _ in _tokens(law, 0, len(law))}
+    return is_of(law, " ".join(words)) or own.issuperset(map(_compared, words))
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
