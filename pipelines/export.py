@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components.statutes.counts import articles_of_laws
 from components.statutes.problems import CorpusError
 from pipelines import command_line
 from pipelines.command_line import DONE, say, show
@@ -68,7 +69,7 @@ def _export(options: argparse.Namespace) -> int:
     if textless := len(documents) - len(corpus):
         say(f"{textless:,} documents without text are left out")
     whole = ", the corpus that was indexed, unchanged" if corpus.sha256 == indexed else ""
-    show(f"{output}: {len(corpus):,} articles of {len(corpus.laws):,} laws{whole}")
+    show(f"{output}: {articles_of_laws(len(corpus), len(corpus.laws))}{whole}")
     return DONE
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.counts import articles_of_laws, counted
 from components.stores.database import StoreError
 from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
@@ -61,7 +62,7 @@ class IndexReport:
     def __str__(self) -> str:
         done = f"{self.encoded:,} texts encoded" if self.model else "text alone, no vectors"
         lines = [
-            f"{self.store}: {self.articles:,} articles of {self.laws:,} laws; {done}, "
+            f"{self.store}: {articles_of_laws(self.articles, self.laws)}; {done}, "
             f"{self.changed:,} changes, {self.seconds:.1f} s"
         ]
         if self.graph:
@@ -69,9 +70,10 @@ class IndexReport:
                 ", ".join(f"{count:,} {kind}" for kind, count in self.graph[part].items())
                 for part in ("nodes", "edges")
             )
+            laws = counted(self.graph["laws_computed"], "law")
             lines.append(
-                f"vectors of {self.graph['laws_computed']:,} laws computed through the graph; "
-                f"its nodes: {nodes}; its edges: {edges}; citations that lead to no article: "
+                f"vectors of {laws} computed through the graph; its nodes: {nodes}; its edges: "
+                f"{edges}; citations that lead to no article: "
                 f"{self.graph['unresolved_citations']:,}"
             )
         if self.truncated:

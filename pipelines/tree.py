@@ -105,6 +105,7 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
+    from components.statutes.counts import articles_of_laws
     from pipelines.plotting import check_target, plot_similarity
     from pipelines.tree_view.similarity import measure_neighbours
     from pipelines.tree_view.vectors import encoded_vectors, stored_vectors
@@ -124,7 +125,7 @@ def _measure(options: argparse.Namespace) -> int:
     if len(given.articles) < 2:
         raise LoadingError(f"{source} has a single article; similarity needs at least two.")
     measured = measure_neighbours(given.articles, given.vectors, farthest=options.farthest)
-    about = f"{measured.articles:,} articles of {measured.laws:,} laws, {source}"
+    about = f"{articles_of_laws(measured.articles, measured.laws)}, {source}"
     if options.json:
         origin = {"source": str(source), "model": given.model, "graph": given.through_graph}
         show({**origin, **_as_json(measured)})

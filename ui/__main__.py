@@ -121,6 +121,7 @@ def _serve(
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
     say("Starting")
+    from components.statutes.counts import articles_of_laws
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
@@ -148,7 +149,7 @@ def _serve(
     )
     url, collection = address(listening), searched()
     say(
-        f"{collection.articles:,} articles of {len(collection.laws):,} laws, "
+        f"{articles_of_laws(collection.articles, len(collection.laws))}, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
     if passwords is not None:

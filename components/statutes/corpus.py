@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from components.statutes.article import Article
+from components.statutes.counts import articles_of_laws
 from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
 from components.statutes.sources.checks import (
@@ -129,7 +130,7 @@ class StatuteCorpus(Sequence[Article]):
         return len(self.articles)
 
     def __repr__(self) -> str:
-        return f"StatuteCorpus({len(self):,} articles of {len(self.laws):,} laws)"
+        return f"StatuteCorpus({articles_of_laws(len(self), len(self.laws))})"
 
 
 class QuestionSet(Sequence[Question]):

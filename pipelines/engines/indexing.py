@@ -11,6 +11,7 @@ from typing import Any
 from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.locate import find_model
+from components.statutes.counts import articles_of_laws
 from components.statutes.lexical import analysis_version
 from components.stores.database import StoreError
 from components.stores.engines.engine import (
@@ -69,7 +70,7 @@ class EngineReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.engine} shard {self.shard}: {self.articles:,} articles of {self.laws:,} laws; "
+            f"{self.engine} shard {self.shard}: {articles_of_laws(self.articles, self.laws)}; "
             f"{self.encoded:,} texts encoded, {self.written:,} written, {self.removed:,} removed, "
             f"{self.seconds:.1f} s"
         ]
