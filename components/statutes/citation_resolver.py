@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from components.statutes.article import Article
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
 from components.statutes.law_hints import OTHER_LAW, PRIVATE_PAPER, after_divisions
-from components.statutes.law_names import LawNames
+from components.statutes.law_names import LawNames, NamedLaws
 from components.statutes.number_index import NumberIndex
 
 _APART = re.compile(r"\s*[,;]")
-_PRIVATE_PAPER = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议|租约", re.IGNORECASE)
+# The Tenancy Act and the Contract Code are law.
+_PRIVATE_PAPER = re.compile(
+    rf"\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|合同|协议|租约", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,35 +138,40 @@ class CitationResolver:
         plain = text.translate(PLAIN_CHARACTERS)
         here = None if within is None else self._index.position[within]
         context = _Context(plain, here, here is None and bool(_PRIVATE_PAPER.search(plain)))
-        found: list[tuple[Citation, tuple[str, ...] | None, tuple[str, ...]]] = []
+        found: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
         for citation in find_citations(text, language):
             named = self._named_laws(citation, context)
-            laws = self._supposed_laws(context) if named is None else named
+            laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
             found.append((citation, named, laws))
-        context.foreign = any(named == () for _, named, _ in found)
+        context.foreign = any(named is not None and not named.laws for _, named, _ in found)
         resolved: list[ResolvedCitation] = []
         for citation, named, laws in found:
             ids, absent, known = self._fitting(citation, laws, context)
-            certain = len(ids) == 1 and self._is_certain(citation, context, named is not None)
+            certain = len(ids) == 1 and self._is_certain(citation, context, named)
             # A paragraph may be one within an article.
             silent = citation.kind == "paragraph" or context.private
             missing = not (ids or known or silent)
             resolved.append(
                 ResolvedCitation(
-                    citation, ids, certain, named or (), missing, None if silent else absent
+                    citation,
+                    ids,
+                    certain,
+                    named.laws if named else (),
+                    missing,
+                    None if silent else absent,
                 )
             )
         return resolved
 
-    def _named_laws(self, citation: Citation, context: _Context) -> tuple[str, ...] | None:
-        """The laws named beside a citation; () for one that the corpus lacks, None for no name."""
+    def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
+        """The laws named beside a citation, of which the corpus may have none; None for no name."""
         start, end = citation.group
         if citation.reference == "same":
             # A question may begin with "that Act"; a law means another one by it.
             begins = context.here is None and not context.previous_end
-            return None if begins else context.previous
+            return None if begins else NamedLaws(context.previous)
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
@@ -173,14 +181,21 @@ class CitationResolver:
         )
         # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
         joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
-        if before and (joined.isalnum() or joined == ":") and _APART.match(context.text, after):
+        if (
+            before.laws
+            and (joined.isalnum() or joined == ":")
+            and _APART.match(context.text, after)
+        ):
             return before
-        if behind or before:
-            return behind or before
+        if behind.laws and (behind.sure or not before.laws):
+            # "Does article 12 apply to the Work Code?" has another citation beside the name.
+            return behind if behind.sure or citation.reference == "named" else None
+        if before.laws:
+            return before
         if citation.reference == "named":
-            return ()
+            return NamedLaws()
         if context.previous_end and context.in_one_breath(citation):
-            return context.previous
+            return NamedLaws(context.previous)
         return None
 
     def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
@@ -192,14 +207,14 @@ class CitationResolver:
             context.spoken = tuple(law for law in self._index.laws if law in named)
         return context.spoken or tuple(self._index.laws)
 
-    def _is_certain(self, citation: Citation, context: _Context, named: bool) -> bool:
+    def _is_certain(self, citation: Citation, context: _Context, named: NamedLaws | None) -> bool:
         """Whether nothing speaks against the one article found."""
         if citation.kind == "paragraph":
             return False
         if citation.kind == "section" and after_divisions(context.text, citation.group[1])[1]:
             return False  # "section 3 of Chapter 2" may be a division
-        if named or context.here is not None:
-            return True
+        if named is not None or context.here is not None:
+            return named is None or named.sure
         if context.foreign:
             return False  # "article 5 of the Treaty, or article 7"
         if context.private:

@@ -84,7 +84,8 @@ _QUANTITY = re.compile(
 _SIGN = re.compile(r"§§?\s?")
 # An editor's note of the number that an article had before.
 _RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
-_YEAR = re.compile(r"(?:1[89]|20)\d\d")  # "the Markets Regulations 2015" is a law's name
+# "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
+_YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
 _LIST_GOES_ON = re.compile(
     rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
     r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",

@@ -3,50 +3,51 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Hashable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
+from components.statutes.law_aliases import (
+    KINDS_OF_LAW,
+    LONGEST_NAME,
+    aliases_of,
+    chinese_aliases_of,
+    initials_of,
+    tokens_of,
+    words_of,
+)
+from components.statutes.law_details import (
+    BRACKET_ENDING,
+    YEAR,
+    of_bracket,
+    of_place,
+    of_year,
+    tells_year,
+    with_bracket,
+    with_words,
+)
 from components.statutes.law_hints import bracketed_name
-from components.statutes.longer_names import goes_on, told_in_front, words_before
-from components.statutes.places import is_of, place_before, place_behind
+from components.statutes.longer_names import goes_on, may_be_topic, told_in_front, words_before
+from components.statutes.places import place_before, place_behind, place_ending
 from components.statutes.stop_words import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
 
-_LONGEST = 14  # words of a name that are compared
 _LONGEST_CHINESE = 40  # characters
 _REACH = 200  # characters read on either side of a citation
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_WORD = re.compile(r"\w+")
-# Words that stand in a name and beside it, and tell no two laws apart.
-_UNHEARD = frozenset(
-    re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
-)
 _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
+_BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
     r"|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
     re.IGNORECASE,
 )
-# "Housing Act 1996" is not the Housing Act 1988.
-_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-# The year of the act stands behind it, not that of its edition: "(2020 Rev. Ed.)".
-_YEAR_BEHIND = re.compile(
-    r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
-    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
-    re.IGNORECASE,
-)
 _YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
 _TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
-# One of these alone names no law.
-_GENERIC = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
-# In brackets they tell whose law it is, and are no name of it.
-_OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
 _ABBREVIATIONS = {
     "c civ": "code civil",
@@ -68,9 +69,19 @@ _ABBREVIATIONS = {
     "blds": "bo luat dan su",
     "blhs": "bo luat hinh su",
 }
-_DATED = re.compile(
-    r"(?:loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+du\s+\S+\s+\w+\s+\d{4}", re.I
-)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLaws:
+    """The laws that a name beside a citation can mean.
+
+    Attributes:
+        laws: Theirs; () where no law of the corpus is named.
+        sure: Whether the name is no part of a longer one, as far as can be told.
+    """
+
+    laws: tuple[str, ...] = ()
+    sure: bool = True
 
 
 class LawNames:
@@ -80,96 +91,122 @@ class LawNames:
     "des Bürgerlichen Gesetzbuchs" is the "Bürgerliches Gesetzbuch". A law also goes by its name
     without brackets, without its year (but not with another one) or its place ("Housing Code" for
     "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials
-    ("PDPA"), in small letters where these can be no other word;
-    中华人民共和国 may be left out. Where one law's fuller name is another one's shorter, the fuller
-    wins; laws that share a name are found together.
+    ("PDPA"), in small letters where these can be no other word; 中华人民共和国 may be left out.
+    What tells its place may stand in front ("Aldermere Housing Code"); with other words there it is
+    another law, the "Social Housing Code". Where one law's full name is another one's shorter, the
+    full wins; laws that share a name are found together.
     """
 
     def __init__(self, laws: Iterable[str]) -> None:
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
+        # What stands in a name before brackets of its own: "Housing (Scotland) Act 1987".
+        self._before_brackets: set[tuple[str, ...]] = set()
         for law in dict.fromkeys(laws):
             if _CHINESE.search(law):
-                for rank, alias in enumerate(_chinese_aliases(law)):
+                for rank, alias in enumerate(chinese_aliases_of(law)):
                     _keep(self._chinese, alias, rank, law)
                 continue
-            for rank, alias in enumerate(_aliases(law)):
-                words = _words(alias)
-                if words and not (len(words) == 1 and words[0] in _GENERIC):
+            for rank, alias in aliases_of(law):
+                words = words_of(alias)
+                if words and not (len(words) == 1 and words[0] in KINDS_OF_LAW):
                     _keep(self._words, words, rank, law)
+                    self._before_brackets.update(_parts_before_brackets(alias))
             for initials in initials_of(law):
                 _keep(self._initials, initials, 0, law)
         for short, full in _ABBREVIATIONS.items():
-            if (named := self._words.get(_words(full))) is not None:
-                self._words.setdefault(_words(short), named)
+            if (named := self._words.get(words_of(full))) is not None:
+                self._words.setdefault(words_of(short), named)
         for initials, named in self._initials.items():
             if _UNMISTAKABLE.fullmatch(initials) and initials.lower() not in _FUNCTION_WORDS:
-                self._words.setdefault(_words(initials), named)
-        civil = self._words.get(_words("code civil"))
+                self._words.setdefault(words_of(initials), named)
+        civil = self._words.get(words_of("code civil"))
         if civil is not None and len(civil[1]) == 1:  # elsewhere it may stand for another one
             self._initials.setdefault("CC", civil)
-            self._words.setdefault(_words("c c"), civil)
+            self._words.setdefault(words_of("c c"), civil)
         # Most citations stand beside words that begin or end no name: told by one look.
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
 
-    def after(self, text: str, position: int) -> tuple[str, ...]:
-        """The laws whose name begins at a position, past "of the" and the like; () for none."""
+    def after(self, text: str, position: int) -> NamedLaws:
+        """The laws whose name begins at a position, past "of the" and the like."""
         lead = _LEAD.match(text, position)
         begin = lead.end() if lead else position
-        if laws := self._beginning(text, begin, _tokens(text, begin, begin + _REACH)):
-            return laws
+        laws, _ = self._beginning(text, begin, tokens_of(text, begin, begin + _REACH))
+        if laws:
+            return NamedLaws(laws)
+        close = lead is None or not re.search(r"\w", lead[0])  # nothing like "of" stands between
         for start, words in told_in_front(text, begin):
-            laws = self._beginning(text, start, _tokens(text, start, start + _REACH))
-            if laws := _with_words(laws, words):
-                return laws
-        return ()
+            laws, end = self._beginning(text, start, tokens_of(text, start, start + _REACH))
+            if own := with_words(laws, words):
+                return NamedLaws(own)
+            if laws and close and may_be_topic(words):  # "Section 8 notice Housing Act 1988"
+                sure = tells_year(laws, text, start, end)
+                if sure or not any(word[0].isupper() for word in words):
+                    return NamedLaws(laws, sure)
+        return NamedLaws()
 
-    def before(self, text: str, position: int) -> tuple[str, ...]:
-        """The laws whose name ends at a position; () for none."""
+    def before(self, text: str, position: int) -> NamedLaws:
+        """The laws whose name ends at a position."""
         begin = max(0, position - _REACH)
         if self._chinese and (laws := self._chinese_ending(text[begin:position])):
-            return laws
+            return NamedLaws(laws)
         trail = _TRAIL.search(text, begin, position)
         end = trail.start() if trail else position
-        if laws := self._ending(text, begin, end):
-            return laws
+        named = self._ending(text, begin, end)
+        if named.laws:
+            return named
         if year := _YEAR_ENDING.search(text, begin, end):
-            laws = self._ending(text, begin, year.start())
-            return _of_year(laws, text, year.start(), year.start())
-        return ()
+            named = self._ending(text, begin, year.start())
+            laws = of_year(named.laws, text, year.start(), year.start())
+            return NamedLaws(laws, named.sure or tells_year(laws, text, year.start(), year.start()))
+        if (start := place_ending(text, begin, end)) is not None:
+            named = self._ending(text, begin, start)
+            return NamedLaws(of_place(named.laws, place_behind(text, start)), named.sure)
+        if bracket := BRACKET_ENDING.search(text, begin, end):
+            named = self._ending(text, begin, bracket.start())
+            return NamedLaws(with_bracket(named.laws, bracket["words"]), named.sure)
+        return NamedLaws()
 
     def anywhere(self, text: str) -> set[str]:
         """Every law that a text names."""
         found: set[str] = set()
-        tokens = list(_tokens(text, 0, len(text)))
+        tokens = list(tokens_of(text, 0, len(text)))
         for index, (_, start, _) in enumerate(tokens):
-            found.update(self._beginning(text, start, tokens[index : index + _LONGEST]))
+            laws, _ = self._beginning(text, start, tokens[index : index + LONGEST_NAME])
+            found.update(laws)
         if self._chinese and _CHINESE.search(text):
             for end in range(2, len(text) + 1):
                 found.update(self._chinese_suffix(text[max(0, end - _LONGEST_CHINESE) : end]))
         return found
 
-    def _ending(self, text: str, begin: int, end: int) -> tuple[str, ...]:
+    def _ending(self, text: str, begin: int, end: int) -> NamedLaws:
         """The laws with the longest name that a part of a text ends with."""
-        tokens = list(_tokens(text, begin, end))
+        tokens = list(tokens_of(text, begin, end))
         if not tokens or (
             tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
         ):
-            return ()
+            return NamedLaws()
         for index, (_, start, _) in enumerate(tokens):
-            words = tuple(word for word, _, _ in tokens[index:])
-            if laws := self._named(words, text[start:end]):
-                laws = _with_words(laws, words_before(text, start, end))
-                return _of_place(laws, place_before(text, start))
-        return ()
+            compared = tuple(word for word, _, _ in tokens[index:])
+            if laws := self._named(compared, text[start:end]):
+                laws = of_place(laws, place_before(text, start))
+                words, firm = words_before(text, start, end)
+                if own := with_words(laws, words):
+                    return NamedLaws(own)
+                if firm:
+                    return NamedLaws()
+                years = all(YEAR.fullmatch(word) for word in words)
+                return NamedLaws(laws, years or tells_year(laws, text, start, end))
+        return NamedLaws()
 
     def _beginning(
         self, text: str, begin: int, tokens: Iterable[tuple[str, int, int]]
-    ) -> tuple[str, ...]:
-        """The laws with the longest name that the tokens begin with, the first at `begin`."""
+    ) -> tuple[tuple[str, ...], int]:
+        """The laws with the longest name that the tokens begin with at `begin`, and its end."""
         found: tuple[str, ...] = ()
+        ending = begin
         words: tuple[str, ...] = ()
         read = begin
         for word, start, end in tokens:
@@ -177,17 +214,25 @@ class LawNames:
                 start != begin
                 or (word not in self._first and text[start:end] not in self._initials)
             ):
-                return ()
-            if len(words) == _LONGEST or _BREAK.search(text, read, start):
+                return (), begin
+            if len(words) == LONGEST_NAME or self._name_breaks(text, words, read, start):
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
-                found = () if goes_on(text, end) else _of_year(laws, text, begin, end)
-                found = _of_place(found, place_behind(text, end))
-                found = _of_place(found, place_before(text, begin))
-                found = _with_words(found, words_before(text, begin, end))
+                found = () if goes_on(text, end) else of_year(laws, text, begin, end)
+                found = of_bracket(of_place(found, place_behind(text, end)), text, end)
+                found = of_place(found, place_before(text, begin))
+                in_front, firm = words_before(text, begin, end)
+                found = with_words(found, in_front) or (() if firm else found)
+                ending = end
             read = end
-        return found
+        return found, ending
+
+    def _name_breaks(self, text: str, words: tuple[str, ...], begin: int, end: int) -> bool:
+        """Whether text[begin:end] ends a name behind the words read."""
+        if _BREAK.search(text, begin, end) is None:
+            return False
+        return words not in self._before_brackets or not _BRACKETS.fullmatch(text, begin, end)
 
     def _named(self, words: tuple[str, ...], printed: str) -> tuple[str, ...]:
         """The laws that have exactly this name."""
@@ -209,28 +254,9 @@ class LawNames:
         return ()
 
 
-def _of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
-    """Those of some laws that can be meant where their common name has a year behind it."""
-    behind = _YEAR_BEHIND.match(text, end)
-    if behind is None or _YEAR.search(text, begin, end):
-        return laws
-    return tuple(law for law in laws if behind[1] in (_YEAR.findall(law) or [behind[1]]))
-
-
-def _of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
-    """Those of some laws that can be meant where a place stands beside their common name."""
-    return laws if place is None else tuple(law for law in laws if is_of(law, place))
-
-
-def _with_words(laws: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
-    """Those of some laws that tell, or are of, what stands in front of their common name."""
-    return tuple(law for law in laws if not words or _tells(law, words))
-
-
-def _tells(law: str, words: list[str]) -> bool:
-    """Whether a law's full name has some words, or their place: "Aldermere", "Singapore"."""
-    own = {word for word, _, _ in _tokens(law, 0, len(law))}
-    return is_of(law, " ".join(words)) or own.issuperset(map(_compared, words))
+def _parts_before_brackets(name: str) -> list[tuple[str, ...]]:
+    """The words of a name up to each bracket or stroke within it."""
+    return [words_of(name[: each.start()]) for each in re.finditer(r"(?<=.)[()/](?=.)", name)]
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
@@ -240,58 +266,3 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
         names[name] = (rank, [law])
     elif rank == kept[0] and law not in kept[1]:
         kept[1].append(law)
-
-
-def _aliases(law: str) -> Iterator[str]:
-    """The names of a law, the fullest first."""
-    yield law
-    bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
-    yield bare
-    undated = re.sub(r",?\s+(?:of\s+)?\d{4}$", "", bare)
-    yield undated
-    if dated := _DATED.match(law):
-        yield dated[0]
-    name, of, place = undated.rpartition(" of ")
-    if of and place[:1].isupper() and len(_words(name)) > 1:
-        yield name
-
-
-def initials_of(law: str) -> Iterator[str]:
-    """Capitals that stand for a law: printed in brackets, or the first letters of its words."""
-    printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
-    yield from (each for each in printed if each not in _OF_PLACES)
-    capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))
-    if len(capitals) > 2:
-        yield "".join(capitals)
-
-
-def _chinese_aliases(law: str) -> Iterator[str]:
-    law = re.sub("[《》〈〉]", "", law)
-    yield law
-    bare = re.sub(r"\s*\[.*\]$", "", law).strip()
-    yield bare
-    undated = re.sub(r"[（(][^（）()]*\d{4}[^（）()]*[）)]$", "", bare)
-    yield undated
-    yield undated.removeprefix("中华人民共和国")
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word, _, _ in _tokens(text, 0, len(text)))[:_LONGEST]
-
-
-def _tokens(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """(word as compared, start, end) of the words that tell names apart."""
-    for word in _WORD.finditer(text, begin, min(end, len(text))):
-        if compared := _compared(word[0]):
-            yield compared, word.start(), word.end()
-
-
-@lru_cache(maxsize=65_536)
-def _compared(word: str) -> str:
-    """A word without case, accents and ending; "" for an article or preposition."""
-    letters = unicodedata.normalize("NFKD", word.lower())
-    folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
-    if folded in _UNHEARD:
-        return ""
-    # Enough for the case and number of a name's words: Gesetzbuchs, Bürgerlichen, Regulations.
-    return re.sub(r"(?<=\w{4})[esnrm]+$", "", folded)

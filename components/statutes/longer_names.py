@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from components.statutes.law_aliases import KINDS_OF_LAW, as_compared
 from components.statutes.stop_words import STOP_WORDS
 
 # A name goes on: the "Code pénal" is not the "Code pénal social".
@@ -16,10 +17,14 @@ _GOES_ON = re.compile(
 )
 # Only English names put what tells them apart in front, in capitals.
 _ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")
-_CAPITALS = re.compile(r"(?:[A-ZÀ-Ý][\w’'-]*\s+){1,4}$")
-_IN_FRONT = re.compile(r"([^\W\d][\w’'-]*) +")
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_CAPITALS = re.compile(rf"(?:(?:[A-ZÀ-Ý][\w’'-]*|{_YEAR})\s+){{1,4}}$")
+_IN_FRONT = re.compile(rf"([^\W\d][\w’'-]*|{_YEAR}\b) +")
 _NEAR = 80  # characters in which they stand
 _ROMAN = re.compile("[IVXLC]+")
+# What leads to a name: the words behind it belong to the name.
+_FIRM = frozenset({"the", "under", "per"})
+_LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
 # Words that tell no two laws apart, and others that begin a sentence or lead to a name.
 _QUALIFIERS = frozenset(
     re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
@@ -27,10 +32,12 @@ _QUALIFIERS = frozenset(
 _LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
     re.findall(
         r"\w+",
-        "under per see according pursuant regarding concerning about both where whether please"
-        " hello explain read show check find quote cite give get tell open compare summarise"
-        " summarize interpret define describe discuss translate apply use list print analyse"
-        " analyze clarify part chapter title book section article schedule division",
+        "under per see according pursuant regarding concerning about both where whether given"
+        " following despite against since using before after without also however cf ref please"
+        " hello hi need help explain read show check find quote cite give get tell open compare"
+        " summarise summarize interpret define describe discuss translate apply use list print"
+        " analyse analyze clarify violating interpreting explaining applying meaning summary text"
+        " definition scope part chapter title book section article schedule division",
     )
 )
 
@@ -40,20 +47,27 @@ def goes_on(text: str, end: int) -> bool:
     return _GOES_ON.match(text, end) is not None
 
 
-def words_before(text: str, start: int, end: int) -> list[str]:
-    """The words in capitals in front of the English name text[start:end] that belong to it.
+def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
+    """The words in capitals, and years, in front of the English name text[start:end].
+
+    Returns:
+        The words, and whether they belong to the name for certain: behind "the" they do, at the
+        beginning of a sentence they may be what it is about, "Rent Increase Housing Code, art. 5".
 
     >>> words_before("Does the Social Housing Code apply?", 16, 28)
-    ['Social']
+    (['Social'], True)
     """
     if _ENGLISH_NAME.fullmatch(text, start, end) is None:
-        return []
+        return [], False
     capitals = _CAPITALS.search(text, max(0, start - _NEAR), start)
     if capitals is None:
-        return []
+        return [], False
     words = [_bare(word) for word in capitals[0].split()]
     leads = [i for i, word in enumerate(words) if word.lower() in _LEADS or _ROMAN.fullmatch(word)]
-    return words[leads[-1] + 1 :] if leads else words
+    if leads:
+        return words[leads[-1] + 1 :], words[leads[-1]].lower() in _FIRM
+    before = max(0, capitals.start() - 8)
+    return words, _LEADS_TO_NAME.search(text, before, capitals.start()) is not None
 
 
 def told_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
@@ -71,6 +85,14 @@ def told_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
             words.append(_bare(word[1]))
         begin = word.end()
         yield begin, words
+
+
+def may_be_topic(words: list[str]) -> bool:
+    """Whether words between a number and a name may say what it is about: "notice", no "GDPR"."""
+    return all(
+        word.isalpha() and not word.isupper() and as_compared(word) not in KINDS_OF_LAW
+        for word in words
+    )
 
 
 def _bare(word: str) -> str:

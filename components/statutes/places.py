@@ -62,7 +62,9 @@ _PLACES = [
         "thai(?:land)?",
         "philippines?",
         "vietnam(?:ese|ien(?:ne)?s?)?",
-        "austral(?:ia|ian|ie|ienne?s?|iens?)",
+        "austral(?:ia|ian|ie|ienne?s?|iens?)|cth",
+        "new south wales|nsw",
+        "queensland|qld",
         "new zealand|nouvelle-zelande",
         "afrique du sud|sud-africaine?s?|south africa|south african",
         "kenyan?",
@@ -95,6 +97,7 @@ _CAPITAL = re.compile(
     rf"(?P<place>{_WORD}(?:\s+{_WORD})*)"
 )
 _BEFORE = re.compile(rf"({_KNOWN.pattern})\s+$", re.IGNORECASE)
+_IN_FRONT = re.compile(rf"{_KNOWN.pattern}\s+(?=\w)", re.IGNORECASE)
 _ENDING = re.compile(rf"{_LINK.pattern}{_KNOWN.pattern}\)?$", re.IGNORECASE)
 # English puts these in front of a name; behind it, "Housing Code British tenants" and "Code civil
 # in English", they are of what follows, or name a language.
@@ -135,6 +138,21 @@ def place_ending(text: str, start: int, end: int) -> int | None:
     """Where the place begins that text[start:end] ends with: "Code civil suisse"."""
     known = _ENDING.search(folded(text[start:end]))
     return start + known.start() if known else None
+
+
+def without_place_in_front(name: str) -> str:
+    """The name of a law without a known place at its beginning: "Canada Labour Code"."""
+    known = _IN_FRONT.match(folded(name))
+    return name[known.end() :] if known else name
+
+
+def is_place_of(law: str, words: str) -> bool:
+    """Whether words are nothing but a known place, and a law's name tells it."""
+    name, wanted = folded(law).casefold(), folded(words).casefold()
+    return any(
+        each.fullmatch(wanted) and any(_is_whole(name, found) for found in each.finditer(name))
+        for each in _PLACES
+    )
 
 
 def is_of(law: str, place: str) -> bool:
