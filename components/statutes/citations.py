@@ -74,7 +74,7 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s?(?:\bto\b|\bthrough\b|\bà\b|\bau\b|\bbis\b|\bđến\b|–|—|\s-)\s?", re.I)
-_HYPHENED = re.compile(r"(\d+)-(\d+)")
+_HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
 _QUANTITY = re.compile(
     r"\s*(?:°|%|€|\$|(?:per ?cent|days?|weeks?|months?|years?|hours?|minutes|times|people|euros?"
     r"|jours?|semaines?|mois|ans?|heures?|fois|personnes|tage?n?|wochen?|monate?n?|jahre?n?|stunden"

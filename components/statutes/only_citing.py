@@ -14,14 +14,18 @@ from components.statutes.stop_words import STOP_WORDS
 _ASKING = """
     apply applies content contents exactly explain find full give look lookup mean means open
     please provide provides quote read regulate regulates require requires said say says show
-    state states tell text wording write written
+    state states still tell text wording write written
+    abolished amended effect force forced repealed valid
+    abroge abrogee encore modifie modifiee toujours vigueur
+    aufgehoben gilt gueltig gultig kraft noch
     affiche afficher applique appliquer clair contenu contient dispose dit donne donner enonce
     explique expliquer lire lis montre montrer plait prevoit regle signifie stipule texte trouve
     trouver veut dire
     bedeutet bitte besagt erklare gib heisst inhalt lautet lesen regelt sagt steht text wortlaut
     zeige
     betekent bepaalt geef inhoud leg luidt regelt staat tekst toon zegt
-    contenido dice dispone establece explica muestra por favor significa texto
+    contenido derogado dice dispone establece explica muestra por favor significa sigue texto
+    todavia vigente vigor
     dinh noi dung nghia quy xem
     规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
     是怎么规定的 的规定是什么 什么意思

@@ -130,6 +130,14 @@ def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str,
     assert resolved.ids == ids
 
 
+def test_a_hyphen_may_stand_for_to_between_numbers_with_letters() -> None:
+    resolver = CitationResolver([(n, HOUSING, n) for n in ("13A", "13B", "13C", "14")])
+    (both,) = resolver.resolve("ss 13A-13C of the Housing Code")
+    assert both.ids == ("13A", "13B", "13C")
+    (one,) = resolver.resolve("s 13A-13C of the Housing Code")
+    assert one.ids == ()
+
+
 @pytest.mark.parametrize(
     ("question", "laws", "missing"),
     [
