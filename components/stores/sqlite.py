@@ -130,7 +130,13 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         return written
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete by id; ids that are not there are passed over."""
+        """Delete by id; ids that are not there are passed over.
+
+        Raises:
+            TypeError: a text in place of a list, whose letters may be ids.
+        """
+        if isinstance(document_ids, str):
+            raise TypeError(f"delete_documents takes a list of ids: [{document_ids!r}].")
         with self.database.follow().writing() as connection:
             connection.executemany(
                 "DELETE FROM documents WHERE id = ?", [(each,) for each in document_ids]

@@ -77,6 +77,18 @@ def test_fetch_leaves_out_what_is_gone(store: StatuteDocumentStore) -> None:
     ]
 
 
+async def _delete(store: StatuteDocumentStore, ids: Any) -> None:
+    await store.delete_documents_async(ids)
+
+
+def test_a_text_in_place_of_a_list_deletes_nothing(store: StatuteDocumentStore) -> None:
+    store.write_documents([article("1", 0), article("12", 1)])
+    for delete in (store.delete_documents, lambda ids: asyncio.run(_delete(store, ids))):
+        with pytest.raises(TypeError, match=r"takes a list of ids: \['12'\]\."):
+            delete("12")
+    assert [each.id for each in store.filter_documents()] == ["1", "12"]
+
+
 def test_a_key_is_never_used_twice(store: StatuteDocumentStore) -> None:
     store.write_documents([article("a", 0)])
     (old,) = store.keys_of(["a"])
