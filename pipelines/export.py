@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from components.statutes.counts import articles_of_laws
 from components.statutes.problems import CorpusError
@@ -46,7 +49,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         type=command_line.named,
         required=True,
         metavar="FILE",
-        help="the corpus to write, such as articles.jsonl",
+        help="the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz",
     )
     return parser.parse_args(arguments)
 
@@ -83,9 +86,9 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
     from components.statutes.corpus import StatuteCorpus
 
     with whole_file(output) as partial:
-        with partial.open("w", encoding="utf-8", newline="") as file:
+        with _opened(partial, packed=output.suffix == ".gz") as file:
             for article in articles:
-                file.write(json.dumps(article.to_json(), ensure_ascii=False) + "\n")
+                file.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
         try:
             return StatuteCorpus.read(partial)
         except CorpusError as error:
@@ -93,6 +96,17 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
                 replace(each, file=_place(store, articles, each.line), line=None)
                 for each in error.problems
             ) from error
+
+
+@contextmanager
+def _opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as file:
+        if not packed:
+            yield file
+            return
+        # Without name and time, the same store gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as unpacked:
+            yield cast("IO[bytes]", unpacked)
 
 
 def _place(store: str, articles: list[Article], line: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -50,6 +51,18 @@ def test_laws_that_stand_mixed_in_their_file_come_out_as_they_went_in(
     assert capsys.readouterr().out == (
         f"{output}: 30 articles of 3 laws, the corpus that was indexed, unchanged\n"
     )
+
+
+def test_a_name_that_ends_in_gz_is_written_gzipped(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+):
+    index_corpus(corpus, tmp_path / "law.db", model="none")
+    packed, again = tmp_path / "law.jsonl.gz", tmp_path / "again.jsonl.gz"
+    assert export(tmp_path / "law.db", packed) == export(tmp_path / "law.db", again) == DONE
+    assert gzip.decompress(packed.read_bytes()).count(b"\n") == 30
+    assert packed.read_bytes() == again.read_bytes()
+    assert StatuteCorpus.read(packed).sha256 == StatuteCorpus.read(corpus).sha256
+    assert capsys.readouterr().out.count("unchanged") == 2
 
 
 def test_every_field_of_the_demo_law_comes_out_as_it_went_in(tmp_path: Path, output: Path):
