@@ -92,6 +92,10 @@ def _ask(options: argparse.Namespace) -> int:
         say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
     if "missing" in answer:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
+    left_out = answer.get("left_out", [])
+    if left_out and "answer" not in answer:  # an answer notes it itself
+        named = "; ".join(f"{each['law']}, {each['number']} ({each['state']})" for each in left_out)
+        say(f"Named in the question, and left out as of {answer['as_of']}: {named}.")
     if "languages" in answer:
         say(
             f"The articles found are in another language ({', '.join(answer['languages'])}) than "
@@ -103,7 +107,7 @@ def _ask(options: argparse.Namespace) -> int:
     written = [answer_lines(answer["answer"])] if "answer" in answer else []
     if answer["documents"]:
         written.append(_written(answer["documents"], options.full))
-    else:
+    elif not left_out:
         say("Nothing was found. Try other words.")
     if any(written):
         show("\n\n".join(filter(None, written)))
