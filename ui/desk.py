@@ -125,7 +125,7 @@ class Desk:
                     self._language,
                     self._told(narrowing),
                     narrowing.day,
-                    beyond(self._collection(), narrowing.day, self._language),
+                    self._limit(narrowing),
                 ),
                 self._taken(asked, narrowing, answer),
             )
@@ -195,9 +195,15 @@ class Desk:
             in_force = narrowing.which == "in force"
             which = self._texts.in_force if in_force else self._texts.not_in_force
             told.append(f"{which} ({on})")
-        elif narrowing.day:
-            told.append(self._texts.states_on.format(day=on))
         return told
+
+    def _limit(self, narrowing: Narrowing) -> str:
+        """What a chosen day means, where it narrows nothing, and what it leaves open."""
+        told = beyond(self._collection(), narrowing.day, self._language)
+        if narrowing.day is None or narrowing.which != "all":
+            return told
+        on = day(narrowing.day, self._language)
+        return f"{self._texts.states_on.format(day=on)} {told}".rstrip()
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -267,6 +268,20 @@ def test_every_view_fits_every_width_and_law_keeps_its_measure(
             }"""
         )
         assert 55 <= measure <= 80
+
+
+def test_on_paper_the_law_is_without_what_is_pressed(open_page: Callable[..., Any], aldermere: str):
+    page = open_page("about:blank", wait=False)
+    for link, kept, pressed in (
+        (article_link(ARTICLE, "en", on=date(2015, 1, 1)), ".standing > p >> nth=0", ".today"),
+        (division_link(CODE, WAY, "en", on=date(2015, 1, 1)), ".that-day", ".that-day a"),
+    ):
+        page.goto(aldermere + link)
+        assert page.locator(pressed).is_visible()
+        page.emulate_media(media="print")
+        assert page.locator(kept).is_visible()
+        assert not page.locator(pressed).is_visible()
+        page.emulate_media(media="screen")
 
 
 def test_the_structure_is_announced(open_page: Callable[..., Any], aldermere: str):

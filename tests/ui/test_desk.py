@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -20,6 +21,7 @@ from ui.takeaway import MEDIA_TYPES
 from ui.texts.asking import TEXTS
 
 LAWS = ("Housing Code", "Work Code")
+DAY = "2016-02-29"
 
 ARTICLE = {
     "id": "a",
@@ -196,6 +198,25 @@ def test_a_name_that_no_law_has_is_told_with_the_nearest():
     assert "Aucune loi ne porte un tel nom." in french.status
     assert "301 lois consultées." in french.status
     assert ask.asked == []
+
+
+def test_a_day_alone_narrows_nothing_and_is_told_as_the_day_of_the_states():
+    desk = Desk(Ask(ARTICLE), lambda: Collection(2, LAWS, snapshot="2020-01-01"), "en")
+    told = {
+        which: re.findall(
+            r'<p class="(narrowed|limit)">(.*?)</p>', desk.search("rent", [], which, DAY).results
+        )
+        for which in ("all", "in force")
+    }
+    in_force = TEXTS["en"].in_force
+    assert told == {
+        "all": [("limit", "States as of 29 February 2016.")],
+        "in force": [("narrowed", f"Narrowed to: <bdi>{in_force} (29 February 2016)</bdi>.")],
+    }
+    later = desk.search("rent", [], "all", "2024-02-29").results
+    assert '<p class="limit">States as of 29 February 2024. ' in later
+    assert "1 January 2020" in later
+    assert "States as of" not in desk.search("rent").results
 
 
 def test_nothing_found_in_a_narrowed_search_says_that_it_was():

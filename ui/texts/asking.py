@@ -75,7 +75,7 @@ class AskTexts:
 TEXTS: Mapping[Language, AskTexts] = {
     "en": AskTexts(
         question="Your question",
-        question_info="In your own words, or by the number of an article. Up to {most} characters.",
+        question_info="In your own words, or by article (“art. 12”). Up to {most} characters.",
         search="Search",
         examples="Questions to try",
         examples_note="",
@@ -147,7 +147,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         announced=("article found.", "articles found."),
         asked="For {question}, best first, in {ms} ms",
         narrowed="Narrowed to: {how}.",
-        states_on="states as of {day}",
+        states_on="States as of {day}.",
         place="Place in the law:",
         marked="The part that fits your question best is marked.",
         rest="Read the rest of the article ({words} words)",
@@ -177,7 +177,7 @@ TEXTS: Mapping[Language, AskTexts] = {
     "fr": AskTexts(
         question="Votre question",
         question_info=(
-            "Avec vos propres mots, ou par le numéro d’un article. {most} caractères au plus."
+            "Avec vos propres mots, ou par article (« art. 12 »). {most} caractères au plus."
         ),
         search="Rechercher",
         examples="Questions à essayer",
@@ -270,7 +270,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         announced=("article trouvé.", "articles trouvés."),
         asked="Pour {question}, les plus proches d’abord, en {ms} ms",
         narrowed="Recherche limitée à : {how}.",
-        states_on="états au {day}",
+        states_on="États au {day}.",
         place="Place dans la loi :",
         marked="La partie la plus proche de votre question est surlignée.",
         rest="Lire la suite de l’article ({words} mots)",
