@@ -177,7 +177,7 @@ TEXTS: Mapping[Language, AskTexts] = {
     "fr": AskTexts(
         question="Votre question",
         question_info=(
-            "Avec vos propres mots, ou par article (« art. 12 »). {most} caractères au plus."
+            "Avec vos mots, ou par article («\u00a0art.\u00a012\u00a0»). {most} caractères au plus."
         ),
         search="Rechercher",
         examples="Questions à essayer",
