@@ -94,8 +94,13 @@ def _ask(options: argparse.Namespace) -> int:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
     left_out = answer.get("left_out", [])
     if left_out and "answer" not in answer:  # an answer notes it itself
-        named = "; ".join(f"{each['law']}, {each['number']} ({each['state']})" for each in left_out)
-        say(f"Named in the question, and left out as of {answer['as_of']}: {named}.")
+        on = answer.get("as_of")
+        named = "; ".join(
+            f"{each['law']}, {each['number']}" + (f" ({each['state']})" if on else "")
+            for each in left_out
+        )
+        how = f"as of {on}" if on else "by the pipeline's filters"
+        say(f"Named in the question, and left out {how}: {named}.")
     if "languages" in answer:
         say(
             f"The articles found are in another language ({', '.join(answer['languages'])}) than "

@@ -102,7 +102,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             in the order of their citations, score 1.
             `documents`: articles that fit a citation in doubt, in the order of the citations,
             then of the law; the score is 1 divided by how many fit.
-            `left_out`: articles that would be pinned, had the filters let them.
+            `left_out`: articles that would be pinned, had the filters let them; none of which
+            another wording is given.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
 
@@ -130,8 +131,11 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             found = [self._fetch(keys, each, k) for each in scores]
             if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
                 break  # else a law was published again just now, and its articles have new keys
+        first, others, barred = found
         return {
-            **dict(zip(("pinned", "documents", "left_out"), found, strict=True)),
+            "pinned": first,
+            "documents": others,
+            "left_out": other_articles(barred, [*first, *others]),
             "missing": missing(citations),
         }
 
@@ -180,6 +184,15 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
                 self._store, "citations", lambda store: CitationResolver(store.entries())
             )
         return self._resident
+
+
+def other_articles(documents: list[Document], given: list[Document]) -> list[Document]:
+    """Those of some documents that are no other wordings of the articles that are given.
+
+    Of an article that was amended each wording is a document: another day's is not missed.
+    """
+    places = {(each.meta.get("law"), each.meta.get("number")) for each in given}
+    return [d for d in documents if (d.meta.get("law"), d.meta.get("number")) not in places]
 
 
 def missing(citations: list[ResolvedCitation]) -> list[str]:

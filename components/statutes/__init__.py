@@ -1,14 +1,10 @@
 """Law as data: articles, questions, corpora, and the tree they stand in."""
 
 from components.statutes.article import Article, ArticleState, TextRule, indexed_text
-from components.statutes.citation_resolver import (
-    CitationResolver,
-    CrossReferences,
-    ResolvedCitation,
-    cross_references,
-)
+from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import Citation, find_citations
 from components.statutes.corpus import QuestionSet, StatuteCorpus, iter_articles, read_questions
+from components.statutes.cross_references import CrossReferences, cross_references
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from components.statutes.problems import CorpusError, Problem
 from components.statutes.question import (

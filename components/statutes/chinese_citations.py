@@ -9,7 +9,10 @@ from typing import Any
 from components.statutes.citation_numbers import CHINESE_NUMERAL, canonical_core, chinese_integer
 from components.statutes.law_hints import chinese_law_hint
 
-_ARTICLE = re.compile(rf"第\s?{CHINESE_NUMERAL}\s?条(?:之{CHINESE_NUMERAL})?")
+_ARTICLE = re.compile(
+    rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
+    rf"(?:之{CHINESE_NUMERAL})?"
+)
 _LEVEL = re.compile(rf"第?[（(]?({CHINESE_NUMERAL})[）)]?[款项]|第[（(]({CHINESE_NUMERAL})[）)]")
 _SEPARATOR = r"(?:或者|以及|[、，,和及与或])"
 # A further paragraph of the article just named: "第一款、第二款", "第（二）、（三）项".

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from components.statutes.citation_numbers import LATIN_SUFFIX
+from components.statutes.citation_numbers import LATIN_SUFFIX, canonical_core
 
 AND = r"(?:and|or|et|ou|und|oder|sowie|và|hoặc|y|&)"
 """What joins two numbers of a list."""
@@ -36,6 +36,7 @@ _ORDINAL = (
     rf"(?:{'|'.join(sorted(_ORDINALS, key=len, reverse=True))}"
     r"|(?:avant-)?derni(?:er|ère)|last|final|penultimate|\d{1,2}\s?(?:er|[eè]re|[eè]?me|e|st|nd|rd|th))"
 )
+_ABBREVIATED_LAW = r"(?-i:[A-ZÄÖÜ][a-zäöü]*[A-ZÄÖÜ])"  # BGB, GmbHG
 _LETTER = r"(?:[a-z]|(?P<twice>[a-z])(?P=twice)|[ivx]{2,4})"
 _LEVEL = re.compile(
     r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
@@ -49,7 +50,12 @@ _LEVEL = re.compile(
     r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
     rf"|,?\s?(?P<part>{_SMALL}\s\d{{1,2}}\b|in\sfine\b)"
     # "article 4, I, du Code": but in "Articles I, II" it is an article.
-    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVX]{1,4}))(?=\s?(?:,\s?)?(?:du|de|des|of)\b)",
+    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVX]{1,4}))(?=\s?(?:,\s?)?(?:du|de|des|of)\b)"
+    # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
+    r"|\s(?P<absatz>(?-i:[IVX]{1,4}))"
+    rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW})"
+    rf"|(?<=[IVX])\s(?P<sentence>\d)(?=\s{_ABBREVIATED_LAW})"
+    r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b",
     re.IGNORECASE,
 )
 _DEEPEST = 8  # levels below an article
@@ -92,7 +98,9 @@ def levels_behind(
         position = level.end()
         ordinal = level["ordinal"]
         value = level["bracket"] or level["closed"] or level["noun"] or level["degree"]
-        value = value or level["roman"] or _ordinal_value(level)
+        value = value or level["roman"] or level["sentence"] or level["short"]
+        value = value or (level["absatz"] and canonical_core(level["absatz"]))
+        value = value or _ordinal_value(level)
         if value:
             levels.append(value.lower())
         if level["bracket"]:

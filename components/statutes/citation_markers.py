@@ -20,8 +20,9 @@ _MARKER = re.compile(
     r"|(?P<rule>rules?\b)"
     r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
     r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"
-    r"|(?<!['’])(?<!\d )(?:(?P<short_section>(?-i:ss?|secs?)(?=\s?\d))"
-    r"|(?P<short_regulation>(?-i:regs?)(?=\s\d)))"
+    # "10 s 5" is a time, "Housing Act 1988 s 21" is not.
+    r"|(?<!['’])(?:(?<!\d )|(?<=\b1[5-9]\d\d )|(?<=\b20\d\d ))"
+    r"(?:(?P<short_section>(?-i:ss?|secs?)(?=\s?\d))|(?P<short_regulation>(?-i:regs?)(?=\s\d)))"
     # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
     r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
     # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
@@ -33,8 +34,8 @@ _MARKER = re.compile(
 NUMBER = re.compile(
     r"premier\b(?!.{0,20}\balinéa)"
     r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|[A-Z]{1,2}\.?)?"
-    rf"\d+(?:\s?{LATIN_SUFFIX}\b(?!\s\d)|er\b|[A-Za-z]{{1,2}}\b)?"
-    rf"(?:[-/.]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*"
+    rf"\d+(?:\s?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|[A-Za-z]{{1,2}}\b)?"
+    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*"
     r"(?:\s[A-H](?=\s*(?:[,;)]|\.?\s*$|\s(?:et|ou|à|du|de)\b)))?"
     rf"|{_ROMAN}"
 )

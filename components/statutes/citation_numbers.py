@@ -37,7 +37,7 @@ _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
 _CORE = re.compile(
     rf"(?:[a-z]{{1,2}}[\s.*]*)?\d+(?:\s?{LATIN_SUFFIX}\b|er\b|[a-z]{{1,2}}\b)?"
-    rf"(?:[-/.]\d+(?:\s?{LATIN_SUFFIX}\b|[a-z]{{1,2}}\b)?)*(?:\s[a-z]$)?"
+    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[a-z]{{1,2}}\b)?)*(?:\s[a-z]$)?"
 )
 _LEVELS = re.compile(r"(?:\.?\s*\(\w{1,5}\))*")
 

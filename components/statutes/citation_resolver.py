@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from components.statutes.article import Article
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
-from components.statutes.law_hints import OTHER_LAW, PRIVATE_PAPER, after_divisions
+from components.statutes.law_hints import (
+    OTHER_LAW,
+    PRIVATE_PAPER,
+    after_divisions,
+    hint_behind,
+    is_of_something,
+)
 from components.statutes.law_names import LawNames, NamedLaws
 from components.statutes.number_index import NumberIndex
+from components.statutes.places import is_of
 
+_OF = re.compile(
+    r"\s*(?:(?:of|du|de la|del|de los|des|de|der|van|von|vom|của|thuộc)\b|(?:de l|d)['’])",
+    re.IGNORECASE,
+)
 _APART = re.compile(r"\s*[,;]")
-# The Tenancy Act and the Contract Code are law.
+# The Tenancy Act, the Contract Code and 劳动合同法 are law.
 _PRIVATE_PAPER = re.compile(
-    rf"\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|合同|协议|租约", re.IGNORECASE
+    rf"\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约",
+    re.IGNORECASE,
 )
 
 
@@ -42,20 +53,6 @@ class ResolvedCitation:
     laws: tuple[str, ...]
     missing: bool
     absent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CrossReferences:
-    """Who cites whom in a corpus.
-
-    Attributes:
-        pairs: (position of the citing article, position of the cited one), sorted, each pair once;
-            none cites itself.
-        unresolved: Citations that lead to no article of the corpus.
-    """
-
-    pairs: list[tuple[int, int]]
-    unresolved: int
 
 
 @dataclass(slots=True)
@@ -191,7 +188,8 @@ class CitationResolver:
             # "Does article 12 apply to the Work Code?" has another citation beside the name.
             return behind if behind.sure or citation.reference == "named" else None
         if before.laws:
-            return before
+            of_it = _OF.match(context.text, after) is None or _may_be_of(context.text, end, before)
+            return before if of_it else NamedLaws()
         if citation.reference == "named":
             return NamedLaws()
         if context.previous_end and context.in_one_breath(citation):
@@ -215,6 +213,8 @@ class CitationResolver:
             return False  # "section 3 of Chapter 2" may be a division
         if named is not None or context.here is not None:
             return named is None or named.sure
+        if is_of_something(context.text, citation.group[1]):
+            return False
         if context.foreign:
             return False  # "article 5 of the Treaty, or article 7"
         if context.private:
@@ -253,27 +253,13 @@ class CitationResolver:
         return context.fitting[key]
 
 
-def cross_references(
-    articles: Sequence[Article], with_texts: Iterable[Article] | None = None
-) -> CrossReferences:
-    """The citations between the articles of a corpus.
+def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
+    """Whether what a citation is said to be of behind it can be the law that is named before it.
 
-    A citation without a law means the citing article's own law.
-
-    Args:
-        articles: The corpus, in its order.
-        with_texts: The same articles, read one by one, where those of `articles` come without
-            their texts.
+    "Under the Housing Act, section 5 of my lease" is of the lease; "Housing Code, article 12 of
+    Aldermere" is of that code, as is "article 12 of the Code".
     """
-    resolver = CitationResolver((article.id, article.law, article.number) for article in articles)
-    position_of = {article.id: position for position, article in enumerate(articles)}
-    pairs: set[tuple[int, int]] = set()
-    unresolved = 0
-    for position, article in enumerate(articles if with_texts is None else with_texts):
-        for resolved in resolver.resolve(
-            article.text, within=article.id, language=article.language
-        ):
-            unresolved += not resolved.ids
-            pairs.update((position, position_of[cited]) for cited in resolved.ids)
-    pairs.difference_update([(position, position) for position in range(len(articles))])
-    return CrossReferences(sorted(pairs), unresolved)
+    told = hint_behind(text, end)
+    if told is None or told[1] != "named":
+        return True
+    return any(is_of(law, told[0] or "") for law in named.laws)

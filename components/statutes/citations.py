@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from components.statutes import chinese_citations
-from components.statutes.citation_levels import AND, in_brackets, levels_behind
-from components.statutes.citation_markers import NUMBER, CitationKind, Marker, next_marker
-from components.statutes.citation_numbers import LISTED_PARAGRAPH, canonical_core
-from components.statutes.law_hints import LawReference, hint_behind, law_hint
+from components.statutes.citation_levels import AND
+from components.statutes.citation_lists import items_of
+from components.statutes.citation_markers import CitationKind, Marker, next_marker
+from components.statutes.citation_numbers import LISTED_PARAGRAPH
+from components.statutes.law_hints import LawReference, law_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +62,8 @@ class Citation:
         return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
 
 
-# Start, end, number, paragraphs, through and otherwise of a `Citation`.
-_Item = tuple[int, int, str, str | None, str | None, tuple[str, str | None] | None]
-
 # In French a "section" is a division and "§" a paragraph of an article.
 _FRENCH_DIVISION = re.compile(r"(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$", re.I)
-# A list stays on its line, but for French code numbers, which nothing else looks like. Behind a
-# number of it may stand "(deposits)" or a reference mark.
-_SEPARATOR = re.compile(
-    r"(?: ?(?:\([^()\n\d]{3,80}\)|[\[【][^\[\]【】\n]{1,24}[\]】]))?"
-    rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
-    re.IGNORECASE,
-)
-_RANGE = re.compile(r"\s?(?:\bto\b|\bthrough\b|\bà\b|\bau\b|\bbis\b|\bđến\b|–|—|\s-)\s?", re.I)
-_HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
-_QUANTITY = re.compile(
-    r"\s*(?:°|%|€|\$|(?:per ?cent|days?|weeks?|months?|years?|hours?|minutes|times|people|euros?"
-    r"|jours?|semaines?|mois|ans?|heures?|fois|personnes|tage?n?|wochen?|monate?n?|jahre?n?|stunden"
-    r"|ngày|tháng|năm|giờ)\b)",
-    re.IGNORECASE,
-)
-_SIGN = re.compile(r"§§?\s?")
-# An editor's note of the number that an article had before.
-_RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
-# "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
-_YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
-_LIST_GOES_ON = re.compile(
-    rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
-    r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
-    re.IGNORECASE,
-)
 _LEVEL_BEFORE = re.compile(
     r"(?:điểm\s+(?P<b>[a-zđ])[\s,]*)?(?:khoản\s+(?P<a>\d+)[\s,]*)$", re.IGNORECASE
 )
@@ -190,34 +163,35 @@ def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator
 def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     """The citations behind one marker; the text up to `taken` belongs to others."""
     start, kind = marker.start, marker.kind
-    items = _items(text, marker)
+    items = items_of(text, marker)
     if not items:
         return
     before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
-    group = (start, items[-1][1])
+    group = (start, items[-1].end)
     division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
     hint, reference = law_hint(text, start, end)
-    if marker.doubtful and reference == "none" and items[0][3] is None:
+    if marker.doubtful and reference == "none" and items[0].paragraph is None:
         return
-    for index, (first, stop, core, paragraphs, through, otherwise) in enumerate(items):
-        if before and index == 0 and paragraphs is None:
-            paragraphs = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
-        begin = start if index == 0 else first
+    for index, item in enumerate(items):
+        paragraph = item.paragraph
+        if before and index == 0 and paragraph is None:
+            paragraph = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
+        begin = start if index == 0 else item.start
         yield Citation(
             start=begin,
-            end=stop,
-            text=text[begin:stop],
-            number=core,
-            paragraph=paragraphs,
+            end=item.end,
+            text=text[begin : item.end],
+            number=item.number,
+            paragraph=paragraph,
             law_hint=hint,
             kind=kind,
             reference=reference,
-            through=through,
+            through=item.through,
             division=division,
             group=group,
-            otherwise=otherwise,
+            otherwise=item.otherwise,
         )
 
 
@@ -235,60 +209,3 @@ def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
         if last["unit"][:3].lower() == named["same"][:3].lower():
             number = last["number"].lower()
     return f"{named['same'][:3].lower()} {number}", named.end()
-
-
-def _items(text: str, marker: Marker) -> list[_Item]:
-    """The numbers that a marker leads to."""
-    items: list[_Item] = []
-    position = marker.end
-    while number := NUMBER.match(text, position):
-        if _counts_something(text, marker, number):
-            break
-        closed = number.end() + marker.bracket  # "(5)"
-        if items and not marker.bracket and _is_level_of_the_last(text, closed):
-            break
-        paragraphs, end, others = levels_behind(
-            text, closed, sign=marker.sign, plural=marker.plural
-        )
-        if items and not marker.plural and not _goes_on(text, end):
-            break
-        core = canonical_core(number[0])
-        through: str | None = None
-        otherwise: tuple[str, str | None] | None = None
-        if (to := _RANGE.match(text, end)) and (last := NUMBER.match(text, to.end())):
-            through = canonical_core(last[0])
-            end = levels_behind(text, last.end(), sign=marker.sign)[1]
-            if to[0] in "–—":  # some print a number's own hyphen so
-                otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
-        elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
-            otherwise = (canonical_core(both[1]), canonical_core(both[2]))
-        items.append((number.start(), end, core, paragraphs, through, otherwise))
-        items.extend((start, stop, core, other, None, None) for start, stop, other in others)
-        separator = _SEPARATOR.match(text, items[-1][1])
-        if separator is None:
-            break
-        position = separator.end()
-        if marker.sign and (again := _SIGN.match(text, position)):
-            position = again.end()  # "§ 12, § 13"
-    return items
-
-
-def _is_level_of_the_last(text: str, end: int) -> bool:
-    """Whether the number of a list that ends there is one like "7)", below the article before."""
-    return text.startswith(")", end) and not in_brackets(text, end)
-
-
-def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
-    """Whether a number is none of an article."""
-    if marker.sign and number[0].endswith("er"):
-        return True  # "§ 1er" is a paragraph of an article
-    if number[0][-1].isupper() and marker.kind != "article" and number[0].isalpha():
-        return True  # "Section IV" is a division
-    if marker.kind in ("rule", "regulation") and _YEAR.fullmatch(number[0]):
-        return True
-    return any(each.match(text, number.end()) for each in (_QUANTITY, _RENUMBERED))
-
-
-def _goes_on(text: str, end: int) -> bool:
-    """Whether a number that ends there is the list's, and counts no tenants."""
-    return _LIST_GOES_ON.match(text, end) is not None or hint_behind(text, end) is not None

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from components.statutes.citation_resolver import cross_references
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.cross_references import cross_references
 from components.statutes.tree import LegislativeTree
 
 EDGE_KINDS = ("self", "down", "up", "previous", "next", "cites", "cited")

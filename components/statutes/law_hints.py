@@ -15,6 +15,7 @@ LawReference = Literal["none", "own", "same", "named"]
 
 _NEXT_LINE = 160  # characters read on either side of a citation
 
+_VIETNAMESE = r"bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
 # Sources of law, and private papers whose numbered clauses are no law at all.
 _PUBLIC = (
     r"codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?|constitution"
@@ -23,22 +24,25 @@ _PUBLIC = (
     r"|accords?|protocole|statuts?"
     r"|c[óo]digo|ley|reglamento|constituci[óo]n|(?:real )?decreto"
     r"|\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?"
-    r"|bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
+    r"|(?:grond)?wet|wetboek|\w{3,}(?:wet|wetboek)|besluit|verordening|reglement|verdrag"
+    rf"|{_VIETNAMESE}"
 )
 PRIVATE_PAPER = (
     r"contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws|guidelines"
     r"|terms and conditions|contrats?|baux|bail|convention collective|cct|conditions générales"
     r"|\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb"
+    r"|\w*overeenkomst|\w*contract|cao|statuten|contratos?|convenio colectivo"
     r"|hợp đồng|thỏa thuận"
 )
 _MINE = (
     r"my|our|your|his|her|their|mon|ma|mes|notre|nos|votre|vos|son|sa|leur|mein\w*|unser\w*|ihr\w*"
+    r"|mijn|onze?|mis?|nuestr[oa]s?"
 )
 _OF = (
-    r"(?:of|in|under|within|du|del|de la|de los|des|de|dans|der|im|vom|von|aus|của|trong|thuộc"
-    r"|theo)\b|(?:de l|d)['’]"
+    r"(?:of|in|under|within|du|del|de la|de los|des|de|dans|der|im|vom|von|aus|van|uit|của|trong"
+    r"|thuộc|theo)\b|(?:de l|d)['’]"
 )
-_DETERMINER = r"(?:the|la|le|les|dem|den|der|des|said)\b|l['’]"
+_DETERMINER = r"(?:the|het|de|el|los|las|la|le|les|dem|den|der|des|said)\b|l['’]"
 _STOP = (
     r"a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may|must|shall|will|can"
     r"|say|says|apply|applies|provides?|et|ou|est|sont|qui|que|à|au|aux|en|par|pour|sur|sans|dans"
@@ -46,6 +50,11 @@ _STOP = (
     r"|là|có|và|quy|thì|được"
 )
 _TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
+_OF_SOMETHING = re.compile(
+    r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
+    r"|de l['’]|d['’]une?\b)\s*[^\W\d_]",
+    re.IGNORECASE,
+)
 _SAME = re.compile(
     rf"\s*,?\s*(?:{_OF})?\s*(?:(?:the|du|de la|le|la)\s+)?(?:that|same|même|ledit|ladite|dudit"
     r"|cette|ce|desselben|derselben)\s+(?:[Aa]ct|[Ll]aw|[Cc]ode|[Rr]egulations?|loi|règlement"
@@ -58,8 +67,12 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _GENERIC = re.compile(  # "of the Act": whichever law is spoken of
-    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:act|law|code|loi|gesetz(?:es)?|luật)"
-    rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b))",
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:act|law|code|loi|gesetz(?:es)?|wet|ley"
+    r"|c[óo]digo|luật)"
+    rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
+    # "of the Act require": a name would go on in capitals, or with "of".
+    r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"
+    r"|relating|concerning|respecting|governing|regarding|civil|p[ée]nal|du|de|des)\b)",
     re.IGNORECASE,
 )
 _PRIVATE_AFTER = re.compile(
@@ -77,7 +90,10 @@ _NAMED_AFTER = re.compile(
     rf"(?:\s+{_TITLE})?(?:\s+(?:(?:of|de la|des|de|du|n°)\s+|de l['’]|(?=[A-Z\d])){_TITLE}){{0,4}})"
     rf"|\s*,?\s*\(?(?P<short>(?:{_TITLE}\s+){{1,3}}(?:code|act|law)\b"
     rf"|code\s+{_TITLE}(?:\s+{_TITLE})?"
-    rf"|(?:bộ luật|luật|nghị định|thông tư)\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
+    r"|(?-i:[A-ZÄÖÜ])\w+(?:gesetz(?:buch)?|ordnung|verfassung)\b"
+    r"|(?:regulation|directive|règlement|verordnung|richtlinie)\s+(?:\([A-Z]{2,3}\)\s+)?"
+    r"(?:n[°o]\.?\s*)?\d+/\d+"
+    rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
     re.IGNORECASE,
 )
 _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BGB"
@@ -135,7 +151,7 @@ NAME_OF_A_LAW = re.compile(
 """A law's whole name as far as it can be told, and words in capitals that can be one."""
 
 OTHER_LAW = re.compile(
-    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|《"  # GDPR
+    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z][a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB
     r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
     r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
 )
@@ -220,6 +236,16 @@ def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
     return None
 
 
+def is_of_something(text: str, end: int) -> bool:
+    """Whether a citation that ends there is said to be of something, which may be no law at all.
+
+    "Section 13 of the consent form" is; "of the Act" and "of the PDPA" tell a law.
+    """
+    if hint_behind(text, end) is not None:
+        return False
+    return _OF_SOMETHING.match(text, after_divisions(text, end)[0]) is not None
+
+
 def _with_place(text: str, end: int) -> int:
     """Where the name of a law ends that ends there but for its place: "Code civil suisse"."""
     place = place_behind(text, end)
@@ -233,7 +259,10 @@ _SOURCE = (
 _CHINESE_OWN = re.compile(r"本(?!国|人|单位|公司|合同|协议)[\u4e00-\u9fff]{1,6}[的之中]?\s*$")
 _CHINESE_SAME = re.compile(rf"(?:(?<!合)同一?|该){_SOURCE}\s*$")
 _BRACKETED = re.compile(r"[》〉](?:[（(][^（）()]{1,20}[）)])?\s*[的之中]?\s*$")
-_CHINESE_NAMED = re.compile(rf"([\u4e00-\u9fff]{{0,20}}(?:{_SOURCE}|合同|协议))[的之中]?\s*$")
+_CHINESE_NAMED = re.compile(
+    rf"([\u4e00-\u9fff]{{0,20}}(?:{_SOURCE}|合同|协议))"
+    r"(?:[（(]?[一二三四五六七八九十]{1,3}[）)]?)?[的之中]?\s*$"  # 解释（一）
+)
 
 
 def chinese_law_hint(text: str, start: int) -> tuple[str | None, LawReference]:

@@ -28,7 +28,12 @@ from components.statutes.law_details import (
 )
 from components.statutes.law_hints import bracketed_name
 from components.statutes.longer_names import goes_on, may_be_topic, told_in_front, words_before
-from components.statutes.places import place_before, place_behind, place_ending
+from components.statutes.places import (
+    chinese_place_ending,
+    place_before,
+    place_behind,
+    place_ending,
+)
 from components.statutes.stop_words import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
@@ -41,11 +46,14 @@ _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
 _BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
-    r"|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
+    r"|del|los|las|van|het|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
     re.IGNORECASE,
 )
 _YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
-_TRAIL = re.compile(r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|à|l|im|tại)\b|['’])*$", re.IGNORECASE)
+_TRAIL = re.compile(
+    r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?)\b|['’])*$",
+    re.IGNORECASE,
+)
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
@@ -241,17 +249,26 @@ class LawNames:
 
     def _chinese_ending(self, text: str) -> tuple[str, ...]:
         text = text.rstrip(" 的之中里，,")
+        if text.endswith(("）", ")")) and (laws := self._chinese_suffix(text)):
+            return laws  # 解释（一）
         text = re.sub(r"[（(][^（）()]{1,20}[）)]$", "", text)
         if text.endswith(("》", "〉")):
             named = self._chinese.get(bracketed_name(text))
-            return tuple(named[1]) if named else ()
+            return _of_chinese_place(named[1], re.split("[《〈]", text)[-2]) if named else ()
         return self._chinese_suffix(text)
 
     def _chinese_suffix(self, text: str) -> tuple[str, ...]:
+        text = re.sub("[《》〈〉]", "", text).replace("(", "（").replace(")", "）")
         for length in range(min(_LONGEST_CHINESE, len(text)), 1, -1):
             if named := self._chinese.get(text[-length:]):
-                return tuple(named[1])
+                return _of_chinese_place(named[1], text[:-length])
         return ()
+
+
+def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
+    """Those of some laws that can be meant behind a text: 德国民法典 is none of China."""
+    place = chinese_place_ending(before)
+    return tuple(law for law in laws if place is None or place in law)
 
 
 def _parts_before_brackets(name: str) -> list[tuple[str, ...]]:

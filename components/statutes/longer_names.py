@@ -13,7 +13,9 @@ _GOES_ON = re.compile(
     r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
     # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
     r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
-    r"|Law|Ordinance)\b(?!\s+\d))"
+    r"|Law|Ordinance)\b(?!\s+\d)"
+    # "Companies Act 2006 (Amendment) Regulations 2009": behind brackets no citation begins
+    r"|\([A-Z][^()]{1,80}\)\s+(?:Order|Regulations|Rules|Act)\s+(?:1[5-9]|20)\d\d\b)"
 )
 # Only English names put what tells them apart in front, in capitals.
 _ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")

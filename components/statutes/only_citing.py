@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from components.statutes.citation_resolver import ResolvedCitation
 from components.statutes.law_aliases import initials_of
+from components.statutes.law_hints import is_of_something
 from components.statutes.lexical import folded
 from components.statutes.stop_words import STOP_WORDS
 
@@ -51,6 +52,8 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
     """
     if not citations or _speaks_of_another(citations):
         return False
+    if any(not each.laws and is_of_something(question, each.citation.end) for each in citations):
+        return False  # "What does article 5 of the will say?"
     known = {word for each in citations for word in _of_names(each)}
     return all(
         word in known or word in _EMPTY or folded(word) in _EMPTY

@@ -12,13 +12,13 @@ _PLACES = [
     for names in (
         "belg(?:ique|es?|ium|ians?)",
         "france|francais(?:es?)?|french",
-        "suisses?|switzerland|swiss",
+        "suisses?|switzerland|swiss|schweiz(?:erisch\\w*)?|suiz[oa]s?",
         "quebec(?:ois(?:es?)?)?|quebecers?",
         "canada|canadi(?:an|ens?|ennes?)",
         "pays-bas|neerlandais(?:es?)?|netherlands|dutch|holland(?:e|ais(?:es?)?)?",
         "luxembourg(?:eois(?:es?)?)?",
         "allemagne|allemand(?:e?s?)|germany|german",
-        "autriche|autrichien(?:ne)?s?|austrian?",
+        "autriche|autrichien(?:ne)?s?|austrian?|osterreich(?:isch\\w*)?",
         "itali(?:e|enne?s?|ens?|ans?)|italy",
         "espagne|espagnole?s?|spain|spanish",
         "portug(?:al|ais(?:es?)?|uese)",
@@ -83,8 +83,13 @@ _PLACES = [
     )
 ]
 _KNOWN = re.compile(rf"(?:{'|'.join(place.pattern for place in _PLACES)})", re.IGNORECASE)
-_OF = r"(?:(?:of|in|du|des|de|del|von|van)\b|d['’]|de l['’])"
-_LINK = re.compile(rf"\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?", re.IGNORECASE)
+_CHINESE = re.compile(
+    "(德国|法国|日本|美国|英国|韩国|朝鲜|俄罗斯|意大利|西班牙|葡萄牙|荷兰|比利时|瑞士|瑞典|挪威|丹麦|芬兰|波兰"
+    "|奥地利|欧盟|加拿大|澳大利亚|新西兰|新加坡|马来西亚|印度|印度尼西亚|泰国|菲律宾|越南|土耳其|以色列|埃及"
+    "|南非|巴西|墨西哥|台湾|香港|澳门)(?:地区|特别行政区)?的?$"
+)
+_OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
+_LINK = re.compile(rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?", re.IGNORECASE)
 # "of Norway", "du Valais"; "of Part 2" and "of May 2001" are of no place.
 _WORD = (
     r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
@@ -96,7 +101,7 @@ _CAPITAL = re.compile(
     r"\s+(?:of\s+(?:the\s+)?|(?:du|de la|de)\s+|(?:de l|d)['’]\s?)"
     rf"(?P<place>{_WORD}(?:\s+{_WORD})*)"
 )
-_BEFORE = re.compile(rf"({_KNOWN.pattern})\s+$", re.IGNORECASE)
+_BEFORE = re.compile(rf"({_KNOWN.pattern})(?:['’]s)?\s+$", re.IGNORECASE)
 _IN_FRONT = re.compile(rf"{_KNOWN.pattern}\s+(?=\w)", re.IGNORECASE)
 _ENDING = re.compile(rf"{_LINK.pattern}{_KNOWN.pattern}\)?$", re.IGNORECASE)
 # English puts these in front of a name; behind it, "Housing Code British tenants" and "Code civil
@@ -138,6 +143,12 @@ def place_ending(text: str, start: int, end: int) -> int | None:
     """Where the place begins that text[start:end] ends with: "Code civil suisse"."""
     known = _ENDING.search(folded(text[start:end]))
     return start + known.start() if known else None
+
+
+def chinese_place_ending(text: str) -> str | None:
+    """The place that ends a Chinese text in front of a law's name: 德国 of 德国民法典."""
+    known = _CHINESE.search(text)
+    return known[1] if known else None
 
 
 def without_place_in_front(name: str) -> str:

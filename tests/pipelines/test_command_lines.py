@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from chat_server import chat_server
 
 from pipelines import ask, calibrate, evaluate, export, index, tree
@@ -176,6 +177,20 @@ def test_an_article_that_is_named_and_was_not_in_force_is_told(
     assert code == 0
     assert "Rule 4 " in out
     assert "left out" not in err
+
+
+def test_what_a_files_own_filters_leave_out_is_told(
+    command: Command, tmp_path: Path, law_store: Path
+) -> None:
+    file = yaml.safe_load(pipeline_file("lexical").read_text("utf-8"))
+    for name in ("citation", "bm25"):
+        only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+        file["components"][name]["init_parameters"]["filters"] = only
+    own = tmp_path / "own.yaml"
+    own.write_text(yaml.safe_dump(file, sort_keys=False), "utf-8")
+    asked = ("ask", "art. 12 Housing Code", "--store", law_store, "--pipeline", own)
+    _, _, err = command(*asked)
+    assert "left out by the pipeline's filters: Housing Code, 12." in err
 
 
 def test_long_texts_are_cut_with_a_way_to_see_them(

@@ -234,6 +234,34 @@ def test_a_question_that_only_cites_is_told_apart(filled: Any, question: str, on
     assert CitationRetriever(filled).is_citation(question) is only
 
 
+@pytest.mark.parametrize(
+    ("question", "given", "left_out"),
+    [
+        ("art. 12 Housing Code", ["new"], []),
+        ("arts. 12 and 13 of the Housing Code", ["new"], ["repealed"]),
+        ("art. 13 Housing Code", [], ["repealed"]),
+    ],
+)
+def test_an_earlier_wording_is_not_missed_where_the_present_one_is_given(
+    store: StatuteDocumentStore, question: str, given: list[str], left_out: list[str]
+) -> None:
+    numbers = {"old": "12", "new": "12", "repealed": "13"}
+    store.write_documents(
+        [
+            Document(
+                id=id_,
+                content="x",
+                meta={"law": "Housing Code", "number": number, "valid_to": id_ == "new"},
+            )
+            for id_, number in numbers.items()
+        ]
+    )
+    only = {"field": "meta.valid_to", "operator": "==", "value": True}
+    found = CitationRetriever(store).run(question, filters=only)
+    assert ids([*found["pinned"], *found["documents"]]) == given
+    assert ids(found["left_out"]) == left_out
+
+
 def test_a_law_may_be_named_by_its_initials(store: StatuteDocumentStore) -> None:
     law = "Personal Data Protection Act 2012"
     store.write_documents([Document(content="x", meta={"law": law, "number": "24"})])

@@ -310,3 +310,60 @@ def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:
 
 def test_a_bare_code_before_a_unit_is_passed_over() -> None:
     assert [each.number for each in find_citations("L. 1221-1 days, and article 12")] == ["12"]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("§ 823 II BGB", [("823", "(2)")]),
+        ("§ 823 II 1 BGB i.V.m. § 242 StGB", [("823", "(2)(1)"), ("242", None)]),
+        ("Art. 2 I GG", [("2", "(1)")]),
+        ("§ 5 Abs. 1 S. 2 BGB oder § 5 StGB", [("5", "(1)(2)"), ("5", None)]),
+        ("artikel 6:7 Awb", [("6:7", None)]),
+        ("Housing Act 1988 s 21", [("21", None)]),
+        ("Housing Act 1988 s21", [("21", None)]),
+        ("In 1988 s 21 was passed", []),
+        ("after 10 s 5 of them", []),
+    ],
+)
+def test_short_forms_of_levels_and_sections(
+    text: str, numbers: list[tuple[str, str | None]]
+) -> None:
+    assert [(each.number, each.paragraph) for each in find_citations(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges"),
+    [
+        ("from article 12 to article 15 of the Housing Code", [("12", "15")]),
+        ("de l'article 12 à l'article 15 du Code civil", [("12", "15")]),
+        ("từ Điều 12 đến Điều 15 Bộ luật Lao động", [("12", "15")]),
+        ("§ 812 bis § 822 BGB", [("812", "822")]),
+        ("Artikel 12 bis Artikel 15", [("12", "15")]),
+        ("Artikel 5 bis GG", [("5bis", None)]),
+        ("How does article 12 relate to article 15?", [("12", None), ("15", None)]),
+        ("section 12 to rule 15", [("12", None), ("15", None)]),
+    ],
+)
+def test_a_range_may_repeat_its_unit(text: str, ranges: list[tuple[str, str | None]]) -> None:
+    assert [(each.number, each.through) for each in find_citations(text)] == ranges
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("L3162-1 et 2", [("l3162-1", None), ("l3162-2", None)]),
+        ("L3164-2 à 4", [("l3164-2", "l3164-4")]),
+        ("articles L. 1221-1, 2 et 3", [("l1221-1", None), ("l1221-2", None), ("l1221-3", None)]),
+        ("L3132-3-1 et 2", [("l3132-3-1", None), ("l3132-3-2", None)]),
+    ],
+)
+def test_french_code_numbers_may_leave_out_what_they_share(
+    text: str, readings: list[tuple[str, str | None]]
+) -> None:
+    assert [each.readings[-1] for each in find_citations(text)] == readings
+
+
+def test_the_number_as_it_stands_is_the_likelier() -> None:
+    *_, last = find_citations("L1221-1 et 99")
+    assert last.readings == [("99", None), ("l1221-99", None)]
