@@ -1,7 +1,7 @@
 """CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 
@@ -148,6 +148,7 @@ class CitedAnswerBuilder:
             state = "generated"
             sources = documents if shown is None else shown
             notices += [*_doubts(reply), *_cuts(sources)]
+        sources = [replace(each, embedding=None) for each in sources]
         notices += _not_in_force(reply, sources, on)
         notices += _left_out(left_out or [], on, asked_for_a_day=as_of is not None)
         meta = {

@@ -160,7 +160,7 @@ class StatutePromptBuilder:
                 shown = max(share - len(_place_of(article)), _FEWEST_CHARS)
                 article = replace(article, meta={**article.meta, "shown_chars": shown})
                 length = share
-            kept.append(article)
+            kept.append(replace(article, embedding=None))
             left -= length
         return kept
 

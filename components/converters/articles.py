@@ -6,7 +6,7 @@ Documents of other writers may hold anything in their metadata: what is read of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from haystack import Document
@@ -116,7 +116,11 @@ def _text(value: object) -> str:
 
 
 def _day(value: object) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
     try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
+        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
     except ValueError:
         return None  # another store may write its dates in words

@@ -3,6 +3,7 @@
 import asyncio
 import io
 from collections import Counter
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,9 @@ class StatuteConverter:
         sizes = Counter(article.law for article, _ in articles.values())
         return {
             "documents": [
-                as_document(article, position, {**added, LAW_ARTICLES: sizes[article.law]})
+                as_document(
+                    article, position, {**deepcopy(added), LAW_ARTICLES: sizes[article.law]}
+                )
                 for position, (article, added) in enumerate(articles.values())
             ]
         }

@@ -204,6 +204,7 @@ def _checked_weights(
             "StatuteRankFuser.stages must be names, each once and none of "
             f"{sorted(_OTHER_INPUTS)}, got {named!r}."
         )
+    _check_by_stage("weights", weights)
     for stage, weight in (weights or {}).items():
         if stage not in named:
             raise ValueError(
@@ -219,6 +220,7 @@ def _checked_weights(
 
 
 def _check_coverage(full_coverage: dict[str, float] | None, stages: list[str]) -> None:
+    _check_by_stage("full_coverage", full_coverage)
     for stage, share in (full_coverage or {}).items():
         if stage not in stages:
             raise ValueError(
@@ -230,3 +232,8 @@ def _check_coverage(full_coverage: dict[str, float] | None, stages: list[str]) -
                 f"StatuteRankFuser.full_coverage[{stage!r}] must be above 0 and up to 1, got "
                 f"{share!r}."
             )
+
+
+def _check_by_stage(name: str, value: object) -> None:
+    if not (value is None or isinstance(value, dict)):
+        raise ValueError(f"StatuteRankFuser.{name} must be numbers by stage, got {value!r}.")

@@ -23,6 +23,10 @@ class BoundedCache(Generic[Value]):
         self._values: OrderedDict[bytes, tuple[Value, int]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[BoundedCache[Value]], tuple[int]]:
+        """A copy is an empty one: what it would keep is found again."""
+        return type(self), (self._room,)
+
     def __len__(self) -> int:
         """Number of values."""
         return len(self._values)

@@ -20,6 +20,8 @@ from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
 
+_MOST_TOLD = 10  # of what is left out; more are no message
+
 
 @component
 class CitationRetriever(AsyncWarmUp, HoldsStore):
@@ -100,10 +102,10 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         Returns:
             `pinned`: articles named without doubt, or by a question that asks for nothing else,
             in the order of their citations, score 1.
-            `documents`: articles that fit a citation in doubt, in the order of the citations,
-            then of the law; the score is 1 divided by how many fit.
-            `left_out`: articles that would be pinned, had the filters let them; none of which
-            another wording is given.
+            `documents`: these, then articles that fit a citation in doubt, in the order of the
+            citations, then of the law; their score is 1 divided by how many fit.
+            `left_out`: the first ten articles that would be pinned, had the filters let them;
+            none of which another wording is given.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
 
@@ -132,10 +134,11 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
                 break  # else a law was published again just now, and its articles have new keys
         first, others, barred = found
+        fitting = [*first, *others][:k]
         return {
             "pinned": first,
-            "documents": others,
-            "left_out": other_articles(barred, [*first, *others]),
+            "documents": fitting,
+            "left_out": left_out_of(barred, fitting),
             "missing": missing(citations),
         }
 
@@ -186,13 +189,15 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         return self._resident
 
 
-def other_articles(documents: list[Document], given: list[Document]) -> list[Document]:
-    """Those of some documents that are no other wordings of the articles that are given.
+def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]:
+    """What is told of articles that were asked for and are not given.
 
-    Of an article that was amended each wording is a document: another day's is not missed.
+    Of an article that was amended each wording is a document: another day's is not missed where
+    one is given.
     """
     places = {(each.meta.get("law"), each.meta.get("number")) for each in given}
-    return [d for d in documents if (d.meta.get("law"), d.meta.get("number")) not in places]
+    others = [d for d in barred if (d.meta.get("law"), d.meta.get("number")) not in places]
+    return others[:_MOST_TOLD]
 
 
 def missing(citations: list[ResolvedCitation]) -> list[str]:
@@ -233,7 +238,11 @@ def divided(
         alone: the question asks for nothing but what it cites, and so for all that it fits.
     """
     present = [
-        ([id_ for id_ in each.ids if id_ in keys], each.certain or alone) for each in citations
+        (
+            [id_ for id_ in each.ids if id_ in keys],
+            each.certain or (alone and not each.doubtful),
+        )
+        for each in citations
     ]
     pinned = {id_: 1.0 for ids, certain in present if certain for id_ in ids}
     listed: dict[str, float] = {}

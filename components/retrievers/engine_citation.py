@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import divided, missing, not_met, other_articles
+from components.retrievers.citation import divided, left_out_of, missing, not_met
 from components.retrievers.top_k import checked_top_k
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
@@ -95,10 +95,10 @@ class EngineCitationRetriever(HoldsEngine):
         Returns:
             `pinned`: articles named without doubt, or by a question that asks for nothing else,
             in the order of their citations, score 1.
-            `documents`: articles that fit a citation in doubt, in the order of the citations,
-            then of the law; the score is 1 divided by how many fit.
-            `left_out`: articles that would be pinned, had the filters let them; none of which
-            another wording is given.
+            `documents`: these, then articles that fit a citation in doubt, in the order of the
+            citations, then of the law; their score is 1 divided by how many fit.
+            `left_out`: the first ten articles that would be pinned, had the filters let them;
+            none of which another wording is given.
             `missing`: the words of citations of articles that the engine does not hold.
 
         Raises:
@@ -123,11 +123,12 @@ class EngineCitationRetriever(HoldsEngine):
         pinned, listed = divided(citations, allowed, alone=alone)
         unmet = not_met(citations, allowed)
         left_out, _ = divided(unmet, frozenset(ids) - allowed, alone=alone)
-        given = _fetched(engine, pinned, k), _fetched(engine, listed, k)
+        first = _fetched(engine, pinned, k)
+        fitting = [*first, *_fetched(engine, listed, k)][:k]
         return {
-            "pinned": given[0],
-            "documents": given[1],
-            "left_out": other_articles(_fetched(engine, left_out, k), [*given[0], *given[1]]),
+            "pinned": first,
+            "documents": fitting,
+            "left_out": left_out_of(_fetched(engine, left_out, k), fitting),
             "missing": missing(citations),
         }
 

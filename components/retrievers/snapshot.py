@@ -161,9 +161,18 @@ _taking = threading.Lock()
 
 
 def readable(store: DocumentStore) -> ReadableStore:
-    """The store itself when it is Lexarbor's, else its snapshot, one for all its readers."""
+    """The store itself when it is Lexarbor's, else its snapshot, one for all its readers.
+
+    Raises:
+        TypeError: it is no store: a path, say, or a class.
+    """
     if isinstance(store, StatuteDocumentStore):
         return store
+    if isinstance(store, type) or not hasattr(store, "filter_documents"):
+        raise TypeError(
+            f"document_store must be a Haystack document store, got {store!r:.60}. Of a file of "
+            "Lexarbor's give StatuteDocumentStore(path)."
+        )
     with _taking:
         # The snapshot keeps its store alive, so an id in this table belongs to that store.
         snapshot = _snapshots.get(id(store))

@@ -45,6 +45,8 @@ class ResolvedCitation:
             text speaks of no contract.
         absent: The end of a range that the corpus does not hold, canonical, where `ids` are
             those of the range that it does; else None.
+        doubtful: Whether other words beside their name may make it another law's: "National" in
+            front of "Housing Code".
     """
 
     citation: Citation
@@ -53,6 +55,7 @@ class ResolvedCitation:
     laws: tuple[str, ...]
     missing: bool
     absent: str | None = None
+    doubtful: bool = False
 
 
 @dataclass(slots=True)
@@ -149,15 +152,15 @@ class CitationResolver:
             certain = len(ids) == 1 and self._is_certain(citation, context, named)
             # A paragraph may be one within an article.
             silent = citation.kind == "paragraph" or context.private
-            missing = not (ids or known or silent)
             resolved.append(
                 ResolvedCitation(
                     citation,
                     ids,
                     certain,
-                    named.laws if named else (),
-                    missing,
-                    None if silent else absent,
+                    laws=named.laws if named else (),
+                    missing=not (ids or known or silent),
+                    absent=None if silent else absent,
+                    doubtful=named is not None and not named.sure,
                 )
             )
         return resolved

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from haystack import Document, Pipeline
 from haystack.errors import FilterError
 
@@ -15,9 +16,10 @@ from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, ask_async, found_article
-from pipelines.files import LoadingError
+from pipelines.files import LoadingError, pipeline_file
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
+from pipelines.serving.limits import MAX_TOP_K
 
 PIPELINES = ["lexical", "dense", "hybrid"]
 
@@ -74,6 +76,23 @@ def test_a_cited_article_that_a_filter_leaves_out_is_told(name: str, law_store: 
     assert json.loads(json.dumps(answer)) == answer
     every = ask(load_pipeline(name, store=law_store), "art. 12 Housing Code")
     assert "left_out" not in every
+
+
+@pytest.mark.parametrize("name", [*PIPELINES, "hybrid_rerank", "answer_hybrid", "answer"])
+def test_every_pipeline_finds_as_many_cited_articles_as_can_be_asked_for(name: str) -> None:
+    file = yaml.safe_load(pipeline_file(name).read_text("utf-8"))
+    assert file["components"]["citation"]["init_parameters"]["top_k"] == MAX_TOP_K
+
+
+def test_a_long_range_is_answered_by_all_of_it(
+    tmp_path: Path, make_article: Any, write_corpus: Any
+) -> None:
+    law = [make_article(n, law="Work Code", headings=[]) for n in range(1, 41)]
+    index_corpus(write_corpus(tmp_path / "law.jsonl", law), tmp_path / "law.db", model="none")
+    pipeline = load_pipeline("lexical", store=tmp_path / "law.db")
+    answer = ask(pipeline, "articles 5 to 32 of the Work Code", top_k=30)
+    assert [each["id"] for each in answer["documents"]][:28] == [f"a{n}" for n in range(5, 33)]
+    assert "missing" not in answer
 
 
 def test_a_cited_article_that_is_not_there_is_told(pipeline: Pipeline) -> None:

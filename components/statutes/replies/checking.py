@@ -16,7 +16,7 @@ from components.statutes.replies.checked import (
 from components.statutes.replies.citing import checked_citations
 from components.statutes.replies.plain_text import PlainText, plain_text
 from components.statutes.replies.quotations import Quotation, find_quotations
-from components.statutes.replies.sentences import says_something, sentence_spans
+from components.statutes.replies.sentences import says_something, sentence_spans, trimmed
 
 SHORTEST_QUOTATION = 12
 TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
@@ -47,7 +47,8 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
     statements = []
     for start, end in sentence_spans(reply, [*quoted, *cited], cited):
         own = [each for each in citations if start <= each.start < end]
-        near = [each for each in quotations if start <= each.start < end]
+        # A block may begin with blanks, a sentence does not.
+        near = [q for q in quotations if start <= trimmed(reply, q.start, q.end)[0] < end]
         cited_for = articles_of(near, own, reply)
         checked = [texts.checked(*each) for each in zip(near, cited_for, strict=True)]
         text = reply[start:end]

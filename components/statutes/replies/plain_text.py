@@ -14,6 +14,9 @@ _NO_BLANK_BEFORE = "-»›;:!?%"
 _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 # "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
+# A line may end behind the hyphen: "non-\n|refundable", "non|-\nrefundable".
+_BROKEN_BEFORE = re.compile(rf"(\w[{_DASHES}])\s+\Z")
+_BROKEN_AFTER = re.compile(rf"^([{_DASHES}])\s+")
 _JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
 # "1,|000", "1 |000", "12:|30", "1/|50", on either side of what stands between the figures.
 # "1·|5" is how older British statutes write it, "3 1⁄|2" and "1 |½" a fraction, "10^|6" a power.
@@ -70,7 +73,8 @@ class PlainText:
 
 def _cuts(text: str, place: int) -> bool:
     """Whether a cut at a place of a text goes through a word or a number."""
-    before, after = text[max(0, place - 8) : place], text[place : place + 8]
+    before, after = _seen(text[max(0, place - 16) : place]), _seen(text[place : place + 16])
+    before, after = _BROKEN_BEFORE.sub(r"\1", before)[-8:], _BROKEN_AFTER.sub(r"\1", after)[:8]
     if not before or not after:
         return False
     if _spaced(before[-1]) and _spaced(after[0]):
@@ -88,6 +92,11 @@ def _cuts(text: str, place: int) -> bool:
     if (before[-1] in _NUMERALS or before[-1].isdigit()) and after[0] in _NUMERALS:
         return True
     return before[-1] in _NEGATIONS and not after[0].isspace()
+
+
+def _seen(text: str) -> str:
+    """A text without the signs that are not seen: "un\u00adlawful" is one word."""
+    return "".join(each for each in text if unicodedata.category(each) != "Cf")
 
 
 def plain_text(text: str) -> PlainText:

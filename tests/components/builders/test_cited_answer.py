@@ -1,6 +1,7 @@
 """CitedAnswerBuilder: what was not verified is neither left out nor passed off as verified."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -242,3 +243,10 @@ def test_a_passage_of_another_writer_is_passed_over(foreign: Any) -> None:
     text = "The deposit is returned within thirty days."
     answer = built(documents=[article(12, text, passage=foreign, shown_chars=foreign)])
     assert text in answer["text"]
+
+
+def test_no_vector_goes_into_an_answer() -> None:
+    document = replace(ARTICLES[0], embedding=[1.0, 0.0])
+    (answer,) = CitedAnswerBuilder().run(QUESTION, [document], shown=[document])["answers"]
+    assert [each.embedding for each in answer.documents] == [None]
+    assert document.embedding == [1.0, 0.0]

@@ -1,6 +1,7 @@
 """StatutePromptBuilder: articles are fenced, and said to be data."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,3 +175,10 @@ def test_what_another_writer_keeps_under_our_names_is_passed_over(foreign: Any) 
 def test_how_much_an_earlier_prompt_showed_is_forgotten() -> None:
     written = StatutePromptBuilder().run(QUESTION, [article(12, shown_chars=3)])["messages"][-1]
     assert "The deposit is returned." in str(written.text)
+
+
+def test_no_vector_goes_into_a_prompts_articles() -> None:
+    document = replace(article(1), embedding=[1.0, 0.0])
+    shown = StatutePromptBuilder().run(QUESTION, [document])["documents"]
+    assert [each.embedding for each in shown] == [None]
+    assert document.embedding == [1.0, 0.0]

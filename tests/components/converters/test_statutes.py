@@ -168,3 +168,9 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_one_source_in_place_of_a_list_is_refused(sources: Any) -> None:
     with pytest.raises(TypeError, match=r"sources must be a list .* got .*Put brackets around"):
         StatuteConverter().run(sources)
+
+
+def test_no_two_documents_share_what_is_added(native: Path) -> None:
+    documents = StatuteConverter().run([native], meta={"tags": ["x"]})["documents"]
+    documents[0].meta["tags"].append("the first alone")
+    assert documents[1].meta["tags"] == ["x"]

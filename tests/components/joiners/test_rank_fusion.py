@@ -176,3 +176,11 @@ def test_weights_that_are_set_later_count_as_they_are_written() -> None:
     fuser.weights = {"dense": 2.0}
     assert fuser.to_dict()["init_parameters"]["weights"] == {"dense": 2.0}
     assert ids(fuser.run(**lists)) == "ba"
+
+
+@pytest.mark.parametrize(
+    "given", [{"full_coverage": 0.5}, {"weights": ["bm25"]}, {"weights": "bm25"}]
+)
+def test_numbers_of_stages_come_by_stage(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(given))} must be numbers by stage"):
+        StatuteRankFuser(**given)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
 
 from components.models.bounded_cache import BoundedCache
 
@@ -39,3 +45,15 @@ def test_threads_share_it() -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(use, range(8)))
     assert len(cache) == 50
+
+
+@pytest.mark.parametrize(
+    "twin", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]
+)
+def test_a_copy_begins_empty_with_the_same_room(twin: Callable[[Any], Any]) -> None:
+    cache: BoundedCache[str] = BoundedCache(2)
+    cache.put("a", "kept", 2)
+    other = twin(cache)
+    assert (len(cache), len(other)) == (1, 0)
+    other.put("b", "too large", 3)
+    assert len(other) == 0

@@ -298,3 +298,13 @@ def test_what_an_earlier_ranker_found_is_forgotten(make: Callable[..., StatuteRa
         assert each.meta["ranks"] == {"bm25": 2}
         assert not {"passage", "passages_read"} & each.meta.keys()
     assert documents[0].meta == law(0, **earlier).meta
+
+
+def test_a_ranker_that_has_answered_can_be_copied(trained: str) -> None:
+    ranker = StatuteRanker(model=trained)
+    found = [
+        Document(id="a", content="The deposit is returned."),
+        Document(id="b", content="Rent."),
+    ]
+    first = ranker.run("deposit", found)["documents"]
+    assert deepcopy(ranker).run("deposit", found)["documents"] == first

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import pytest
 from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.citation import CitationRetriever
+from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.snapshot import StoreSnapshot, readable, reload
+from components.retrievers.structure import StructureExpander
 from components.stores.sqlite import StatuteDocumentStore
 
 InMemory = Callable[[list[Document]], InMemoryDocumentStore]
@@ -66,3 +73,13 @@ def test_a_vector_that_cannot_be_used_leaves_the_words_searchable(in_memory: InM
     snapshot.content_version()
     assert [text for _, text, _ in snapshot.texts()] == ["roof"]
     assert list(snapshot.entries()) == [("a", "L", "3")]
+
+
+@pytest.mark.parametrize("store", ["law.db", Path("law.db"), StatuteDocumentStore, None])
+@pytest.mark.parametrize(
+    "retriever",
+    [CitationRetriever, StatuteBM25Retriever, StatuteEmbeddingRetriever, StructureExpander],
+)
+def test_what_is_no_store_is_refused_at_once(retriever: type, store: Any) -> None:
+    with pytest.raises(TypeError, match=r"document_store must be .* StatuteDocumentStore\(path\)"):
+        retriever(store)

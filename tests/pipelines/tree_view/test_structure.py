@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 
 from components.statutes.article import Article
-from components.statutes.citation_resolver import CrossReferences, cross_references
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.cross_references import CrossReferences, cross_references
 from pipelines.tree_view.citing import Citations
 from pipelines.tree_view.neighbourhood import neighbourhood, neighbourhood_in
 from pipelines.tree_view.structure import LawStructure

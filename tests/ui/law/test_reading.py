@@ -10,8 +10,8 @@ from small_law import HOUSING, RENT, REPAIRS, WORK, document, small_law
 from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
-from components.statutes.citation_resolver import cross_references
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.cross_references import cross_references
 from components.statutes.tree import ROOT
 from pipelines.tree_view.neighbourhood import neighbourhood
 from ui.law import reading

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from components.statutes.replies.checked import CheckedReply, CheckState
 from components.statutes.replies.checking import check_reply
+from components.statutes.replies.quotations import find_quotations
 
 
 @dataclass(frozen=True)
@@ -357,3 +358,26 @@ def test_a_piece_is_verified_in_its_own_article_alone(data: st.DataObject) -> No
     (quotation,) = check(f"It says “{quoted}” [{cited + 1}].").quotations
     in_cited = quoted.rstrip(".,") in SOURCES[cited].text
     assert (quotation.state == "verified") == in_cited
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "  > The tenant may burn the house down. [1]",
+        "Yes [1].\n   > The tenant may burn the house down. [1]",
+        "1. Yes [1].\n\n   ```\n   The tenant may burn the house down.\n   ```\n   [1]",
+        "Yes [1].\n\nThe tenant may burn the house down” [1].",
+        'The code says: "Article 12\n\nThe tenant may burn the house down." [1]',
+    ],
+)
+def test_no_quotation_is_lost_behind_blanks(reply: str) -> None:
+    heard = [each for each in check_reply(reply, [DEPOSIT]).quotations if "burn" in each.text]
+    assert heard
+    assert all(each.state != "verified" for each in heard)
+
+
+@given(st.text(alphabet="\"'“”«»>` \n.[1]ab", max_size=60))
+def test_every_quotation_that_is_found_is_checked(reply: str) -> None:
+    found = [each.text for each in find_quotations(reply) if each.text.strip()]
+    checked = check_reply(reply, [DEPOSIT]).quotations
+    assert [each.text for each in checked if each.text.strip()] == found

@@ -114,6 +114,11 @@ def test_chinese_has_no_words_to_cut() -> None:
         ("After 12:30 in the morning.", "30 in the morning"),
         ("After 12:30 in the morning.", "After 12"),
         ("出租人不得扣留押金。", "得扣留押金"),
+        ("It is un\u00adlawful to keep a dog.", "lawful to keep a dog"),
+        ("It is un\u200blawful to keep a dog.", "lawful to keep a dog"),
+        ("A fine of 1\u00ad500 euros is due.", "500 euros is due"),
+        ("It is non-\nrefundable at all times.", "refundable at all times"),
+        ("It is non-\nrefundable at all times.", "It is non"),
     ],
 )
 def test_no_word_or_number_is_cut(law: str, words: str) -> None:
@@ -129,6 +134,8 @@ def test_no_word_or_number_is_cut(law: str, words: str) -> None:
         ("See (1) the deposit is due.", "the deposit is due"),
         ("Under sections 3, 300 crowns are due.", "300 crowns are due"),
         ("A non-refundable deposit is void.", "non-refundable deposit"),
+        ("It is un\u00adlawful to keep a dog.", "un\u00adlawful to keep a dog"),
+        ("It is non-\nrefundable at all times.", "non-\nrefundable at all"),
     ],
 )
 def test_what_stands_by_itself_is_found(law: str, words: str) -> None:
