@@ -105,6 +105,21 @@ def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:
     return (fmean(by_question), len(by_question)) if by_question else (None, 0)
 
 
+def apart(lines: Sequence[Line], *, seen: bool) -> list[Line]:
+    """The lines with the questions alone that have an article that was trained on, or have none."""
+    chosen: list[Line] = []
+    for line in lines:
+        unseen = set(line["unseen"])
+        kept = [(question not in unseen) is seen for question in line["questions"]]
+        values = {
+            metric: [value for value, keep in zip(of_it, kept, strict=True) if keep]
+            for metric, of_it in line["values"].items()
+        }
+        questions = [each for each, keep in zip(line["questions"], kept, strict=True) if keep]
+        chosen.append({**line, "questions": questions, "values": values})
+    return chosen
+
+
 def _values(lines: Sequence[Line], metric: str) -> _Values:
     return {
         (line["seed"], question): float(value)

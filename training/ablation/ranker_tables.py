@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from components.statutes.arm_scores import Line, compare_arms, unseen_mean
+from components.statutes.arm_scores import ArmScore, Line, apart, compare_arms
 from training.ablation.arms import SEMI_HARD
 from training.ablation.markdown import (
     NONE,
@@ -38,6 +38,8 @@ def tables(
         f"## {name}\n\n{_caption(measured)}",
         _means(measured, n_runs, compare[0], baseline),
         *(_comparison(measured, metric, baseline) for metric in compare),
+        "By whether a question has an article that is a training positive, as a ranker may learn "
+        "which articles answer at all (p uncorrected):\n\n" + _seen(measured, compare[0], baseline),
         "How high the negatives score (shares, mean), as probabilities of the ranker and as "
         "cosines of the bi-encoder:\n\n" + _scores(measured, baseline),
     ]
@@ -75,7 +77,6 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseli
     }
     rows = []
     for arm, of_arm in lines.items():
-        unseen, n_unseen = unseen_mean(of_arm, metric)
         last = [line["epochs"][-1]["dev"].get(metric) for line in of_arm if line["epochs"]]
         rows.append(
             [
@@ -83,7 +84,6 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseli
                 f"{len(of_arm)}/{n_runs}",
                 *(number(scores[each][arm].mean) for each in RANKER_METRICS),
                 _mean(last),
-                NONE if unseen is None else f"{number(unseen)} ({n_unseen})",
                 f"{fmean(line['mined'].get('examples', 0) for line in of_arm):,.0f}",
                 f"{fmean(line['steps'] for line in of_arm):,.0f}",
                 f"{fmean(line['epoch'] for line in of_arm):.1f}",
@@ -92,8 +92,7 @@ def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseli
         )
     header = [
         *("arm", "runs", *RANKER_METRICS),
-        *(f"{metric} on dev, last epoch", f"{metric}, unseen articles (questions)"),
-        *("examples", "steps", "epoch", "seconds"),
+        *(f"{metric} on dev, last epoch", "examples", "steps", "epoch", "seconds"),
     ]
     return markdown(header, rows)
 
@@ -116,6 +115,35 @@ def _comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str)
         *("difference to semi_hard, as many negatives", *judged),
     ]
     return markdown(header, rows)
+
+
+def _seen(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
+    """One metric on questions with and without an article that was trained on."""
+    header = ["arm"]
+    columns: dict[str, list[str]] = {arm: [] for arm in lines}
+    for seen in (False, True):
+        part = {arm: apart(of_arm, seen=seen) for arm, of_arm in lines.items()}
+        part = {arm: of_arm for arm, of_arm in part.items() if of_arm[0]["questions"]}
+        beside = {score.arm: score for score in compare_arms(part, metric, SEMI_HARD)}
+        scores = {score.arm: score for score in compare_arms(part, metric, baseline)}
+        n_questions = max((score.n_questions for score in scores.values()), default=0)
+        header += [
+            f"{metric}, {'seen' if seen else 'unseen'} articles ({n_questions} questions)",
+            *(f"difference to {baseline}", "difference to semi_hard"),
+        ]
+        for arm, column in columns.items():
+            of_it = scores.get(arm)
+            column += [
+                NONE if of_it is None else number(of_it.mean),
+                *(_difference(each.get(arm)) for each in (scores, beside)),
+            ]
+    return markdown(header, [[arm_name(arm, baseline), *columns[arm]] for arm in lines])
+
+
+def _difference(score: ArmScore | None) -> str:
+    if score is None or score.against is None:
+        return NONE
+    return f"{score.against.difference:+.3f} (p {score.against.p:.4f})"
 
 
 def _scores(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -98,9 +99,40 @@ def test_every_arm_has_its_means_and_costs(lines: Lines) -> None:
         "1,400",
     )
     assert (semi_hard["steps"], semi_hard["epoch"], semi_hard["seconds"]) == ("88", "2.0", "61")
-    last, unseen = "MRR@10 on dev, last epoch", "MRR@10, unseen articles (questions)"
+    last = "MRR@10 on dev, last epoch"
     assert (semi_hard[last], first[last]) == ("0.300", "–")
-    assert semi_hard[unseen] == "0.650 (2)"
+
+
+def test_questions_whose_articles_were_trained_on_stand_apart(lines: Lines) -> None:
+    values = [value + 0.5 * (place > 1) for place, value in enumerate(BASE)]
+    lines["easy_2"] = [a_line("easy_2", values)]
+    header, *rows = cells(text_of(lines), 2)
+    assert header[1:] == [
+        "MRR@10, unseen articles (2 questions)",
+        "difference to first_stage",
+        "difference to semi_hard",
+        "MRR@10, seen articles (8 questions)",
+        "difference to first_stage",
+        "difference to semi_hard",
+    ]
+    by_arm = {row[0]: row[1:] for row in rows}
+    assert by_arm["easy_2"][0] == f"{fmean(values[:2]):.3f}"
+    assert by_arm["easy_2"][1].startswith("+0.000 (p 1.0000")
+    assert by_arm["easy_2"][3] == f"{fmean(values[2:]):.3f}"
+    assert by_arm["easy_2"][4].startswith("+0.500 (p 0.0")
+    assert by_arm["easy_2"][5].startswith("+0.200 (p 0.0")
+    assert by_arm["semi_hard_2"][2] == "–"
+    assert by_arm["**first_stage**"][1:3] == ["–", "–"]
+
+
+def test_where_every_article_was_seen_or_none_the_other_side_is_empty(lines: Lines) -> None:
+    for (line,) in lines.values():
+        line["unseen"] = []
+    header, *rows = cells(text_of(lines), 2)
+    assert header[1] == "MRR@10, unseen articles (0 questions)"
+    assert all(len(row) == len(header) for row in rows)
+    assert [row[1:4] for row in rows] == [["–"] * 3] * len(rows)
+    assert "–" not in [row[4] for row in rows]
 
 
 def test_arms_are_compared_with_the_first_stage_and_with_as_many_semi_hard_negatives(
@@ -127,7 +159,7 @@ def test_arms_are_compared_with_the_first_stage_and_with_as_many_semi_hard_negat
 
 
 def test_how_high_the_negatives_score_before_and_after_an_epoch(lines: Lines) -> None:
-    header, *rows = cells(text_of(lines), 2)
+    header, *rows = cells(text_of(lines), 3)
     assert header == [
         "arm",
         "scored by",
@@ -145,7 +177,7 @@ def test_how_high_the_negatives_score_before_and_after_an_epoch(lines: Lines) ->
 def test_a_run_of_less_than_an_epoch_has_no_scores_after_one(lines: Lines) -> None:
     short = lines["easy_2"][0]
     short["epochs"] = short["epochs"][:1]
-    _, *rows = cells(text_of({"easy_2": [short]}), 2)
+    _, *rows = cells(text_of({"easy_2": [short]}), 3)
     assert rows[1] == ["easy_2", "ranker, one epoch", *["–"] * 5]
 
 
