@@ -6,16 +6,39 @@ import json
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from starting_model import minilm
 
 from training.ablate import ablate
 from training.ablation.settings import RankerAblationSettings
 from training.command_line import settings_from
 
 PRESET = Path(__file__).resolve().parents[2] / "training" / "configs" / "ablate_ranker.yaml"
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-# Law and the split that is measured, in the order in which time is spent.
-LAWS = {"obliqa_en": "dev", "pdpa_en": "test"}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One law's grid, with the settings of its table in docs/benchmarks.md.
+
+    Attributes:
+        law: Name of its folder.
+        trained: Whether the first stage has to be one that learnt the law's questions of train.
+        settings: Beside the preset's.
+    """
+
+    law: str
+    trained: bool
+    settings: dict[str, Any]
+
+
+# The order in which time is spent.
+GRIDS = (
+    Grid("obliqa_en", True, {"measure_on": "dev", "epochs": 2, "dev_candidates": 20}),
+    Grid("pdpa_en", False, {"measure_on": "test", "epochs": 4, "dev_candidates": 20}),
+)
 
 
 def go_on(data: Path, out: Path, results: Path, budget_s: float) -> None:
@@ -24,26 +47,30 @@ def go_on(data: Path, out: Path, results: Path, budget_s: float) -> None:
     Tables and plots go to `out/ranker`; no weights are kept.
 
     Args:
-        data: A folder for each law; `first_stage/LAW` is the bi-encoder over a law, else MiniLM.
+        data: A folder for each law; `first_stage/LAW` is the bi-encoder over a law, else MiniLM,
+            which is looked for as `models/minilm` first.
         out: See above.
         results: The file that runs are added to.
         budget_s: Seconds; a run that would not end within them is not begun.
     """
     end = time.monotonic() + budget_s
-    for law, split in LAWS.items():
-        if not (data / law).is_dir():
-            print(f"{data / law} is not there: no grid on it", flush=True)
+    for grid in GRIDS:
+        own = data / "first_stage" / grid.law
+        wanted = [data / grid.law, *([own] if grid.trained else [])]
+        if missing := [folder for folder in wanted if not folder.is_dir()]:
+            print(f"{missing[0]} is not there: no grid on {grid.law}", flush=True)
             continue
-        own = data / "first_stage" / law
+        start = minilm(data)
         with tempfile.TemporaryDirectory() as folder:
             values = {
                 "config": PRESET,
-                "datasets": json.dumps([str(data / law)]),
-                "measure_on": split,
-                "model": own if own.is_dir() else MINILM,
+                "datasets": json.dumps([str(data / grid.law)]),
+                "model": own if own.is_dir() else start,
+                "start": start,
                 "output": folder,
                 "results": results,
                 "budget_s": max(0.0, end - time.monotonic()),
+                **grid.settings,
             }
             flags = [f"--{name}={value}" for name, value in values.items()]
             try:
@@ -51,5 +78,5 @@ def go_on(data: Path, out: Path, results: Path, budget_s: float) -> None:
             finally:
                 kept = out / "ranker"
                 kept.mkdir(parents=True, exist_ok=True)
-                for file in Path(folder).glob(f"{law}*"):
+                for file in Path(folder).glob(f"{grid.law}*"):
                     shutil.copy(file, kept)

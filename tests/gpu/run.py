@@ -4,12 +4,14 @@
         [--data FOLDER --budget-s 480 --resume FILE]
 
 Needs no Haystack and no network: torch, sentence-transformers, accelerate, networkx, and for
-`train`, `graph`, `ranker` and `ablate` the small packages jsonargparse, ir-measures, rank-bm25,
-PyStemmer, datasets.
+`train`, `graph`, `ranker` and `ablate` the small packages jsonargparse, typeshed-client,
+ir-measures, pytrec_eval-terrier, rank-bm25, PyStemmer, datasets, dill and multiprocess.
 For speed the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate`
 goes on with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget
 reaches, and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the
-table. `ranker`, with --data, does the same with the grid of ranker_grid.py after its checks.
+table. `ranker`, with --data, does the same with the grid of ranker_grid.py after its checks. Both
+start from MiniLM: FOLDER/models/minilm, a sentence-transformers folder (in float16 half the size),
+or the package of the extra `demo`.
 
 Writes DIR/metrics.json, the tables into DIR/ablate and DIR/ranker, and encoders made on the way
 into DIR/models.
@@ -274,6 +276,15 @@ def main() -> int:
         parser.error(f"--only {unknown[0]!r} is none of {', '.join(everything)}")
     if ABLATE in wanted and options.data is None:
         parser.error("ablate needs --data FOLDER, with a folder for each law")
+    if options.data is not None:
+        from starting_model import minilm
+
+        from components.models.errors import ModelError
+
+        try:
+            minilm(options.data)  # told before time on the GPU is spent
+        except ModelError as error:
+            parser.error(f"{options.data}/models/minilm is not there, and {error}")
     if not torch.cuda.is_available():
         print("This machine has no GPU that PyTorch can use: nothing was checked.")
         return 1
