@@ -9,6 +9,7 @@ from typing import Any
 from components.statutes.citation_numbers import CHINESE_NUMERAL, canonical_core, chinese_integer
 from components.statutes.law_hints import chinese_law_hint
 
+# Behind the name of a law 第 may be left out, "民法典1079条"; not behind 依法 or 办法.
 _ARTICLE = re.compile(
     rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
     rf"(?:之{CHINESE_NUMERAL})?"
