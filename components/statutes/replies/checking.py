@@ -43,12 +43,13 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
     citations = checked_citations(reply, sources, quotations)
     cited = [(each.start, each.end) for each in citations]
     quoted = [(each.start, _with_source(each, cited)) for each in quotations]
+    # A block may begin with blanks, a sentence does not.
+    begun = [(each, trimmed(reply, each.start, each.end)[0]) for each in quotations]
     texts = _Texts(sources)
     statements = []
     for start, end in sentence_spans(reply, [*quoted, *cited], cited):
         own = [each for each in citations if start <= each.start < end]
-        # A block may begin with blanks, a sentence does not.
-        near = [q for q in quotations if start <= trimmed(reply, q.start, q.end)[0] < end]
+        near = [each for each, begin in begun if start <= begin < end]
         cited_for = articles_of(near, own, reply)
         checked = [texts.checked(*each) for each in zip(near, cited_for, strict=True)]
         text = reply[start:end]
