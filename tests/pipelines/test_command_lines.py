@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from chat_server import chat_server
 
 from pipelines import ask, calibrate, evaluate, export, index, tree
@@ -152,45 +151,6 @@ def test_asking_prints_json_and_nothing_else(command: Command, law_store: Path) 
     assert answer["pipeline"] == "hybrid"
     assert len(answer["documents"]) == 10
     assert {"id", "law", "number", "headings", "content"} <= answer["documents"][0].keys()
-
-
-@pytest.mark.parametrize("others", [0, 1])
-def test_an_article_that_is_named_and_was_not_in_force_is_told(
-    command: Command,
-    tmp_path: Path,
-    make_article: Callable[..., dict[str, Any]],
-    write_corpus: Callable[..., Path],
-    others: int,
-) -> None:
-    articles = [make_article(4, valid_from="2020-01-01"), make_article(1)][: 1 + others]
-    store = tmp_path / "law.db"
-    corpus = write_corpus(tmp_path / "law.jsonl", articles)
-    assert command("index", "--corpus", corpus, "--store", store, "--model", "none")[0] == 0
-    asked = ("ask", "art. 4 Work Code", "--store", store)
-    code, out, err = command(*asked, "--as-of", "2010-01-31")
-    told = "left out as of 2010-01-31: Work Code, 4 (not yet in force)."
-    assert f"Named in the question, and {told}" in err
-    # To try other words is no advice here.
-    assert "Nothing was found" not in err
-    assert (code, "Rule 1 " in out) == ((0, True) if others else (1, False))
-    code, out, err = command(*asked)
-    assert code == 0
-    assert "Rule 4 " in out
-    assert "left out" not in err
-
-
-def test_what_a_files_own_filters_leave_out_is_told(
-    command: Command, tmp_path: Path, law_store: Path
-) -> None:
-    file = yaml.safe_load(pipeline_file("lexical").read_text("utf-8"))
-    for name in ("citation", "bm25"):
-        only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
-        file["components"][name]["init_parameters"]["filters"] = only
-    own = tmp_path / "own.yaml"
-    own.write_text(yaml.safe_dump(file, sort_keys=False), "utf-8")
-    asked = ("ask", "art. 12 Housing Code", "--store", law_store, "--pipeline", own)
-    _, _, err = command(*asked)
-    assert "left out by the pipeline's filters: Housing Code, 12." in err
 
 
 def test_long_texts_are_cut_with_a_way_to_see_them(
