@@ -16,7 +16,7 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
-from components.retrievers.top_k import checked_top_k, is_number
+from components.retrievers.top_k import checked_refresh, checked_top_k, is_number
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
@@ -42,8 +42,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
 
     The index is built once for a content of the store, kept in the store's own file, and shared
     by every retriever of the process; it follows the store when its content changes. Other
-    Haystack stores work too; their index lives in memory only, and changes that leave the number
-    of documents as it was need `components.retrievers.snapshot.reload(store)`.
+    Haystack stores work too; their index lives in memory only.
     """
 
     def __init__(
@@ -53,6 +52,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
         filters: dict[str, Any] | None = None,
         k1: float = 1.5,
         b: float = 0.75,
+        refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
 
@@ -62,6 +62,9 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             filters: Haystack filters that hold unless `run` gives others.
             k1: how soon repeats of a term stop counting; 0 or more.
             b: how much a long article is marked down; from 0 to 1.
+            refresh_seconds: how old the last read of a foreign store may be before it is read
+                again; the shortest among the retrievers over one store counts. Lexarbor's own
+                store is always up to date.
 
         Raises:
             TypeError: `top_k` is no whole number.
@@ -76,7 +79,8 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
         self.filters = filters
         self.k1 = k1
         self.b = b
-        self._store: ReadableStore = readable(document_store)
+        self.refresh_seconds = checked_refresh("StatuteBM25Retriever", refresh_seconds)
+        self._store: ReadableStore = readable(document_store, refresh_seconds)
         self._resident: ResidentIndex[LexicalIndex] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +92,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             filters=self.filters,
             k1=self.k1,
             b=self.b,
+            refresh_seconds=self.refresh_seconds,
         )
 
     @classmethod

@@ -11,8 +11,8 @@ from components.models.warming import AsyncWarmUp
 from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
-from components.retrievers.snapshot import readable
-from components.retrievers.top_k import checked_top_k
+from components.retrievers.snapshot import expire_unless_new, readable, still_stored
+from components.retrievers.top_k import checked_refresh, checked_top_k
 from components.statutes.citation_markers import NUMBER
 from components.statutes.citation_numbers import canonical_core
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
@@ -46,6 +46,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
 
@@ -53,21 +54,29 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             document_store: where the articles stand.
             top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
+            refresh_seconds: how old the last read of a foreign store may be before it is read
+                again; the shortest among the retrievers over one store counts. Lexarbor's own
+                store is always up to date.
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1.
+            ValueError: `top_k` is less than 1, or `refresh_seconds` less than 0.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("CitationRetriever", top_k, at_least=1)
         self.filters = filters
-        self._store: ReadableStore = readable(document_store)
+        self.refresh_seconds = checked_refresh("CitationRetriever", refresh_seconds)
+        self._store: ReadableStore = readable(document_store, refresh_seconds)
         self._resident: ResidentIndex[CitationResolver] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
         return default_to_dict(
-            self, document_store=self.document_store, top_k=self.top_k, filters=self.filters
+            self,
+            document_store=self.document_store,
+            top_k=self.top_k,
+            filters=self.filters,
+            refresh_seconds=self.refresh_seconds,
         )
 
     @classmethod
@@ -120,9 +129,10 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("CitationRetriever", k, at_least=0)
         wanted = self.filters if filters is None else filters
-        _, resolver = self._resolver().current(self._store)
-        citations = resolver.resolve(question)
-        for _ in range(2):
+        for again in (True, False):
+            _, resolver = self._resolver().current(self._store)
+            citations = resolver.resolve(question)
+            absent = missing(citations)
             keys = self._keys(citations)
             allowed = self._allowed(keys, wanted)
             alone = only_cites(question, citations)
@@ -131,15 +141,17 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
             scores = (pinned, listed, left_out)
             found = [self._fetch(keys, each, k) for each in scores]
-            if [len(each) for each in found] == [min(k, len(each)) for each in scores]:
-                break  # else a law was published again just now, and its articles have new keys
+            whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
+            # If not whole, a law was published again just now, or a foreign store has changed.
+            if whole and not (again and absent and expire_unless_new(self._store)):
+                break
         first, others, barred = found
         fitting = [*first, *others][:k]
         return {
             "pinned": first,
             "documents": fitting,
             "left_out": left_out_of(barred, fitting),
-            "missing": missing(citations),
+            "missing": absent,
         }
 
     @component.output_types(
@@ -179,7 +191,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
 
     def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
         ids = list(scores)[:k]
-        return self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
+        fetched = self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
+        return still_stored(self._store, fetched)
 
     def _resolver(self) -> ResidentIndex[CitationResolver]:
         if self._resident is None:

@@ -18,7 +18,7 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
-from components.retrievers.top_k import checked_top_k
+from components.retrievers.top_k import checked_refresh, checked_top_k
 from components.stores.held import HoldsStore
 
 
@@ -38,9 +38,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
 
     One matrix of all vectors stays on the device, shared by every retriever of the process over
     the same store, and follows the store when its content changes. Over any other Haystack store
-    that hands out embeddings it gives the same result; after documents of such a store were
-    overwritten, or some deleted and as many others written, call
-    `components.retrievers.snapshot.reload(store)`.
+    that hands out embeddings it gives the same result.
     """
 
     def __init__(
@@ -49,6 +47,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
         device: ComponentDevice | None = None,
+        refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
 
@@ -57,16 +56,20 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             top_k: how many to return at most.
             filters: Haystack filters that hold unless `run` gives others.
             device: where the matrix lies; None takes the best there is when it is loaded.
+            refresh_seconds: how old the last read of a foreign store may be before it is read
+                again; the shortest among the retrievers over one store counts. Lexarbor's own
+                store is always up to date.
 
         Raises:
             TypeError: `device` is no ComponentDevice, or `top_k` no whole number.
-            ValueError: `top_k` is less than 1.
+            ValueError: `top_k` is less than 1, or `refresh_seconds` less than 0.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("StatuteEmbeddingRetriever", top_k, at_least=1)
         self.filters = filters
         self.device = checked_device("StatuteEmbeddingRetriever", device)
-        self._store: ReadableStore = readable(document_store)
+        self.refresh_seconds = checked_refresh("StatuteEmbeddingRetriever", refresh_seconds)
+        self._store: ReadableStore = readable(document_store, refresh_seconds)
         self._resident: ResidentIndex[DenseVectors] | None = None
         self._model: str | None = None
 
@@ -88,6 +91,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             top_k=self.top_k,
             filters=self.filters,
             device=self.device,
+            refresh_seconds=self.refresh_seconds,
         )
 
     @classmethod

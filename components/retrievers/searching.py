@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex
+from components.retrievers.snapshot import still_stored
 
 Index = TypeVar("Index")
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -23,8 +24,8 @@ def search_resident(
 ) -> list[Document]:
     """Search a resident index and read what was found from the store.
 
-    A law that is published again between the two has new keys: the search is then repeated once
-    on the new content.
+    A law that is published again between the two has new keys, and a foreign store may have
+    changed since it was read: the search is then repeated once on the new content.
 
     Args:
         store: where the documents stand.
@@ -43,7 +44,7 @@ def search_resident(
         version, index = resident.current(store)
         allowed = matching_keys(store, filters) if filters else None
         keys, scores = search(index, allowed)
-        documents = store.fetch(keys, scores)
+        documents = still_stored(store, store.fetch(keys, scores))
         whole = len(documents) == len(keys)
         if whole and (allowed is None or store.content_version() == version):
             break

@@ -13,7 +13,8 @@ from components.models.warming import AsyncWarmUp
 from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
-from components.retrievers.snapshot import readable
+from components.retrievers.snapshot import readable, still_stored
+from components.retrievers.top_k import checked_refresh
 from components.statutes.citation_resolver import CitationResolver
 from components.stores.held import HoldsStore
 
@@ -54,13 +55,22 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
     metadata, and `relation`: "previous", "next" or "cited".
     """
 
-    def __init__(self, document_store: DocumentStore, adjacent: int = 1, cited: int = 3) -> None:
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        adjacent: int = 1,
+        cited: int = 3,
+        refresh_seconds: float = 60,
+    ) -> None:
         """Keep the parameters; nothing is opened.
 
         Args:
             document_store: where the articles stand.
             adjacent: how many articles to attach on each side.
             cited: how many cited articles to attach at most, in the order of their citations.
+            refresh_seconds: how old the last read of a foreign store may be before it is read
+                again; the shortest among the retrievers over one store counts. Lexarbor's own
+                store is always up to date.
 
         Raises:
             ValueError: a number is negative.
@@ -68,7 +78,8 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
         self.document_store = document_store
         self.adjacent = adjacent
         self.cited = cited
-        self._store: ReadableStore = readable(document_store)
+        self.refresh_seconds = checked_refresh("StructureExpander", refresh_seconds)
+        self._store: ReadableStore = readable(document_store, refresh_seconds)
         self._resident: ResidentIndex[_Places] | None = None
         for name, value in (("adjacent", adjacent), ("cited", cited)):
             if type(value) is not int or value < 0:
@@ -79,7 +90,11 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
         return default_to_dict(
-            self, document_store=self.document_store, adjacent=self.adjacent, cited=self.cited
+            self,
+            document_store=self.document_store,
+            adjacent=self.adjacent,
+            cited=self.cited,
+            refresh_seconds=self.refresh_seconds,
         )
 
     @classmethod
@@ -112,9 +127,14 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             FilterError: the filters are malformed.
             StoreError: the store cannot be read.
         """
-        _, places = self._places().current(self._store)
-        related = [self._related(document, places) for document in documents]
-        found = self._fetched({id_ for each in related for id_ in each}, filters)
+        for _ in range(2):
+            _, places = self._places().current(self._store)
+            related = [self._related(document, places) for document in documents]
+            keys = self._keys({id_ for each in related for id_ in each}, filters)
+            neighbours = still_stored(self._store, self._store.fetch(keys))
+            if len(neighbours) == len(keys):
+                break  # else the store has changed just now
+        found = {neighbour.id: neighbour for neighbour in neighbours}
         return {
             "documents": [
                 replace(
@@ -162,12 +182,12 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             related.setdefault(id_, "cited")
         return related
 
-    def _fetched(self, ids: Iterable[str], filters: dict[str, Any] | None) -> dict[str, Document]:
+    def _keys(self, ids: Iterable[str], filters: dict[str, Any] | None) -> list[int]:
         keys = self._store.keys_of(ids)
         if filters:
             allowed = set(matching_keys(self._store, filters).tolist())
             keys = [key for key in keys if key in allowed]
-        return {document.id: document for document in self._store.fetch(keys)}
+        return keys
 
     def _places(self) -> ResidentIndex[_Places]:
         if self._resident is None:

@@ -15,6 +15,17 @@ def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
     return top_k
 
 
+def checked_refresh(component: str, seconds: float) -> float:
+    """`refresh_seconds` as it was given.
+
+    Raises:
+        ValueError: it is not a number from 0; names the component.
+    """
+    if not (is_number(seconds) and seconds >= 0):
+        raise ValueError(f"{component}.refresh_seconds must be 0 or more, got {seconds!r}.")
+    return seconds
+
+
 def is_number(value: object) -> bool:
     """Whether a value can be compared with numbers; a YAML file may hold "0.5" in its place."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -114,7 +114,7 @@ CASES = [
     ),
     Case(
         StatuteEmbeddingRetriever,
-        {**OF_A_RETRIEVER, "device": CPU},
+        {**OF_A_RETRIEVER, "device": CPU, "refresh_seconds": 5.5},
         {"query_embedding": [1.0] + [0.1] * 383, "filters": FAMILY, "top_k": 3},
         loads=(embedding.DenseVectors, "read"),
         needed={"document_store": STORE},
@@ -122,7 +122,7 @@ CASES = [
     ),
     Case(
         StatuteBM25Retriever,
-        {**OF_A_RETRIEVER, "k1": 2.5, "b": 0.2},
+        {**OF_A_RETRIEVER, "k1": 2.5, "b": 0.2, "refresh_seconds": 5.5},
         {
             "query": "Who shares the household, and who mends the roof?",
             "filters": FAMILY,
@@ -134,7 +134,7 @@ CASES = [
     ),
     Case(
         CitationRetriever,
-        OF_A_RETRIEVER,
+        {**OF_A_RETRIEVER, "refresh_seconds": 5.5},
         {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
         loads=(citation, "CitationResolver"),
         needed={"document_store": STORE},
@@ -222,7 +222,7 @@ CASES = [
     ),
     Case(
         StructureExpander,
-        {"document_store": STORE, "adjacent": 2, "cited": 1},
+        {"document_store": STORE, "adjacent": 2, "cited": 1, "refresh_seconds": 5.5},
         {"documents": [Document(id="h1", content="See art. 2.", embedding=[1.0])]},
         loads=(structure, "CitationResolver"),
         needed={"document_store": STORE},
