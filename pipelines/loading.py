@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipe
 if TYPE_CHECKING:
     from haystack import Pipeline
 
-__all__ = ["LoadingError", "load_pipeline"]
+__all__ = ["LoadingError", "allow_replies", "load_pipeline"]
 
 
 def load_pipeline(
@@ -75,6 +76,27 @@ def load_pipeline(
     check_models(definition, pipeline, str(path))
     fill_thresholds(pipeline, str(path))
     return pipeline
+
+
+@contextmanager
+def allow_replies() -> Iterator[None]:
+    """Let Haystack resume a snapshot of an answer pipeline, which has checked replies in it.
+
+    ```python
+    with allow_replies():
+        pipeline.run({}, pipeline_snapshot=snapshot)
+    ```
+
+    Otherwise Haystack loads no class but its own from a snapshot. Resume your own snapshots only:
+    Haystack allows all of its classes there.
+    """
+    # Haystack has no public way that ends: `allow_deserialization_module` holds for the process.
+    from haystack.core.serialization_security import _deserialization_context
+
+    from components.statutes.replies.checked import CheckedReply
+
+    with _deserialization_context([CheckedReply.__module__]):
+        yield
 
 
 def _with_sides(definition: dict[str, Any]) -> dict[str, Any]:
