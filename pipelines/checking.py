@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
+from pipelines.allow_list import AllowList, check_template, is_closed, is_secret, is_template
 from pipelines.files import LoadingError, did_you_mean
-
-# What Haystack's own allow-list holds, our components, and Milvus's integration.
-ALLOWED_PACKAGES = (
-    "components",
-    "haystack",
-    "haystack_integrations",
-    "haystack_experimental",
-    "milvus_haystack",
-)
 
 # What brings the packages of an engine.
 _EXTRAS = {"haystack_integrations.document_stores.qdrant": "qdrant", "milvus_haystack": "milvus"}
@@ -36,16 +29,24 @@ _TOP_LEVEL = {
 }
 _SERIALISED = ("type", "init_parameters")
 _CONNECTION = ("sender", "receiver")
+_COMPONENT = ("", "")  # a component is not the parameter of another class
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
-def check_definition(definition: Mapping[str, Any], where: str) -> None:
-    """Check a definition's keys, connections, classes and parameters, in this order.
+def check_definition(
+    definition: Mapping[str, Any], where: str, allowed: AllowList | None = None
+) -> list[str]:
+    """Check a definition's keys, classes, connections and parameters, in this order.
 
-    Nothing is imported before the keys, the connections and the packages of all classes are sound.
+    Nothing is imported before the keys, all classes at any depth and the connections are sound.
 
     Args:
         definition: what the file holds.
         where: the file, as messages name it.
+        allowed: what the caller allows besides, and gives in place of the file.
+
+    Returns:
+        The modules of the classes and functions that the definition may name.
 
     Raises:
         LoadingError: names the faulty key as `component.parameter`.
@@ -57,8 +58,16 @@ def check_definition(definition: Mapping[str, Any], where: str) -> None:
     components = definition.get("components")
     if not components:
         raise LoadingError(f"{where}: components: there are none. Name at least one.")
-    for name, fields in components.items():
-        _check_shape(fields, f"{where}: components.{name}")
+    for name in components:
+        if "." in name:
+            # "a.b" is parameter b of component a, in connections and in what the caller gives.
+            raise LoadingError(f"{where}: components: a name has no dot, as '{name}' has.")
+    allowed = allowed or AllowList()
+    names = {
+        found
+        for name, fields in components.items()
+        for found in _class_names(fields, f"{where}: components.{name}", name, allowed)
+    }
     for number, connection in enumerate(definition.get("connections", []), start=1):
         place = f"{where}: connections, entry {number}"
         if not isinstance(connection, dict):
@@ -67,12 +76,16 @@ def check_definition(definition: Mapping[str, Any], where: str) -> None:
             _known(key, _CONNECTION, place, "key")
         for key in _CONNECTION:
             check_socket(connection.get(key), components, f"{place}: {key}")
+        _check_open(connection["receiver"], components, f"{place}: receiver")
     for side in ("inputs", "outputs"):
         for name, sockets in definition.get(side, {}).items():
             for socket in sockets if isinstance(sockets, list) else [sockets]:
                 check_socket(socket, components, f"{where}: {side}.{name}")
+                if side == "inputs":
+                    _check_open(socket, components, f"{where}: inputs.{name}")
     for name, fields in components.items():
-        _check_parameters(fields, f"{where}: components.{name}", name, component=True)
+        _check_parameters(fields, f"{where}: components.{name}", name, allowed, component=True)
+    return sorted({name.rpartition(".")[0] for name in names | allowed.named})
 
 
 def check_socket(socket: object, components: Collection[str], where: str) -> tuple[str, str]:
@@ -88,28 +101,57 @@ def check_socket(socket: object, components: Collection[str], where: str) -> tup
     return component, name
 
 
-def _check_shape(fields: object, where: str) -> None:
+def _check_open(socket: str, components: Mapping[str, Any], where: str) -> None:
+    component, name = socket.split(".")
+    if is_closed(components[component]["type"], name):
+        raise LoadingError(
+            f"{where}: a file may not lead anything into {socket}, since it could not be checked. "
+            f"In Python, give it to pipeline.run as {{'{component}': {{'{name}': ...}}}}."
+        )
+
+
+def _class_names(
+    fields: object,
+    where: str,
+    label: str,
+    allowed: AllowList,
+    holder: tuple[str, str] = _COMPONENT,
+) -> Iterator[str]:
+    """Names of an object's class and of all classes within it, each of them checked."""
     if not isinstance(fields, dict):
         raise _wrong_type(where, fields, "mapping with 'type'")
-    for key in fields:
-        _known(key, _SERIALISED, where, "key")
     name = fields.get("type")
     if not isinstance(name, str) or "." not in name:
         raise LoadingError(
-            f"{where}.type: {name!r} is no class. Write it as 'package.module.Class'."
+            f"{where}.type: {name!r} is not a class. Write it as 'package.module.Class'."
         )
-    package = name.split(".")[0]
-    if package not in ALLOWED_PACKAGES:
-        raise LoadingError(
-            f"{where}.type: {name} is foreign{did_you_mean(package, ALLOWED_PACKAGES)}: classes "
-            f"come from {', '.join(ALLOWED_PACKAGES)} only. In Python, build the pipeline yourself."
-        )
+    allowed.check_class(name, where, label, holder)
+    # A class that the caller allows may be written in its own way where it is a parameter.
+    if name not in allowed.named or holder == _COMPONENT:
+        for key in fields:
+            _known(key, _SERIALISED, where, "key")
     parameters = fields.get("init_parameters", {})
     if not isinstance(parameters, dict):
         raise _wrong_type(f"{where}.init_parameters", parameters, "mapping")
-    for parameter, value in parameters.items():
+    yield name
+    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
+    for path, value in (*_leaves(others), *_leaves(parameters)):
         if _is_object(value):
-            _check_shape(value, f"{where}.{parameter}")
+            yield from _class_names(
+                value, f"{where}.{path}", f"{label}.{path}", allowed, (name, path)
+            )
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Paths and values of all that is not a plain mapping or list; objects count as one value."""
+    if isinstance(value, dict) and not _is_object(value) and not is_secret(value):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}.{number}")
+    else:
+        yield path, value
 
 
 def _is_object(value: object) -> bool:
@@ -118,35 +160,88 @@ def _is_object(value: object) -> bool:
 
 
 def _check_parameters(
-    fields: Mapping[str, Any], where: str, label: str, *, component: bool = False
+    fields: Mapping[str, Any],
+    where: str,
+    label: str,
+    allowed: AllowList,
+    *,
+    component: bool = False,
 ) -> None:
-    cls = _class_of(fields["type"], f"{where}.type", component)
+    name = fields["type"]
+    cls = _class_of(name, f"{where}.type" if component else f"{where}: {label}.type", component)
     parameters = fields.get("init_parameters", {})
     accepted = _init_parameters(cls)
-    if accepted is None:
-        return
     hints = _type_hints(cls)
-    for name, value in parameters.items():
-        if name not in accepted:
+    for parameter, value in parameters.items():
+        own = f"{label}.{parameter}"
+        place = f"{where}: {own}"
+        if accepted is not None and parameter not in accepted:
             raise LoadingError(
-                f"{where}: {label}.{name}: {cls.__name__} has no such parameter"
-                f"{did_you_mean(name, accepted)}. It has {', '.join(accepted) or 'none'}."
+                f"{place}: {cls.__name__} has no such parameter"
+                f"{did_you_mean(parameter, accepted)}. It has {', '.join(accepted) or 'none'}."
             )
-        place = f"{where}: {label}.{name}"
-        expected = hints.get(name, Any)
+        expected = hints.get(parameter, Any)
         if not _fits(value, expected):
             raise _wrong_type(place, value, _spelled(expected))
-        if _is_object(value):
-            _check_parameters(value, place, f"{label}.{name}")
-        elif name == "filters" and value and cls.__module__.startswith("components."):
+        if accepted is not None and _is_default(value, accepted[parameter]):
+            continue
+        if not allowed.is_given(own):
+            allowed.check_parameter(value, place, (name, parameter))
+        for text in _named_code(value, expected):
+            allowed.check_names(text, place)
+        _check_values({parameter: value}, where, label, allowed, name)
+        if parameter == "filters" and value and cls.__module__.startswith("components."):
             _check_filters(value, place)
+    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
+    _check_values(others, where, label, allowed, name)
+    for path, value in _leaves(others):
+        # Tools and hooks are written so, with their functions by name.
+        if isinstance(value, str) and _DOTTED.fullmatch(value):
+            allowed.check_names(value, f"{where}: {label}.{path}")
     missing = [
-        name
-        for name, parameter in accepted.items()
-        if parameter.default is parameter.empty and name not in parameters
+        parameter
+        for parameter, of in (accepted or {}).items()
+        if of.default is of.empty and parameter not in parameters
     ]
-    if missing:
+    if missing and not others:
         raise LoadingError(f"{where}: {label}.{missing[0]}: {cls.__name__} needs this parameter.")
+
+
+def _check_values(
+    values: Mapping[str, Any], where: str, label: str, allowed: AllowList, name: str
+) -> None:
+    """Check the objects, secrets and templates within the parameters of a class."""
+    for path, value in _leaves(values):
+        own = f"{label}.{path}"
+        if _is_object(value):
+            _check_parameters(value, where, own, allowed)
+        elif is_secret(value):
+            allowed.check_secret(value, f"{where}: {own}", own, (name, path))
+        elif is_template(value) and not allowed.is_given(own):
+            check_template(value, f"{where}: {own}")
+
+
+def _is_default(value: object, parameter: inspect.Parameter) -> bool:
+    default = parameter.default
+    return bool(value == (default.to_dict() if hasattr(default, "to_dict") else default))
+
+
+def _named_code(value: Any, expected: Any) -> Iterator[str]:
+    """The texts in a value that stand for functions and classes, by a parameter's annotation."""
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+    if origin in (typing.Union, types.UnionType):
+        for each in arguments:
+            yield from _named_code(value, each)
+    elif isinstance(value, str):
+        kind = origin or expected
+        if inspect.isclass(kind) and issubclass(kind, Callable):  # type: ignore[arg-type]
+            yield value
+    elif isinstance(value, dict) and len(arguments) == 2:
+        for inner in value.values():
+            yield from _named_code(inner, arguments[1])
+    elif isinstance(value, list) and arguments:
+        for inner in value:
+            yield from _named_code(inner, arguments[0])
 
 
 def _check_filters(filters: object, where: str) -> None:
@@ -169,15 +264,8 @@ def _class_of(name: str, where: str, component: bool) -> type:
         mend = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
         raise LoadingError(f"{where}: {name} cannot be imported ({error}).{mend}") from error
     found = getattr(module, class_name, None)
-    own = [
-        each
-        for each, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == module_name
-    ]
     if not inspect.isclass(found):
-        raise LoadingError(
-            f"{where}: {module_name} has no class {class_name}{did_you_mean(class_name, own)}."
-        )
+        raise LoadingError(f"{where}: {module_name} has no class {class_name}.")
     if found.__module__ != module_name:
         raise LoadingError(
             f"{where}: {class_name} is defined in {found.__module__}. "

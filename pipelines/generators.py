@@ -80,6 +80,8 @@ def with_generator(
 def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:
     """Overrides for `load_pipeline` that have a pipeline's answers written by a server.
 
+    `timeout` and `max_retries` of a chat generator in the file are kept.
+
     Args:
         pipeline: name or file.
         url: of the API.
@@ -89,9 +91,15 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
         LoadingError: there is no such pipeline, it writes no answers, or the URL is none of HTTP.
     """
     path = pipeline_file(pipeline)
-    for name, kind, _ in components_in(read_pipeline_file(path)):
+    for name, kind, parameters in components_in(read_pipeline_file(path)):
         if kind == _GENERATOR:
-            return {f"{name}.chat_generator": chat_generator(url, model)}
+            generator = chat_generator(url, model)
+            of_file = parameters.get("chat_generator")
+            kept = of_file.get("init_parameters") if isinstance(of_file, dict) else None
+            for key in ("timeout", "max_retries"):
+                if isinstance(kept, dict) and key in kept:
+                    generator["init_parameters"][key] = kept[key]
+            return {f"{name}.chat_generator": generator}
     raise LoadingError(
         f"{path} has no {_GENERATOR.rsplit('.', 1)[1]} and writes no answers. "
         "Ask the pipeline answer_hybrid, or answer where the model has a ranker."

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.checking import ALLOWED_PACKAGES, check_definition
+from pipelines.allow_list import AllowList
+from pipelines.checking import check_definition
 from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipeline_file
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
-__all__ = ["LoadingError", "load_pipeline"]
+__all__ = ["LoadingError", "allow_replies", "load_pipeline"]
 
 
 def load_pipeline(
@@ -21,6 +23,7 @@ def load_pipeline(
     store: str | Path | None = None,
     model: str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,
+    allowed_classes: Iterable[type | str] = (),
 ) -> Pipeline:
     """Load a pipeline by name ("hybrid") or from a YAML file, checked and ready to run.
 
@@ -43,6 +46,9 @@ def load_pipeline(
             the default is the model that the store was indexed with. A pipeline that reads none,
             such as lexical, passes it over, so that several can be loaded alike.
         overrides: `{"component.parameter": value}`, in place of what the file says.
+        allowed_classes: classes that the file may name besides those of `pipelines.allow_list`,
+            as classes or as "package.module.Class"; functions that it may name, by their names.
+            An allowed class may do all that its parameters let it do.
 
     Raises:
         LoadingError: the file is refused, or its store and model do not fit; says what, where
@@ -53,16 +59,44 @@ def load_pipeline(
     path = pipeline_file(name_or_path)
     read = _with_sides(read_pipeline_file(path))
     definition = _overridden(read, overrides or {}, str(path))
-    check_definition(definition, str(path))
+    allowed = AllowList(
+        named=frozenset(
+            each if isinstance(each, str) else f"{each.__module__}.{each.__name__}"
+            for each in allowed_classes
+        ),
+        given=frozenset(overrides or {}),
+    )
+    modules = check_definition(definition, str(path), allowed)
     # Haystack takes seconds to import; a file that is refused is refused before that.
     from pipelines.binding import bind, check_models
     from pipelines.thresholds import fill_thresholds
 
     bind(definition, str(path), store, model)
-    pipeline = _built(definition, path, list(ALLOWED_PACKAGES))
+    pipeline = _built(definition, path, modules)
     check_models(definition, pipeline, str(path))
     fill_thresholds(pipeline, str(path))
     return pipeline
+
+
+@contextmanager
+def allow_replies() -> Iterator[None]:
+    """Let Haystack resume a snapshot of an answer pipeline, which has checked replies in it.
+
+    ```python
+    with allow_replies():
+        pipeline.run({}, pipeline_snapshot=snapshot)
+    ```
+
+    Otherwise Haystack loads no class but its own from a snapshot. Resume your own snapshots only:
+    Haystack allows all of its classes there.
+    """
+    # Haystack has no public way that ends: `allow_deserialization_module` holds for the process.
+    from haystack.core.serialization_security import _deserialization_context
+
+    from components.statutes.replies.checked import CheckedReply
+
+    with _deserialization_context([CheckedReply.__module__]):
+        yield
 
 
 def _with_sides(definition: dict[str, Any]) -> dict[str, Any]:
@@ -93,14 +127,14 @@ def _overridden(
     return changed
 
 
-def _built(definition: dict[str, Any], path: Path, allowed: list[str]) -> Pipeline:
+def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
     from haystack import Pipeline
     from haystack.core.errors import DeserializationError, PipelineError
 
     from pipelines.wiring import check_wiring
 
     try:
-        pipeline = Pipeline.from_dict(definition, allowed_modules=allowed)
+        pipeline = Pipeline.from_dict(definition, allowed_modules=modules)
     except (PipelineError, DeserializationError) as error:
         # Haystack repeats the component's whole definition before the reason.
         head = str(error).split(" with the following data", maxsplit=1)[0]

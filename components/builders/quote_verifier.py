@@ -28,8 +28,8 @@ class QuoteVerifier:
     ```
 
     `components.statutes.replies.checking.check_reply` says what is verified, not found and not
-    checked. Haystack resumes a snapshot with checked replies in it where it may load our classes:
-    `HAYSTACK_DESERIALIZATION_ALLOWLIST=components`.
+    checked. Haystack resumes a snapshot with checked replies in it where it may load them:
+    `with pipelines.loading.allow_replies()`.
     """
 
     def to_dict(self) -> dict[str, Any]:

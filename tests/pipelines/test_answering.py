@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from chat_server import Fault, Script, chat_server
 from haystack import Pipeline
+from haystack.core.errors import BreakpointException, DeserializationError
+from haystack.dataclasses.breakpoints import Breakpoint, PipelineSnapshot
 
 from components.stores.answerability import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
@@ -21,7 +23,7 @@ from pipelines.asking import Answer, ask, ask_async
 from pipelines.files import LoadingError
 from pipelines.generators import chat_generator
 from pipelines.indexing import index_corpus
-from pipelines.loading import load_pipeline
+from pipelines.loading import allow_replies, load_pipeline
 
 QUESTION = "Who decides on custody?"
 TEXTS = {
@@ -272,6 +274,32 @@ def test_states_are_those_of_the_day(store: Path) -> None:
     # What was not in force is no neighbour either.
     assert earlier["documents"][0]["neighbours"] == []
     assert of(date(1999, 1, 1))["answer"]["state"] == "nothing found"
+
+
+def test_an_answer_that_was_paused_is_resumed(
+    answering: Callable[..., Pipeline], server: Script
+) -> None:
+    server.fault = ""
+    server.reply = 'It "decides on custody within thirty days" [1].'
+    pipeline = answering()
+    data: dict[str, Any] = {}
+    for socket in pipeline.metadata["inputs"]["query"]:
+        component, name = socket.split(".")
+        data.setdefault(component, {})[name] = QUESTION
+    expected = pipeline.run(data)["builder"]["answers"][0]
+    with pytest.raises(BreakpointException) as paused:
+        pipeline.run(data, break_point=Breakpoint("builder"))
+    assert paused.value.pipeline_snapshot is not None
+    written = json.loads(json.dumps(paused.value.pipeline_snapshot.to_dict()))
+    snapshot = PipelineSnapshot.from_dict(written)
+    with pytest.raises(DeserializationError, match="replies"):
+        pipeline.run({}, pipeline_snapshot=snapshot)
+    with allow_replies():
+        (answer,) = pipeline.run({}, pipeline_snapshot=snapshot)["builder"]["answers"]
+    assert answer.meta == expected.meta
+    assert states(answer.meta) == ["verified", "verified"]
+    with pytest.raises(DeserializationError):
+        pipeline.run({}, pipeline_snapshot=snapshot)
 
 
 def test_a_key_that_is_set_stays_and_openai_gets_no_placeholder(
