@@ -1,5 +1,6 @@
 """CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
 
+import asyncio
 import re
 from dataclasses import asdict, replace
 from datetime import date
@@ -175,8 +176,10 @@ class CitedAnswerBuilder:
         left_out: list[Document] | None = None,
         as_of: str | None = None,
     ) -> dict[str, list[GeneratedAnswer]]:
-        """`run`, which is short enough for an event loop."""
-        return self.run(query, documents, shown, checked, failure, closest, pinned, left_out, as_of)
+        """`run` in a worker thread."""
+        return await asyncio.to_thread(
+            self.run, query, documents, shown, checked, failure, closest, pinned, left_out, as_of
+        )
 
 
 def _finds_nothing(reply: str) -> bool:

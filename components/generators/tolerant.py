@@ -3,14 +3,19 @@
 import asyncio
 import math
 import re
+import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextvars import copy_context
-from copy import deepcopy
+from copy import copy, deepcopy
+from functools import cache
 from typing import Any
 
+import httpx
 import openai
 from haystack import component, default_from_dict, default_to_dict, logging
+from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
 from haystack.dataclasses import ChatMessage
 
@@ -22,6 +27,12 @@ Outcome = dict[str, Any]
 
 _WHOLE = ("stop", "end_turn", "eos", "stop_sequence")
 _LONGEST_REPLY = 10_000  # characters; asked for are five sentences
+_LONGEST_RESPONSE = 1_000_000  # bytes of HTTP body
+# JSON objects and, in a stream, lines: OpenAI's client took 20 s to build 1 MB of "{}".
+_MOST_PARTS = 25_000
+_PART_SIGNS = b"{\n\r"
+# It stands in the failure that the reader sees, and a server may write anything there.
+_REASON = re.compile(r"[A-Za-z_-]{1,40}")
 # Models that think aloud in their reply do so before it; chat templates may open it for them.
 _THOUGHTS = re.compile(
     r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
@@ -44,6 +55,11 @@ class TolerantChatGenerator:
     ```
 
     Nothing is generated without a generator, which is the default.
+
+    The response to an `OpenAIChatGenerator` is bounded as it arrives: one of more than 1 MB or
+    25,000 JSON objects, a compressed one and a redirect are failures, and the server is not asked
+    again. It is read and parsed in an event loop of its own, in a daemon thread. Other generators
+    must bound what they receive themselves.
     """
 
     def __init__(
@@ -136,7 +152,15 @@ class TolerantChatGenerator:
         generator = self.chat_generator
         if generator is None or not messages:
             return _outcome()
-        return self._in_time(lambda: generator.run(messages=messages))
+        if not isinstance(generator, OpenAIChatGenerator):
+            return self._in_time(lambda: generator.run(messages=messages))
+        asked = _asked(generator, messages)
+        try:
+            return asked.result(self.time_limit)
+        except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
+            return self._failed(error) if asked.done() else self._late()
+        finally:
+            asked.cancel()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
     async def run_async(self, messages: list[ChatMessage]) -> Outcome:
@@ -149,6 +173,8 @@ class TolerantChatGenerator:
         limit = asyncio.timeout(self.time_limit)
         try:
             async with limit:
+                if isinstance(generator, OpenAIChatGenerator):
+                    return await asyncio.wrap_future(_asked(generator, messages))
                 return _checked(await generator.run_async(messages=messages))
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
             return self._late() if limit.expired() else self._failed(error)
@@ -186,9 +212,98 @@ class TolerantChatGenerator:
         return _outcome(failure=_described(error))
 
 
+class _ResponseError(openai.OpenAIError):
+    """A response that is not read; after an OpenAIError the client does not ask again."""
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """The body of a response, up to a limit."""
+
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = parts = 0
+        async for piece in self._stream:
+            size += len(piece)
+            parts += sum(map(piece.count, _PART_SIGNS))
+            if size > _LONGEST_RESPONSE:
+                raise _ResponseError("the generator's response is longer than 1 MB")
+            if parts > _MOST_PARTS:
+                raise _ResponseError(
+                    f"the generator's response has more than {_MOST_PARTS:,} parts"
+                )
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _ask_uncompressed(request: httpx.Request) -> None:
+    request.headers["Accept-Encoding"] = "identity"
+
+
+async def _bound(response: httpx.Response) -> None:
+    # httpx decompresses each piece in one go: 64 kB could become gigabytes before we count them.
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise _ResponseError("the generator's response is compressed, which was not asked for")
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    response.stream = _BoundedStream(response.stream)
+
+
+_BOUNDS = {
+    "follow_redirects": False,  # the prompt is for the server that was named
+    "event_hooks": {"request": [_ask_uncompressed], "response": [_bound]},
+}
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates trusted by default, the system's included; reading them takes a while."""
+    context = httpx.create_ssl_context()
+    context.load_default_certs()
+    return context
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop in which generators are asked, in a daemon thread.
+
+    A task can be cancelled at any point, even while a server sends headers without end; a thread
+    cannot. And parsing a response does not block the caller's loop.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="chat-generators").start()
+    return loop
+
+
+def _asked(generator: OpenAIChatGenerator, messages: list[ChatMessage]) -> "Future[Outcome]":
+    """The outcome to come; cancelling it closes the connection."""
+    # The copy has its own client: an application may use the generator elsewhere, in its own loop.
+    bounded = copy(generator)
+    bounded.async_client = None
+    own = generator.http_client_kwargs or {"verify": _certificates()}
+    bounded.http_client_kwargs = {**own, **_BOUNDS}
+
+    async def ask() -> Outcome:
+        try:
+            return _checked(await bounded.run_async(messages=messages))
+        finally:
+            await bounded.close_async()
+
+    return asyncio.run_coroutine_threadsafe(ask(), _loop())
+
+
 def _described(error: BaseException) -> str:
     if isinstance(error, (TimeoutError, openai.APITimeoutError)):
         return "the generator did not reply in time"
+    if isinstance(error, _ResponseError):
+        return str(error)
+    if isinstance(error, openai.APIStatusError) and error.status_code < 400:
+        return (
+            f"the generator redirects to another address (HTTP status {error.status_code}), "
+            "which is not followed"
+        )
     if isinstance(error, openai.APIStatusError):
         return f"the generator refused or failed (HTTP status {error.status_code})"
     if isinstance(error, openai.APIConnectionError):
@@ -204,7 +319,8 @@ def _checked(given: dict[str, Any]) -> Outcome:
     meta = replies[0].meta
     # A generator that tells why it ended must have ended by itself.
     if meta.get("finish_reason", "stop") not in _WHOLE:
-        reason = meta["finish_reason"] or "no reason given"
+        reason = str(meta["finish_reason"] or "")
+        reason = reason if _REASON.fullmatch(reason) else "no reason given"
         return _outcome(failure=f"the generator's reply broke off ({reason})")
     if len(text) > _LONGEST_REPLY:
         return _outcome(

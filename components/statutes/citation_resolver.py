@@ -70,6 +70,7 @@ class _Context:
         previous_end: Where that citation ends; 0 before the first.
         spoken: The laws named anywhere in the text; None until somebody asks.
         foreign: Whether a law is named beside a citation that the corpus lacks.
+        other_law: What `names_other_law` returns; None until it is first called.
         fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
     """
 
@@ -80,9 +81,16 @@ class _Context:
     previous_end: int = 0
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
+    other_law: bool | None = None
     fitting: dict[tuple[object, ...], tuple[tuple[str, ...], str | None, bool]] = field(
         default_factory=dict
     )
+
+    def names_other_law(self) -> bool:
+        """Whether the text names anything that looks like a law; it is searched once."""
+        if self.other_law is None:
+            self.other_law = OTHER_LAW.search(self.text) is not None
+        return self.other_law
 
     def in_one_breath(self, citation: Citation) -> bool:
         """Whether a Chinese citation continues the sentence of the last one that named a law.
@@ -227,7 +235,7 @@ class CitationResolver:
         return (
             len(self._index.laws) == 1
             and citation.kind in ("article", "section")
-            and OTHER_LAW.search(context.text) is None
+            and not context.names_other_law()
         )
 
     def _fitting(

@@ -146,6 +146,8 @@ def test_what_does_not_hold_is_marked(
         ("Yes [1].", "slow", "did not reply in time"),
         ("Yes [1].", "no json", "the generator"),
         ("Yes [1].", "length", "broke off"),
+        ("Yes [1].", "endless", "longer than 1 MB"),
+        ("Yes [1].", "gzip bomb", "compressed"),
     ],
 )
 def test_a_generator_that_fails_leaves_the_articles(

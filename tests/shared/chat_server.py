@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -11,7 +12,26 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
-Fault = Literal["", "500", "401", "slow", "cut", "cut stream", "no json", "length"]
+Fault = Literal[
+    "",
+    "500",
+    "401",
+    "slow",
+    "cut",
+    "cut stream",
+    "no json",
+    "length",
+    "body",
+    "redirect",
+    "gzip bomb",
+    "endless",
+    "endless error",
+    "endless stream",
+    "endless headers",
+    "drip",
+]
+# What "endless" sends if nobody hangs up.
+ENDLESS = 64 * 2**20
 
 
 @dataclass
@@ -22,12 +42,20 @@ class Script:
         reply: the text of its reply; "{1}" stands for what it was asked.
         fault: how it fails.
         asked: the bodies of the requests.
+        body: the body of the response, for the fault "body".
+        location: where "redirect" leads.
+        sent: bytes of the last body that were sent: all of it, or until the client hung up.
+        hung_up: set when the client hangs up on a body without end.
     """
 
     reply: str = ""
     fault: Fault = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
+    body: bytes = b""
+    location: str = ""
+    sent: int = 0
+    hung_up: threading.Event = field(default_factory=threading.Event)
 
     @property
     def prompt(self) -> str:
@@ -52,6 +80,19 @@ def chat_server() -> Iterator[Script]:
             elif script.fault == "slow":
                 over.wait(30)
                 self.close_connection = True
+            elif script.fault == "redirect":
+                self.send_response(307)
+                self.send_header("Location", script.location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            elif script.fault == "gzip bomb":
+                message = {"role": "assistant", "content": script.reply}
+                body = _completion(message=message, finish="stop") + b" " * 2**23
+                self._send(gzip.compress(body), encoding="gzip")
+            elif script.fault == "body":
+                self._send(script.body)
+            elif script.fault == "drip" or script.fault.startswith("endless"):
+                self._pour(script.fault)
             elif script.fault == "no json":
                 self._send(b"<html>bad gateway</html>")
             elif script.asked[-1].get("stream"):
@@ -82,12 +123,49 @@ def chat_server() -> Iterator[Script]:
                 self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True
 
-        def _send(self, body: bytes, status: int = 200, declared: int | None = None) -> None:
+        def _pour(self, fault: str) -> None:
+            """Send until the client hangs up."""
+            script.sent = 0
+            script.hung_up.clear()
+            piece, pause = b"x" * 2**16, 0.0
+            if fault == "endless stream":
+                part = _completion(delta={"content": "x" * 1000}, finish=None)
+                piece = (b"data: " + part + b"\n\n") * 50
+            if fault in ("drip", "endless headers"):
+                piece, pause = b" ", 0.01
+            if fault == "endless headers":
+                piece = b"HTTP/1.1 102 Processing\r\n\r\n"
+            else:
+                self.send_response(500 if fault == "endless error" else 200)
+                streamed = fault == "endless stream"
+                kind = "text/event-stream" if streamed else "application/json"
+                self.send_header("Content-Type", kind)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                piece = b"%x\r\n%s\r\n" % (len(piece), piece)
+            self.close_connection = True
+            try:
+                while script.sent < ENDLESS and not over.wait(pause):
+                    self.wfile.write(piece)
+                    script.sent += len(piece)
+            except OSError:
+                script.hung_up.set()
+
+        def _send(
+            self,
+            body: bytes,
+            status: int = 200,
+            declared: int | None = None,
+            encoding: str | None = None,
+        ) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body) if declared is None else declared))
+            if encoding:
+                self.send_header("Content-Encoding", encoding)
             self.end_headers()
             self.wfile.write(body)
+            script.sent = len(body)
             if declared not in (None, len(body)):
                 self.close_connection = True
 

@@ -52,6 +52,7 @@ _SINGLE = "‘‚‛'’＇´❛"
 _SINGLE_CLOSERS = f"{_SINGLE}❜"
 _ONLY_DOUBLED = ",<"
 _NESTING = "“«‹「『„❝｢﹁﹃⟪"
+_MOST_UNPAIRED = 100  # each costs a search to the end of its paragraph
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
 _SINGLE_CLOSING = re.compile(rf"[{_SINGLE_CLOSERS}](?![^\W_])")
 _ALONE = "”」』›»❞〞〟｣﹂﹄⟫"  # may close what was never opened
@@ -99,7 +100,8 @@ def find_quotations(reply: str) -> list[Quotation]:
 
     A quotation within a quotation is part of it. Marks pair within a paragraph; one that is opened
     and not closed goes to the paragraph's end, or where it is of a sort that tells its end from its
-    beginning, to the end in a later paragraph.
+    beginning, to the end in a later paragraph. After 100 marks of a paragraph that do not pair, its
+    rest is one quotation that does not end.
     """
     blocks = [_of_block(reply, *block.span()) for block in _BLOCK.finditer(reply)]
     blocks += [
@@ -132,6 +134,7 @@ def _outside(start: int, end: int, taken: list[Quotation]) -> list[tuple[int, in
 def _marked(reply: str, start: int, end: int) -> list[Quotation]:
     found: list[Quotation] = []
     place = begun = start
+    unpaired = 0
     while place < end:
         mark = reply[place]
         if mark not in _PAIRS and mark not in _ALONE:
@@ -152,7 +155,11 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
         width = len(run[0]) if run else 1
         only_closes = mark in _ALONE and (mark not in _PAIRS or _ends_something(reply, place))
         closing = None if only_closes else _closing(reply, place + width, mark, end)
-        if closing is not None:
+        unpaired += closing is None and not only_closes
+        if unpaired > _MOST_UNPAIRED:
+            found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))
+            place = end
+        elif closing is not None:
             text = _inner(reply[place + width : closing[0]])
             if text:
                 found.append(Quotation(place, closing[1], text))

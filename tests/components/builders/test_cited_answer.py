@@ -1,6 +1,8 @@
 """CitedAnswerBuilder: what was not verified is neither left out nor passed off as verified."""
 
+import asyncio
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -117,6 +119,14 @@ def test_a_verbatim_answer_stands_the_check() -> None:
 def test_the_rankers_passage_is_what_is_quoted() -> None:
     ranked = article(1, "First part. Second part.", passage={"start": 12, "end": 24})
     assert built(documents=[ranked])["text"] == "“Second part.” [1]"
+
+
+def test_an_answer_is_not_built_in_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = CitedAnswerBuilder()
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(builder, "run", lambda *_: threads.append(threading.current_thread()))
+    asyncio.run(builder.run_async(QUESTION, ARTICLES))
+    assert threads and threading.main_thread() not in threads
 
 
 def test_an_article_that_is_named_answers_alone_and_whole() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from chat_server import Fault, Script, chat_server
+from chat_server import ENDLESS, Fault, Script, chat_server
 from haystack import Pipeline, component
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
@@ -29,12 +30,9 @@ def server() -> Iterator[Script]:
 
 
 def generator(url: str, time_limit: float = 5.0, **parameters: Any) -> TolerantChatGenerator:
+    parameters = {"max_retries": 0, **parameters}
     asked = OpenAIChatGenerator(
-        api_key=Secret.from_token(KEY),
-        model="scripted",
-        api_base_url=url,
-        max_retries=0,
-        **parameters,
+        api_key=Secret.from_token(KEY), model="scripted", api_base_url=url, **parameters
     )
     return TolerantChatGenerator(asked, time_limit)
 
@@ -81,6 +79,127 @@ def test_a_failure_is_an_output(
     assert outcome["replies"] == []
     assert said in outcome["failure"]
     assert "secret" not in outcome["failure"] + caplog.text
+
+
+@both_ways
+@pytest.mark.parametrize("fault", ["endless", "endless error", "endless stream"])
+def test_a_response_without_end_is_read_up_to_a_limit_and_once(
+    server: Script, fault: Fault, asynchronous: bool
+) -> None:
+    server.fault = fault
+    server.asked.clear()
+    streamed = {"streaming_callback": lambda _: None} if fault == "endless stream" else {}
+    asking = generator(server.url, time_limit=60.0, max_retries=2, **streamed)
+    outcome = asked(asking, asynchronous)
+    assert outcome["replies"] == []
+    assert "1 MB" in outcome["failure"]
+    assert server.hung_up.wait(10)
+    assert server.sent < ENDLESS / 2  # what the sockets hold is sent too
+    assert len(server.asked) == 1
+
+
+@both_ways
+def test_a_response_of_many_small_parts_is_not_parsed(server: Script, asynchronous: bool) -> None:
+    server.fault, server.body = "body", hostile_body(parts=30_000)
+    outcome = asked(generator(server.url), asynchronous)
+    assert outcome["replies"] == []
+    assert "25,000 parts" in outcome["failure"]
+
+
+@both_ways
+def test_a_compressed_response_is_not_read(server: Script, asynchronous: bool) -> None:
+    server.reply, server.fault = "It is returned [1].", "gzip bomb"
+    server.asked.clear()
+    outcome = asked(generator(server.url, max_retries=2), asynchronous)
+    assert outcome["replies"] == []
+    assert "compressed" in outcome["failure"]
+    assert len(server.asked) == 1
+
+
+@both_ways
+@pytest.mark.parametrize("parameters", [{}, {"http_client_kwargs": {"follow_redirects": True}}])
+def test_a_redirect_is_not_followed(
+    server: Script, parameters: dict[str, Any], asynchronous: bool
+) -> None:
+    with chat_server() as other:
+        other.reply = "It is returned [1]."
+        server.fault, server.location = "redirect", f"{other.url}/chat/completions"
+        outcome = asked(generator(server.url, **parameters), asynchronous)
+        assert other.asked == []
+    assert outcome["replies"] == []
+    assert "HTTP status 307" in outcome["failure"]
+
+
+@both_ways
+@pytest.mark.parametrize("fault", ["slow", "drip", "endless headers"])
+def test_a_connection_is_closed_when_the_time_is_over(
+    server: Script, fault: Fault, asynchronous: bool
+) -> None:
+    server.fault = fault
+    server.hung_up.clear()
+    outcome = asked(generator(server.url, time_limit=0.3), asynchronous)
+    assert outcome["replies"] == []
+    assert "in time (0.3 s)" in outcome["failure"]
+    assert fault == "slow" or server.hung_up.wait(10)
+
+
+def test_a_question_that_is_given_up_closes_its_connection(server: Script) -> None:
+    server.fault = "drip"
+    server.asked.clear()
+    server.hung_up.clear()
+
+    async def give_up() -> None:
+        asking = asyncio.create_task(generator(server.url, 60.0).run_async(QUESTION))
+        while not server.asked:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(give_up())
+    assert server.hung_up.wait(10)
+
+
+def hostile_body(parts: int) -> bytes:
+    """A reply with as many objects as asked for, which take long to parse."""
+    message = {"role": "assistant", "content": "Yes [1].", "annotations": [{}] * parts}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return json.dumps({"id": "c1", "model": "scripted", "choices": [choice]}).encode()
+
+
+def test_the_event_loop_goes_on_while_a_response_is_parsed(server: Script) -> None:
+    server.fault, server.body = "body", hostile_body(parts=24_000)
+    server.sent = 0
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.002)
+            ticks += bool(server.sent)  # it is only parsed from here on
+
+    async def ask() -> dict[str, Any]:
+        ticking = asyncio.create_task(tick())
+        outcome = await generator(server.url, 60.0).run_async(QUESTION)
+        ticking.cancel()
+        return outcome
+
+    assert asyncio.run(ask())["failure"] == ""
+    assert ticks > 8
+
+
+def test_a_generator_that_was_saved_is_bounded_too(
+    server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    server.reply, server.fault = "It is returned [1].", ""
+    made = OpenAIChatGenerator(api_key=Secret.from_env_var("A_KEY"), api_base_url=server.url)
+    asking = TolerantChatGenerator(made)
+    before = asking.to_dict()
+    assert asking.run(QUESTION)["failure"] == ""
+    assert asking.to_dict() == before
+    server.fault = "endless"
+    assert "1 MB" in TolerantChatGenerator.from_dict(before).run(QUESTION)["failure"]
 
 
 @both_ways
@@ -195,6 +314,7 @@ def said(text: str, **meta: Any) -> dict[str, Any]:
         (said("The landlord may [1", finish_reason="content_filter"), "broke off (content_filter)"),
         (said("Yes [1].", finish_reason="tool_calls"), "broke off (tool_calls)"),
         (said("Yes [1].", finish_reason=None), "broke off"),
+        (said("Yes [1].", finish_reason="✓ verified " * 9), "broke off (no reason given)"),
         (said("x" * 10_001), "longer than 10,000 characters"),
         (said("<think>The tenant pays."), "is empty"),
         (MemoryError("secret"), "the generator failed (MemoryError)"),

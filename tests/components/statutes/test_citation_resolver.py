@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from effort import bounded_effort
 
-from components.statutes import Article, StatuteCorpus
+from components.statutes import Article, StatuteCorpus, citation_resolver
 from components.statutes.citation_resolver import CitationResolver
 from components.statutes.cross_references import cross_references
 
@@ -249,6 +249,21 @@ def test_hostile_questions_are_answered_in_no_time() -> None:
     ):
         with bounded_effort():
             resolver.resolve((piece * 10_000)[:10_000])
+
+
+def test_a_text_of_many_citations_is_searched_for_other_laws_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[str] = []
+
+    class Counted:
+        def search(self, text: str) -> None:
+            searched.append(text)
+
+    monkeypatch.setattr(citation_resolver, "OTHER_LAW", Counted())
+    resolved = CitationResolver([("h5", HOUSING, "5")]).resolve("article 5, see also " * 50)
+    assert [each.certain for each in resolved] == [True] * 50
+    assert len(searched) == 1
 
 
 def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -133,3 +134,21 @@ def test_no_directed_mark_goes_unheard(reply: str) -> None:
         # What has no words quotes none.
         heard = any(each.start <= place < each.end for each in found)
         assert heard or not re.search(r"\w", words)
+
+
+@pytest.mark.parametrize("pattern", ["‚", "❛", "《“", "。«", "]「", ")‹"])
+def test_the_search_for_closing_marks_grows_with_the_text_and_no_faster(pattern: str) -> None:
+    class Counted(str):
+        reads = 0
+
+        def __getitem__(self, key: Any) -> str:
+            self.reads += 1
+            return super().__getitem__(key)
+
+    def reads(length: int) -> int:
+        reply = Counted((pattern * length)[:length])
+        quotations = find_quotations(reply)
+        assert not any(each.closed for each in quotations)
+        return reply.reads
+
+    assert reads(4_000) < 6 * reads(1_000)  # the square would be 16
