@@ -15,14 +15,15 @@ from transformers import PreTrainedTokenizerBase
 
 from components.models.errors import ModelError
 from components.models.tower import OPENED_SAFELY, opening, token_limit
-from components.models.weights import check_finite
+from components.models.weights import check_finite, check_loaded
 
 
 def open_cross_encoder(folder: Path) -> CrossEncoder:
     """Open a sentence-transformers or Hugging Face folder on the CPU, in float32.
 
     Raises:
-        ModelError: It holds no cross-encoder that can be opened without running foreign code.
+        ModelError: It holds no cross-encoder that can be opened without running foreign code, or
+            its files do not hold exactly the model's weights, its head's included.
     """
     with opening(folder, "cross-encoder"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -35,6 +36,7 @@ def open_cross_encoder(folder: Path) -> CrossEncoder:
         encoder: CrossEncoder = CrossEncoder(
             str(folder), activation_fn=nn.Identity(), **OPENED_SAFELY
         )
+        check_loaded(encoder, folder)
         return encoder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from transformers.utils import logging as transformers_logging
 
 from components.models.errors import ModelError
 from components.models.tokenizing import PassageTokenizer
-from components.models.weights import check_finite
+from components.models.weights import check_finite, check_loaded
 
 # For a model that states no limit (relative positions, no tokenizer limit).
 _DEFAULT_TOKENS = 512
@@ -30,8 +31,13 @@ OPENED_SAFELY: Mapping[str, Any] = {
     "device": "cpu",
     "local_files_only": True,
     "trust_remote_code": False,
-    # A checkpoint opens in its stored format; the masters of the weights are float32.
-    "model_kwargs": {"dtype": torch.float32, "use_safetensors": True},
+    "model_kwargs": {
+        # A checkpoint opens in its stored format; the masters of the weights are float32.
+        "dtype": torch.float32,
+        "use_safetensors": True,
+        # `check_loaded` refuses them, and names the first.
+        "ignore_mismatched_sizes": True,
+    },
 }
 
 
@@ -141,10 +147,12 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
         The query tower, and the passage tower or None where one serves for both.
 
     Raises:
-        ModelError: The folder holds no model that can be opened without running foreign code.
+        ModelError: The folder holds no model that can be opened without running foreign code, or
+            its files do not hold exactly the model's weights.
     """
     with opening(folder, "model"):
         encoder = SentenceTransformer(str(folder), **OPENED_SAFELY)
+        check_loaded(encoder, folder)
         if isinstance(encoder[0], Router):
             return _route(encoder, "query"), _route(encoder, "document")
         return Tower(encoder).eval(), None
@@ -206,7 +214,7 @@ def opening(folder: Path, what: str) -> Iterator[None]:
     """
     check_weight_files(folder)
     try:
-        with no_progress_bars():
+        with no_progress_bars(), _no_load_report():
             yield
     except ModelError as error:
         raise ModelError(f"{folder}: {error}") from error
@@ -220,11 +228,28 @@ def opening(folder: Path, what: str) -> Iterator[None]:
         RuntimeError,
         SafetensorError,
     ) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        # The second line of torch's errors names the first weight that does not fit.
+        lines = (str(error).strip() or type(error).__name__).splitlines()[:2]
+        reason = " ".join(line.strip() for line in lines)
         raise ModelError(
             f"{folder}: cannot be opened as a {what}: {reason} "
             "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
         ) from error
+
+
+@contextmanager
+def _no_load_report() -> Iterator[None]:
+    """A block without the table of weights that transformers logs; `check_loaded` reads it."""
+    logger = logging.getLogger("transformers.modeling_utils")
+
+    def without_report(record: logging.LogRecord) -> bool:
+        return "LOAD REPORT" not in record.getMessage()
+
+    logger.addFilter(without_report)
+    try:
+        yield
+    finally:
+        logger.removeFilter(without_report)
 
 
 @contextmanager

@@ -1,21 +1,26 @@
-"""Modules of our own in a model folder: how they are made again, beside their weights."""
+"""Weights on disk: modules of our own, and whether a model's files hold all that it needs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from sentence_transformers.base.modules import Router, Transformer
 from torch import nn
+from transformers import PreTrainedModel
 
 from components.models.errors import ModelError
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
+
+# Constant buffers that older versions of transformers saved along with the weights.
+_BUFFERS = {"position_ids", "token_type_ids"}
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -72,3 +77,121 @@ def check_finite(module: nn.Module) -> None:
             raise ModelError(
                 f"its weights {name!r} hold NaN or infinity. Use an earlier copy, or train again."
             )
+
+
+def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = False) -> None:
+    """Refuse a model unless its files hold exactly its weights.
+
+    transformers fills a missing weight with random numbers, ignores an unexpected one, and only
+    logs both. Accepted all the same are: a pooler that nothing reads, missing or left over; in a
+    checkpoint of another architecture, the heads of its own task (`cls`, `lm_head`) that an encoder
+    does not use.
+
+    Args:
+        encoder: What sentence-transformers opened from `folder`, with `ignore_mismatched_sizes`.
+        folder: Of safetensors.
+        fresh_head: Accept a checkpoint of another architecture without the head that `encoder` has
+            on its base model: training starts with a random one.
+
+    Raises:
+        ModelError: Says how many weights are at fault and names the first.
+    """
+    paths = [""]
+    if (folder / "modules.json").exists():
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        paths = [each["path"] for each in modules]
+    for module, path in zip(encoder, paths, strict=False):  # a CrossEncoder takes the first alone
+        for reader, part in _readers(module, folder / path):
+            _check_reader(reader, part, fresh_head)
+
+
+def _readers(module: nn.Module, part: Path) -> Iterator[tuple[Transformer, Path]]:
+    """The Transformers in a module, each with the folder that it was opened from."""
+    if isinstance(module, Router):
+        path = part / "router_config.json"
+        path = path if path.exists() else part / "config.json"  # as older versions saved it
+        config = json.loads(path.read_text(encoding="utf-8"))
+        for route, names in config["structure"].items():
+            steps = cast(nn.Sequential, module.sub_modules[route])
+            for each, name in zip(steps, names, strict=True):
+                yield from _readers(each, part / name)
+    elif isinstance(module, Transformer):
+        yield module, part
+
+
+def _check_reader(reader: Transformer, part: Path, fresh_head: bool) -> None:
+    model = reader.model
+    # Read a second time, because sentence-transformers does not pass the report on. On the device
+    # "meta" this keeps no weight and draws no random number.
+    opened: Any = type(model).from_pretrained(
+        part,
+        config=model.config,
+        dtype=torch.float32,
+        device_map="meta",
+        use_safetensors=True,
+        local_files_only=True,
+        trust_remote_code=False,
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+    )
+    report = opened[1]
+    missing = set(report["missing_keys"])
+    unexpected = {
+        name
+        for name in _without_pooler(report["unexpected_keys"])
+        if _BUFFERS.isdisjoint(name.split("."))
+    }
+    pooler_is_read = any(
+        mode["method_output_name"] != "last_hidden_state"
+        for mode in reader.modality_config.values()
+    )
+    if type(model).__name__ not in (model.config.architectures or ()):
+        unexpected = _of_base_model(unexpected, model)
+        if fresh_head:
+            missing = _of_base_model(missing, model)
+            pooler_is_read = False  # it is trained along with the head
+    if not pooler_is_read:
+        missing = _without_pooler(missing)
+    _refuse(missing, unexpected, report["mismatched_keys"], model)
+
+
+def _of_base_model(names: Collection[str], model: PreTrainedModel) -> set[str]:
+    """Weights of a base model, stored at whatever depth, without those of heads on top of it."""
+    own = {name.partition(".")[0] for name in model.base_model.state_dict()}
+    prefix = f"{model.base_model_prefix}."
+    # Of an encoder-decoder we open the encoder alone.
+    return {
+        name
+        for name in names
+        if (name.startswith(prefix) and not name.startswith(f"{prefix}decoder."))
+        or not own.isdisjoint(name.split("."))
+    }
+
+
+def _without_pooler(names: Collection[str]) -> set[str]:
+    return {name for name in names if "pooler" not in name.split(".")}
+
+
+def _refuse(
+    missing: Collection[str],
+    unexpected: Collection[str],
+    mismatched: Collection[tuple[str, Any, Any]],
+    model: PreTrainedModel,
+) -> None:
+    faults = []
+    if missing:
+        first = next(name for name in model.state_dict() if name in missing)
+        faults.append(f"{len(missing)} of its weights are missing from its files (first {first!r})")
+    if unexpected:
+        first = min(unexpected)
+        faults.append(f"{len(unexpected)} in its files are not its own (first {first!r})")
+    if mismatched:
+        name, found, expected = min(mismatched)
+        faults.append(
+            f"{len(mismatched)} have another shape than its configuration says (first {name!r}: "
+            f"{list(found)}, not {list(expected)})"
+        )
+    if faults:
+        raise ModelError(
+            f"{'; '.join(faults)}. Copy the model again, or save it again with save_pretrained."
+        )

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 SHOWN_PROBLEMS = 20
 
+# A file's own words in a message (an id, the name of a field) can be as long as a line.
+_LONGEST_WORDS = 400
+
 
 class Place(NamedTuple):
     """Where a record starts: the file as the user named it, and its 1-based line when unpacked."""
@@ -24,7 +27,7 @@ class Problem:
         file: The file as the user named it.
         line: 1-based line where the record starts; `None` for the whole file.
         field: The field at fault; `None` when the whole line is.
-        message: What is wrong, without a full stop.
+        message: What is wrong, without a full stop; cut in the middle where it is very long.
         repair: How to mend it, as sentences.
         left_out: How many records were not read because of it; 0 when all are there.
         notice: True when nothing needs mending: reading does not fail because of it.
@@ -40,6 +43,13 @@ class Problem:
     left_out: int = 1
     notice: bool = False
     breaks_off: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("field", "message"):
+            words = getattr(self, name)
+            if words is not None and len(words) > _LONGEST_WORDS:
+                cut = f"{words[: _LONGEST_WORDS // 2]} [...] {words[-_LONGEST_WORDS // 2 :]}"
+                object.__setattr__(self, name, cut)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

@@ -11,11 +11,11 @@ from sentence_transformers.base.modules import Transformer
 from torch import nn
 
 from components.models.digest import model_digest
-from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, RANKER_PART, read_manifest
 from components.models.ranker_folder import SETTINGS_FILE, RankerSettings
-from components.models.tower import check_weight_files, no_progress_bars, token_limit
+from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
+from components.models.weights import check_loaded
 from training.ranking.settings import RankerTrainingSettings
 
 # What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
@@ -112,27 +112,18 @@ def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
     """A cross-encoder of one label in float32; a head that the folder lacks is made from `seed`.
 
     Raises:
-        ModelError: It cannot be opened.
+        ModelError: It cannot be opened, or its files do not hold exactly the encoder's weights (of
+            a cross-encoder, the head's too).
     """
-    check_weight_files(folder)
     torch.manual_seed(seed)
-    try:
-        with no_progress_bars():
-            model: CrossEncoder = CrossEncoder(
-                str(folder),
-                device=str(device),
-                local_files_only=True,
-                trust_remote_code=False,
-                # What is trained and served are logits; a checkpoint opens in its stored format.
-                activation_fn=nn.Identity(),
-                model_kwargs={"dtype": torch.float32, "use_safetensors": True},
-            )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(
-            f"{folder}: cannot be opened as a cross-encoder: {reason} Start from an encoder "
-            "without a head for another task, or from a cross-encoder with one score."
-        ) from error
+    with opening(folder, "cross-encoder"):
+        model: CrossEncoder = CrossEncoder(
+            str(folder),
+            # What is trained and served are logits.
+            activation_fn=nn.Identity(),
+            **{**OPENED_SAFELY, "device": str(device)},
+        )
+        check_loaded(model, folder, fresh_head=True)
     reader: object = model[0]
     if isinstance(reader, Transformer):
         # Where a tokenizer states no limit, the library takes RoBERTa's rows of positions for it,

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -16,6 +17,13 @@ from components.statutes.problems import CorpusError, Place, Problem
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes of UTF-8 that one line, or one row of a table, may hold when unpacked."""
+
+MOST_UNREAD = 1_000_000
+"""Blank lines and faults in a file before reading gives up: a few kilobytes of gzip can hold
+millions of them, and every fault is kept to be reported."""
 
 
 def _name_of(source: Path | BinaryIO) -> str:
@@ -94,29 +102,53 @@ def cut_short(place: Place, error: Exception) -> Problem:
     )
 
 
+def too_long(place: Place, what: str, repair: str) -> Problem:
+    """The problem that stands for a line or row of more than `LONGEST_LINE` bytes."""
+    message = f"the {what} is longer than {LONGEST_LINE // 2**20} MB; reading stops here"
+    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
+
+
+def too_many_unread(place: Place) -> Problem:
+    """The problem that stands for the rest of a file with more than `MOST_UNREAD` such lines."""
+    message = f"more than {MOST_UNREAD:,} lines are blank or faulty; reading stops here"
+    repair = "Check that it is the file you meant."
+    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
+
+
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, str]]:
     """Yield the lines that are not blank, decoded, with their places.
 
-    A line that is not UTF-8, and gzip data that breaks off, are added to `problems`; a file of
-    UTF-16 once.
+    A line that is not UTF-8 or too long, and gzip data that breaks off, are added to `problems`; a
+    file of UTF-16 once.
 
     Raises:
         CorpusError: The file cannot be opened.
     """
     name = _name_of(source)
-    number = 0
+    number = blank = 0
+    faults_before = len(problems)
     with open_unpacked(source) as stream:
+        # One byte more than a line may have, so that a longer one shows without being held whole.
+        lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
         try:
-            for number, raw in enumerate(stream, start=1):
+            for number, raw in enumerate(lines, start=1):
                 if number == 1 and _is_utf16(raw):
                     # What follows are pieces of it, each of which would be a fault of its own.
                     problems.append(_utf16(Place(name, number)))
                     return
+                if len(raw) > LONGEST_LINE:
+                    problem = too_long(Place(name, number), "line", "Write one record a line.")
+                    problems.append(problem)
+                    return
+                if blank + len(problems) - faults_before > MOST_UNREAD:
+                    problems.append(too_many_unread(Place(name, number)))
+                    return
                 line = raw.removeprefix(_BOM) if number == 1 else raw
                 if line.isspace() or not line:
+                    blank += 1
                     continue
                 try:
                     yield Place(name, number), line.decode("utf-8")

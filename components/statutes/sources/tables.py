@@ -7,13 +7,20 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from components.statutes.problems import Place, Problem
-from components.statutes.sources.lines import GZIP_ERRORS, cut_short, not_utf8, open_unpacked
+from components.statutes.sources.lines import (
+    GZIP_ERRORS,
+    LONGEST_LINE,
+    MOST_UNREAD,
+    cut_short,
+    not_utf8,
+    open_unpacked,
+    too_long,
+    too_many_unread,
+)
 from components.statutes.sources.record import Record
-
-# Python's own limit, 131,072 characters a field, is shorter than the longest articles of real law.
-_FIELD_LIMIT = 10_000_000
 
 # The csv module's words for a file that ends within a quoted field; it has no other sign of it.
 _OPEN_QUOTE = "unexpected end of data"
@@ -31,13 +38,23 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
         CorpusError: The file cannot be opened.
     """
     name = str(path)
-    csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
+    # Python's own limit, 131,072 characters, is shorter than the longest articles of real law.
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * LONGEST_LINE))
+    blank = 0
+    faults_before = len(problems)
     with open_unpacked(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+        counted = _Counted(stream)
+        text = io.TextIOWrapper(
+            cast(BinaryIO, counted), "utf-8-sig", errors="surrogateescape", newline=""
+        )
         rows = csv.reader(text, strict=True)
         header: list[str] | None = None
         while True:
             place = Place(name, rows.line_num + 1)
+            if blank + len(problems) - faults_before > MOST_UNREAD:
+                problems.append(too_many_unread(place))
+                return
+            counted.of_row = 0
             try:
                 row = next(rows, None)
             except csv.Error as error:
@@ -49,9 +66,14 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
             except GZIP_ERRORS as error:
                 problems.append(cut_short(place, error))
                 return
+            except _RowTooLongError:
+                repair = "Close the quote that opens in this row, or split the row."
+                problems.append(too_long(place, "row", repair))
+                return
             if row is None:
                 return
             if not row:
+                blank += 1
                 continue
             if header is None:
                 header = row
@@ -66,6 +88,32 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
                 problems.append(_bad_row(place, message))
             else:
                 yield Record(place, dict(zip(header, row, strict=True)), problems)
+
+
+class _RowTooLongError(Exception):
+    """A row, over all of its lines, is longer than `LONGEST_LINE`."""
+
+
+class _Counted(io.BufferedIOBase):
+    """A file that is not read on without end for one row, as the csv module would.
+
+    Attributes:
+        of_row: Bytes read since it was last set to 0; text is read some kilobytes ahead.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._read1 = cast(io.BufferedReader, stream).read1
+        self.of_row = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        part = self._read1(size)
+        self.of_row += len(part)
+        if self.of_row > LONGEST_LINE + io.DEFAULT_BUFFER_SIZE:
+            raise _RowTooLongError
+        return part
 
 
 def _header_faults(
