@@ -155,6 +155,8 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
         width = len(run[0]) if run else 1
         only_closes = mark in _ALONE and (mark not in _PAIRS or _ends_something(reply, place))
         closing = None if only_closes else _closing(reply, place + width, mark, end)
+        if closing and mark in _ALONE and not _inner(reply[place + width : closing[0]]):
+            closing, only_closes = None, True  # both close something, and quote nothing between
         unpaired += closing is None and not only_closes
         if unpaired > _MOST_UNPAIRED:
             found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from components.statutes.replies.quotations import find_quotations
@@ -121,6 +121,7 @@ def test_no_apostrophe_hides_a_double_quotation(before: str, inside: str) -> Non
         assert inside_one or not reply[place].isalnum()
 
 
+@example("a ” ”")
 @given(st.text(st.sampled_from("ab .\n“”「」❝❞")))
 def test_no_directed_mark_goes_unheard(reply: str) -> None:
     found = find_quotations(reply)
