@@ -100,7 +100,7 @@ def merge(
     in_file = set(given.values())
     if not replace:
         for law in in_file & present.keys():
-            _check_half(law, present[law], corpus, source, store)
+            _check_half(law, present[law], given, corpus, source, store)
         if not prune:
             moving = [p for p in places if p.id in given and p.law not in in_file]
             _check_ids(moving, corpus, source, store)
@@ -123,18 +123,19 @@ def merge(
 def _check_half(
     law: str,
     present: Sequence[Place],
+    ids: Container[str],
     corpus: StatuteCorpus,
     source: str | Path,
     store: StatuteDocumentStore,
 ) -> None:
     """Refuse a file that has less than half of a law: it is more likely a part than the whole."""
+    # Articles that the file has in another law are not lost.
+    others = [each for each in present if each.id not in ids]
+    found = len(present) - len(others)
     articles = [corpus[position] for position in corpus.positions_of(law)]
-    ids = {article.id for article in articles}
-    found = sum(each.id in ids for each in present)
     if 2 * found < len(present):
-        # Its articles may have been given other ids.
+        # They may have been given other ids.
         texts = {article.text for article in articles}
-        others = [each for each in present if each.id not in ids]
         found += sum(each.text in texts for each in _articles_at(others, store))
     if 2 * found < len(present):
         raise StoreError(half_refused(source, law, found, len(present), len(articles), store.path))
@@ -153,10 +154,11 @@ def half_refused(
         given: how many the file has of the law in all.
         where: the store or engine.
     """
+    new = f" and {given - found:,} new ones" if given > found else ""
     return (
-        f"{source} has {found:,} of the {stored:,} articles of {law} in {where} ({given:,} in "
-        f"all), and a law is replaced whole: the other {stored - found:,} would be removed. Index "
-        "a file with the whole law, or give --replace if this is the whole law now."
+        f"{source} has {found:,} of the {stored:,} articles of {law} in {where}{new}; a law is "
+        f"replaced whole, so {stored - found:,} would be removed. Index a file with the whole law, "
+        "or give --replace if this is all of it now."
     )
 
 

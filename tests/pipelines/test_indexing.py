@@ -286,6 +286,17 @@ def test_articles_with_other_ids_or_other_texts_are_still_the_law(
     assert (report.articles, report.laws) == (30, 3)
 
 
+def test_articles_that_the_file_has_in_another_law_are_not_missed(
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
+) -> None:
+    index(articles)
+    for each in of_law(articles, "Work Code")[1:]:
+        each["law"] = "Labour Code"
+    report = index(articles)
+    assert (report.removed, report.laws) == (0, 4)
+    assert_complete(store, articles, tiny_model)
+
+
 def test_prune_lists_what_it_removes_before_it_does(
     index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
 ) -> None:
