@@ -74,9 +74,9 @@ def merge(
     replace: bool,
     say: Callable[[str], object],
 ) -> Merged:
-    """A law that the store has is replaced, one that the file does not have stays.
+    """Put the file's laws in place of the store's, and keep the other laws.
 
-    What will be removed is said before anything is.
+    Nothing is written: this works out what the store will hold, and lists what will be removed.
 
     Args:
         corpus: the file's articles.
@@ -99,7 +99,7 @@ def merge(
     given = {article.id: article.law for article in corpus}
     in_file = set(given.values())
     if not replace:
-        for law in in_file & present.keys():
+        for law in (each for each in corpus.laws if each in present):
             _check_half(law, present[law], given, corpus, source, store)
         if not prune:
             moving = [p for p in places if p.id in given and p.law not in in_file]

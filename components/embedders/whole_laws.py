@@ -69,7 +69,7 @@ def incomplete_laws(
         if missing := stored.get(law, set()) - given:
             reasons[law] = (
                 f"the store has {counted(len(missing), 'more article')} of it, such as "
-                f"{min(missing)!r}; delete there what the law no longer has"
+                f"{min(missing)!r}; delete from the store what the law no longer has"
             )
         elif law in silent and law in stored:
             continue

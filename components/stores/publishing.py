@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 
 _NONE: Mapping[str, LawVectors] = MappingProxyType({})
-_STAY: Mapping[str, int] = MappingProxyType({})
+_UNMOVED: Mapping[str, int] = MappingProxyType({})
 
 
 def arrange(
@@ -76,15 +76,15 @@ def arrange(
     """The position of every article once some laws are written over a store, in that order.
 
     Laws that are not given stay where they are. A law that the store has keeps its place among the
-    laws: its k-th article takes the place of the k-th one it had, and what it has more follows its
+    laws: its k-th article takes the place of the k-th one it had, and further articles follow its
     last. A new law comes after all others. Where every law of the store is given whole, positions
     count from 0 as given; otherwise an article moves only as far as it must to keep the order.
-    Articles that have no position and are not given come last and are left out here.
+    Articles without a position that are not given come last, and are left out here.
 
     Args:
         stored: the articles in the store, in its order.
         given: the law of each article that is written, by id, in the order of the law. An article
-            that stands in another law until now leaves it.
+            that the store has in another law leaves that law.
         partial: laws of which only some articles are given. The law keeps its other articles, and
             a new one follows the one before it in `given`.
     """
@@ -92,15 +92,19 @@ def arrange(
     for id_, law in given.items():
         laws.setdefault(law, []).append(id_)
     whole = laws.keys() - set(partial)
-    # A law that is given whole lends its places to its new articles, whatever becomes of the old.
+    # A law that is given whole keeps all its places, whichever articles take them.
     places = [
         each for each in stored if each.law in whole or given.get(each.id, each.law) == each.law
     ]
     left = Counter(each.law for each in places)
     if left.keys() <= whole:
         return {id_: position for position, id_ in enumerate(given)}
-    for law in partial:
-        laws[law] = _completed([each.id for each in places if each.law == law], laws[law])
+    known: dict[str, list[str]] = {law: [] for law in partial}
+    for place in places:
+        if place.law in known:
+            known[place.law].append(place.id)
+    for law, ids in known.items():
+        laws[law] = _completed(ids, laws[law])
     waiting = {law: deque(ids) for law, ids in laws.items()}
     positions: dict[str, int] = {}
     last = -1
@@ -210,7 +214,7 @@ class LawPublisher:
         return {id_: Published(law, digest, bool(has)) for id_, law, digest, has in rows}
 
     def places(self) -> list[Place]:
-        """Where every article stands that stands in a law, in the order of the law."""
+        """The place of every document that names a law, in the order of the law."""
         rows = self._database.rows(
             "SELECT key, id, law, position FROM documents WHERE law IS NOT NULL "
             "ORDER BY position, key"
@@ -230,7 +234,7 @@ class LawPublisher:
         vectors: Mapping[str, LawVectors] = _NONE,
         *,
         convert_to: StoreModel | None = None,
-        moved: Mapping[str, int] = _STAY,
+        moved: Mapping[str, int] = _UNMOVED,
     ) -> int:
         """Put each law's documents in place of those it had, all in one transaction.
 
@@ -286,11 +290,11 @@ class LawPublisher:
     ) -> list[Document]:
         """Documents as they are to be written, those of StatuteConverter at their place in the law.
 
-        The converter numbers what it is given, and may be given one section. Here the rest of the
-        law is known: articles are placed as `arrange` does, and `meta.law_articles` of all
-        documents of the law becomes how many the store will hold. Where only some of the law was
-        ever written it stays higher, so that nobody takes them for the whole. Other documents of
-        the store are moved and counted within the caller's transaction.
+        The converter numbers the articles that it reads, which may be one section of a law.
+        `arrange` gives each its place among the articles of the store, and `meta.law_articles`
+        becomes the number of articles that the store will hold of the law. Where a source had more
+        of them than were written, the higher number stays, so that a part is not taken for the
+        whole. Stored documents are updated within the caller's transaction.
 
         Args:
             connection: of the transaction that will write the documents.
@@ -300,7 +304,7 @@ class LawPublisher:
         given = {
             each.id: str(each.meta["law"])
             for each in documents
-            if isinstance(each.meta.get("law"), str) and _said_size(each.meta) is not None
+            if isinstance(each.meta.get("law"), str) and _stated_size(each.meta) is not None
         }
         if not given:
             return list(documents)
@@ -322,7 +326,7 @@ class LawPublisher:
         for document in documents:
             if document.id in given and not (keep and document.id in law_of):
                 law = given[document.id]
-                sizes[law] = max(sizes[law], _said_size(document.meta) or 0)
+                sizes[law] = max(sizes[law], _stated_size(document.meta) or 0)
         present = {
             law: {
                 id_: parsed(self._database.path, id_, "meta", meta)
@@ -333,14 +337,19 @@ class LawPublisher:
             for law in members
         }
         for law in partial:
-            sizes[law] = max(sizes[law], *(_said_size(each) or 0 for each in present[law].values()))
+            sizes[law] = max(
+                sizes[law], *(_stated_size(each) or 0 for each in present[law].values())
+            )
         for place in places:
             if place.id in given and not keep:
                 continue
             fields: dict[str, Any] = {}
             if (position := positions.get(place.id, place.position)) != place.position:
                 fields["position"] = position
-            if place.law in sizes and _said_size(present[place.law][place.id]) != sizes[place.law]:
+            if (
+                place.law in sizes
+                and _stated_size(present[place.law][place.id]) != sizes[place.law]
+            ):
                 fields[LAW_ARTICLES] = sizes[place.law]
             if fields:
                 self._update_meta(connection, place.id, fields)
@@ -432,7 +441,7 @@ class LawPublisher:
         _record(connection, "model", fields)
 
 
-def _said_size(meta: Mapping[str, Any]) -> int | None:
+def _stated_size(meta: Mapping[str, Any]) -> int | None:
     size = meta.get(LAW_ARTICLES)
     return size if type(size) is int else None
 
