@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,8 +71,16 @@ def encode_unknown(
     model: ChosenModel,
     store: StatuteDocumentStore,
     say: Callable[[str], object],
+    settled: Container[str] = (),
 ) -> tuple[int, int]:
     """Journal the vectors that are not known; how many were encoded, and how many cut.
+
+    Args:
+        texts: what gets vectors.
+        model: encodes.
+        store: its journal keeps the vectors.
+        say: takes a line for the user.
+        settled: ids of articles that keep the vector that they have.
 
     Raises:
         ModelError: the model cannot be loaded, or gives vectors without a direction.
@@ -81,7 +89,8 @@ def encode_unknown(
     known = store.journal.known(model.record.digest)
     first: dict[str, int] = {}
     for index, digest in enumerate(texts.digests):
-        first.setdefault(digest, index)
+        if index < len(texts.labels) or texts.corpus[index - len(texts.labels)].id not in settled:
+            first.setdefault(digest, index)
     todo = [index for digest, index in first.items() if digest not in known]
     if not todo:
         return 0, 0

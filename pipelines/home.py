@@ -201,7 +201,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
     def build() -> None:
         folder = None if model is None else str(model.folder)
-        index_corpus("aldermere", path, model=folder, say=say)
+        index_corpus("aldermere", path, model=folder, prune=True, replace=True, say=say)
 
     try:
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")

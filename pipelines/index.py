@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, a folder
-of BSARD or SoICT tables, or "aldermere", the invented demo law. Interrupt it whenever you like:
-the same command goes on where it stopped, and what did not change is not encoded again.
+of BSARD or SoICT tables, or "aldermere", the invented demo law. A law that the store has is
+replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
+a file of its own. Interrupt it whenever you like: the same command goes on where it stopped, and
+what did not change is not encoded again.
 
   python -m pipelines.index --corpus articles.jsonl --store law.db
   python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
+  python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
   python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333"""
 
 
@@ -77,6 +80,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out lines that cannot be read; names each"
+    )
+    parser.add_argument(
+        "--prune",
+        action="store_true",
+        help="also remove the laws that the corpus does not have; lists them first",
+    )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace a law also where the corpus has fewer than half of its articles, or an id "
+        "that stands for another text in another law",
     )
     parser.add_argument(
         "--snapshot",
@@ -141,6 +155,8 @@ def _into_store(options: argparse.Namespace) -> IndexReport:
         graph=options.graph,
         snapshot=options.snapshot,
         skip_bad=options.skip_bad,
+        prune=options.prune,
+        replace=options.replace,
         say=say,
     )
 
@@ -157,6 +173,8 @@ def _into_engine(options: argparse.Namespace) -> EngineReport:
         model=options.model,
         shard=Shard(*options.shard),
         skip_bad=options.skip_bad,
+        prune=options.prune,
+        replace=options.replace,
         say=say,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,13 +15,12 @@ from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.counts import articles_of_laws, counted
-from components.stores.database import StoreError
-from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher
 from pipelines.files import LoadingError
 from pipelines.languages import say_unknown
+from pipelines.merging import Merged, merge
 from pipelines.model_choice import choose_graph, choose_model
 from pipelines.publishing import publish_laws
 
@@ -33,13 +32,13 @@ class IndexReport:
     Attributes:
         store: the store's file.
         articles: how many it now holds.
-        laws: of how many laws.
+        laws: of how many laws, other files' among them.
         model: folder or name of the model, or None for text alone.
         encoded: texts encoded by this run, with a graph headings too; equal ones once.
         truncated: of these, how many were longer than the model reads.
-        changed: documents written, changed or removed.
-        removed: articles that the store had and the corpus no longer has.
-        removed_laws: laws that the corpus no longer has.
+        changed: documents written, changed, moved or removed.
+        removed: articles that the store had and no longer has.
+        removed_laws: laws that the store had and no longer has.
         left_out: lines of the corpus that are not in the store.
         seconds: how long it took.
         graph: nodes, edges and unresolved citations of the graph, where one is used, and under
@@ -95,9 +94,13 @@ def index_corpus(
     graph: bool = False,
     snapshot: date | None = None,
     skip_bad: bool = False,
+    prune: bool = False,
+    replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> IndexReport:
     """Index a corpus; run again after an interruption, it goes on where it stopped.
+
+    A law that the store has is replaced, one that the corpus does not have stays.
 
     1. Scan: the whole corpus is read, and everything wrong with it said, before work starts.
     2. Encode: texts whose vectors are not known, in blocks that are journalled in the store.
@@ -112,12 +115,15 @@ def index_corpus(
             indexed so goes on so.
         snapshot: day of which the law's text is; None where that is not known.
         skip_bad: leave out lines that cannot be read.
+        prune: remove the laws that the corpus does not have; they are listed before.
+        replace: allow a corpus to have fewer than half of the articles of a law in the store.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
         LoadingError: the store's path ends as a folder's does.
         CorpusError: the corpus cannot be read; names every fault.
-        StoreError: the store holds another model's vectors or another corpus, or the disk is full.
+        StoreError: the store holds another model's vectors, the corpus has fewer than half of a
+            law's articles, or the disk is full.
         ModelError: the model cannot be loaded, has no graph network where one is asked for, or
             gives vectors without a direction.
     """
@@ -133,42 +139,50 @@ def index_corpus(
     say_unknown(Counter(article.language for article in corpus), say)
     store = StatuteDocumentStore(str(store_path))
     try:
+        merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
         # Before the store is made, so that a model that cannot be loaded leaves no empty one.
-        chosen = choose_model(model, corpus, store, say)
+        chosen = choose_model(model, merged.corpus, store, say)
         over = choose_graph(graph, chosen, store, say)
+        model_recorded = bool(merged.stored) and store.model is not None
         if chosen is None:
             # An interrupted run may have left a model on record, and no vectors of it.
             store.publisher.forget_model()
         elif over is None or not over.converts:
             store.publisher.record_model(over.record if over else chosen.record)
-        enricher = LawEnricher(over, corpus, store) if over else None
+        enricher = LawEnricher(over, merged.corpus, store) if over else None
         rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
-        texts = enricher.texts if enricher else CorpusTexts(corpus, rule)
-        stored = store.publisher.published()
-        _check_same_corpus(corpus, texts.article_digests, stored, store)
+        texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
+        settled: set[str] = set()
+        if chosen is None:
+            settled = {each.id for places in merged.kept.values() for each in places}
+        elif over is None:
+            settled = merged.with_vectors(model_recorded=model_recorded)
         encoded = truncated = 0
         if chosen is not None:
             if over is not None and over.converts:
                 store.journal.hold(chosen.record.digest, texts.article_digests)
-            encoded, truncated = encode_unknown(texts, chosen, store, say)
-        changed = publish_laws(corpus, texts.article_digests, stored, store, enricher, say)
+            encoded, truncated = encode_unknown(texts, chosen, store, say, settled)
+        changed = publish_laws(merged, texts.article_digests, settled, store, enricher, say)
         if over is not None:
             store.journal.keep_only(over.record.biencoder_digest, texts.digests)
         elif chosen is not None:
             store.journal.clear()
         say("Building the BM25 index")
         StatuteBM25Retriever(store).warm_up()
-        store.publisher.record_corpus(corpus.sha256, snapshot)
+        day = _snapshot(snapshot, merged, store, say)
+        store.publisher.record_corpus(merged.corpus.sha256, day)
         return IndexReport(
             store=str(store_path),
             articles=store.count_documents(),
-            laws=len(corpus.laws),
+            laws=len(merged.in_file) + len(merged.kept),
             model=chosen.record.path if chosen else None,
             encoded=encoded,
             truncated=truncated,
             changed=changed,
-            removed=len(stored.keys() - set(corpus.ids)),
-            removed_laws=sorted({each.law for each in stored.values()} - set(corpus.laws)),
+            removed=len(merged.stored.keys() - merged.positions.keys()),
+            removed_laws=sorted(
+                {each.law for each in merged.stored.values()} - merged.in_file - merged.kept.keys()
+            ),
             left_out=corpus.left_out,
             seconds=round(time.perf_counter() - start, 2),
             graph=enricher.report() if enricher else None,
@@ -177,20 +191,21 @@ def index_corpus(
         store.close()
 
 
-def _check_same_corpus(
-    corpus: StatuteCorpus,
-    digests: Sequence[str],
-    stored: Mapping[str, Published],
+def _snapshot(
+    day: date | None,
+    merged: Merged,
     store: StatuteDocumentStore,
-) -> None:
-    """A store keeps one corpus: what the corpus lacks is removed, so a wrong name costs a store."""
-    laws = {each.law for each in stored.values()}
-    if not stored or not laws.isdisjoint(corpus.laws):
-        return
-    known = {each.text_digest for each in stored.values()}
-    if known.isdisjoint(digests):
-        raise StoreError(
-            f"{store.path} holds another corpus ({len(stored):,} articles of "
-            f"{', '.join(sorted(laws)[:3])}{' ...' if len(laws) > 3 else ''}), and nothing of this "
-            "one. Name a new store, or delete that one first."
+    say: Callable[[str], object],
+) -> date | None:
+    """The day of which the whole store's text is: the earliest, where laws are of several days."""
+    if day is None or not merged.kept:
+        return day
+    recorded, _ = store.publisher.recorded_days()
+    of_all = None if recorded is None else min(day, date.fromisoformat(recorded))
+    if of_all != day:
+        say(
+            f"The other laws of {store.path} are of {recorded or 'a day that is not recorded'}, so "
+            f"{day} is not recorded as the day of the text. To move it on, index all laws in one "
+            "run."
         )
+    return of_all

@@ -13,6 +13,9 @@ from haystack import Document
 
 from components.statutes.article import Article
 
+# How many articles the law has in the sources: whoever gets some can tell whether they are all.
+LAW_ARTICLES = "law_articles"
+
 
 def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
     """An article as a Haystack document.

@@ -11,15 +11,13 @@ from haystack import Document, component, default_from_dict, default_to_dict, lo
 from haystack.components.converters.utils import normalize_metadata
 from haystack.dataclasses import ByteStream
 
-from components.converters.articles import as_document
+from components.converters.articles import LAW_ARTICLES, as_document
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.problems import CorpusError, Problem
 
 logger = logging.getLogger(__name__)
 
-# How many articles the law has in the sources: whoever gets some can tell whether they are all.
-LAW_ARTICLES = "law_articles"
 # Absent optional fields must not come back through the caller's meta as if the law had them.
 _OF_ARTICLE = {*Article.__slots__, "position", LAW_ARTICLES} - {"id", "text"}
 
@@ -71,9 +69,10 @@ class StatuteConverter:
 
         Returns:
             `documents`: one an article, whose id it has. `meta`: law, number, headings, position
-            (counted on over the sources), law_articles (how many articles of its law the sources
+            (counted over these sources), law_articles (how many articles of its law these sources
             have), and language, valid_from, valid_to (ISO dates) and source_url where the source
-            has them.
+            has them. A StatuteDocumentStore sets position and law_articles to its own when they
+            are written.
 
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;

@@ -43,9 +43,9 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
 
     An article's vector depends on its neighbours in the tree, so a law must be there as a whole;
     law by law gives the same vectors as all laws at once. A law is whole when its documents are as
-    many as their `meta.law_articles` says (StatuteConverter writes it) or, where they do not say
-    it, when no article is missing that `store` has of it. A law of which neither says anything is
-    not known to be whole.
+    many as their `meta.law_articles` says (StatuteConverter writes it) and no article is missing
+    that `store` has of it. Where they do not say it, the store alone decides. A law of which
+    neither says anything is not known to be whole.
 
     A network that was trained with citations sees the articles of other laws too. They are taken
     from `store`: what it holds and is not among the documents counts as the rest of the corpus.

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from haystack import Document
 
-from components.converters.statutes import LAW_ARTICLES
+from components.converters.articles import LAW_ARTICLES
+from components.statutes.counts import counted
 from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -41,9 +42,10 @@ def incomplete_laws(
     """Laws that are not known to be whole, each with the reason.
 
     A law is whole when its documents are as many as their `meta.law_articles` says, which
-    StatuteConverter writes: how many articles the law has in its source. Where they do not say it,
-    the store does: a law is whole when no article that the store has of it is missing. A law of
-    which neither says anything is not known to be whole.
+    StatuteConverter writes: how many articles the law has in its source. A source may be one
+    amended section, so no article that the store has of the law may be missing either. Where the
+    documents do not say how many there are, the store alone decides; a law of which neither says
+    anything is not known to be whole.
 
     Args:
         laws: the documents of each law; no two with one id.
@@ -56,19 +58,21 @@ def incomplete_laws(
         law for law, documents in laws.items() if all(_said(each) is None for each in documents)
     }
     stored: dict[str, set[str]] = {}
-    if silent and store is not None:
+    given = {each.id for documents in laws.values() for each in documents}
+    if store is not None:
         for id_, law, _ in store.entries():
-            if law in silent:
+            if law in laws:
                 stored.setdefault(law, set()).add(id_)
     reasons: dict[str, str] = {}
     for law, documents in laws.items():
         numbers = {_said(each) for each in documents}
-        if law in stored:
-            missing = stored[law] - {each.id for each in documents}
-            if missing:
-                reasons[law] = (
-                    f"the store has {len(missing):,} more articles of it, such as {min(missing)!r}"
-                )
+        if missing := stored.get(law, set()) - given:
+            reasons[law] = (
+                f"the store has {counted(len(missing), 'more article')} of it, such as "
+                f"{min(missing)!r}; delete from the store what the law no longer has"
+            )
+        elif law in silent and law in stored:
+            continue
         elif law in silent:
             reasons[law] = (
                 "nothing says how many articles it has: its documents have no meta.law_articles "

@@ -2,20 +2,22 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from haystack import Document
 from numpy.typing import NDArray
 
+from components.converters.articles import LAW_ARTICLES
 from components.stores.database import StatuteDatabase, StoreError
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import upgrade
-from components.stores.rows import COLUMNS, as_row
+from components.stores.rows import COLUMNS, NO_POSITION, as_row, parsed
 
 # The vector goes from the journal to the document inside SQLite; an id's old row is replaced.
 _PUBLISH = f"""
@@ -55,7 +57,91 @@ class LawVectors:
     matrix: NDArray[np.float32]
 
 
+class Place(NamedTuple):
+    """Where an article stands in the store."""
+
+    key: int
+    id: str
+    law: str
+    position: int
+
+
 _NONE: Mapping[str, LawVectors] = MappingProxyType({})
+_UNMOVED: Mapping[str, int] = MappingProxyType({})
+
+
+def arrange(
+    stored: Iterable[Place], given: Mapping[str, str], partial: Collection[str] = ()
+) -> dict[str, int]:
+    """The position of every article once some laws are written over a store, in that order.
+
+    Laws that are not given stay where they are. A law that the store has keeps its place among the
+    laws: its k-th article takes the place of the k-th one it had, and further articles follow its
+    last. A new law comes after all others. Where every law of the store is given whole, positions
+    count from 0 as given; otherwise an article moves only as far as it must to keep the order.
+    Articles without a position that are not given come last, and are left out here.
+
+    Args:
+        stored: the articles in the store, in its order.
+        given: the law of each article that is written, by id, in the order of the law. An article
+            that the store has in another law leaves that law.
+        partial: laws of which only some articles are given. The law keeps its other articles, and
+            a new one follows the one before it in `given`.
+    """
+    laws: dict[str, list[str]] = {}
+    for id_, law in given.items():
+        laws.setdefault(law, []).append(id_)
+    whole = laws.keys() - set(partial)
+    # A law that is given whole keeps all its places, whichever articles take them.
+    places = [
+        each for each in stored if each.law in whole or given.get(each.id, each.law) == each.law
+    ]
+    left = Counter(each.law for each in places)
+    if left.keys() <= whole:
+        return {id_: position for position, id_ in enumerate(given)}
+    known: dict[str, list[str]] = {law: [] for law in partial}
+    for place in places:
+        if place.law in known:
+            known[place.law].append(place.id)
+    for law, ids in known.items():
+        laws[law] = _completed(ids, laws[law])
+    waiting = {law: deque(ids) for law, ids in laws.items()}
+    positions: dict[str, int] = {}
+    last = -1
+    for place in places:
+        has_position = place.position < NO_POSITION
+        queue = waiting.get(place.law)
+        if queue is None:
+            here = [place.id] if has_position else []
+        else:
+            here = [queue.popleft()] if queue else []
+            left[place.law] -= 1
+            if not left[place.law]:
+                here += queue
+                queue.clear()
+        if here and has_position:
+            last = max(last, place.position - 1)
+        for id_ in here:
+            last += 1
+            positions[id_] = last
+    new = [id_ for id_ in given if id_ not in positions]
+    return positions | {id_: position for position, id_ in enumerate(new, last + 1)}
+
+
+def _completed(known: Sequence[str], given: Sequence[str]) -> list[str]:
+    """A law's articles in order, where `given` has some of the known ones and new ones."""
+    following: dict[str, list[str]] = {id_: [id_] for id_ in known}
+    first: list[str] = []
+    anchor: list[str] | None = None
+    for id_ in given:
+        if id_ in following:
+            anchor = following[id_]
+            anchor[:0], first = first, []
+        elif anchor is None:
+            first.append(id_)
+        else:
+            anchor.append(id_)
+    return [id_ for each in following.values() for id_ in each] + first
 
 
 class LawPublisher:
@@ -127,6 +213,14 @@ class LawPublisher:
         )
         return {id_: Published(law, digest, bool(has)) for id_, law, digest, has in rows}
 
+    def places(self) -> list[Place]:
+        """The place of every document that names a law, in the order of the law."""
+        rows = self._database.rows(
+            "SELECT key, id, law, position FROM documents WHERE law IS NOT NULL "
+            "ORDER BY position, key"
+        )
+        return [Place(*row) for row in rows]
+
     def law_states(self) -> dict[str, str]:
         """`LawVectors.state` of every law whose vectors came through the graph on record."""
         model = read_model(self._database)
@@ -136,10 +230,11 @@ class LawPublisher:
 
     def publish(
         self,
-        laws: Mapping[str, Sequence[tuple[Document, str]]],
+        laws: Mapping[str, Sequence[tuple[Document, str | None]]],
         vectors: Mapping[str, LawVectors] = _NONE,
         *,
         convert_to: StoreModel | None = None,
+        moved: Mapping[str, int] = _UNMOVED,
     ) -> int:
         """Put each law's documents in place of those it had, all in one transaction.
 
@@ -148,10 +243,12 @@ class LawPublisher:
 
         Args:
             laws: for each law all its documents with the digests of the texts that their vectors
-                stand for, and none for a law that the corpus no longer has.
+                stand for, and none for a law that is removed. A document whose digest is None
+                keeps the vector that it has; those come last.
             vectors: of laws whose vectors a graph made; the others' come from the journal.
             convert_to: the model to put on record in the same transaction, where `laws` are all
                 laws of the store and `vectors` has every one.
+            moved: new positions of documents of other laws, by id.
 
         Returns:
             Number of documents written, changed or removed.
@@ -166,15 +263,17 @@ class LawPublisher:
             for law in laws
             for change in self._changes(law, laws[law], model, vectors.get(law))
         ]
-        if not changes and not vectors:
+        if not changes and not vectors and not moved:
             return 0
-        with self._database.writing(content=bool(changes)) as connection:
+        with self._database.writing(content=bool(changes or moved)) as connection:
             if convert_to is not None:
                 self._check_all_in(connection, laws)
                 self._write_model(connection, convert_to)
             # Removals come last: an article that moved to another law is then no longer in its old.
             for sql, values in sorted(changes, key=lambda change: change[0].startswith("DELETE")):
                 connection.execute(sql, values)
+            for id_, position in moved.items():
+                self._update_meta(connection, id_, {"position": position})
             if model is not None:
                 self._check_vectors(connection, laws)
             if model is not None and model.through_graph:
@@ -184,12 +283,104 @@ class LawPublisher:
                     if law in vectors:
                         state = (law, vectors[law].state)
                         connection.execute("INSERT INTO law_states VALUES (?, ?)", state)
-        return len(changes)
+        return len(changes) + len(moved)
+
+    def placed(
+        self, connection: sqlite3.Connection, documents: Sequence[Document], *, keep: bool
+    ) -> list[Document]:
+        """Documents as they are to be written, those of StatuteConverter at their place in the law.
+
+        The converter numbers the articles that it reads, which may be one section of a law.
+        `arrange` gives each its place among the articles of the store, and `meta.law_articles`
+        becomes the number of articles that the store will hold of the law. Where a source had more
+        of them than were written, the higher number stays, so that a part is not taken for the
+        whole. Stored documents are updated within the caller's transaction.
+
+        Args:
+            connection: of the transaction that will write the documents.
+            documents: those with `meta.law_articles` are placed, the others stay as they are.
+            keep: whether documents that are there already will not be written.
+        """
+        given = {
+            each.id: str(each.meta["law"])
+            for each in documents
+            if isinstance(each.meta.get("law"), str) and _stated_size(each.meta) is not None
+        }
+        if not given:
+            return list(documents)
+        places = self.places()
+        law_of = {each.id: each.law for each in places}
+        if keep:
+            given |= {id_: law_of[id_] for id_ in given if id_ in law_of}
+        members: dict[str, set[str]] = {law: set() for law in given.values()}
+        for id_, law in (law_of | given).items():
+            if law in members:
+                members[law].add(id_)
+        partial = {
+            law
+            for law, ids in members.items()
+            if ids & law_of.keys() and (keep or ids - given.keys())
+        }
+        positions = arrange(places, given, partial)
+        sizes = {law: len(ids) for law, ids in members.items()}
+        for document in documents:
+            if document.id in given and not (keep and document.id in law_of):
+                law = given[document.id]
+                sizes[law] = max(sizes[law], _stated_size(document.meta) or 0)
+        present = {
+            law: {
+                id_: parsed(self._database.path, id_, "meta", meta)
+                for id_, meta in connection.execute(
+                    "SELECT id, meta FROM documents WHERE law = ?", (law,)
+                )
+            }
+            for law in members
+        }
+        for law in partial:
+            sizes[law] = max(
+                sizes[law], *(_stated_size(each) or 0 for each in present[law].values())
+            )
+        for place in places:
+            if place.id in given and not keep:
+                continue
+            fields: dict[str, Any] = {}
+            if (position := positions.get(place.id, place.position)) != place.position:
+                fields["position"] = position
+            if (
+                place.law in sizes
+                and _stated_size(present[place.law][place.id]) != sizes[place.law]
+            ):
+                fields[LAW_ARTICLES] = sizes[place.law]
+            if fields:
+                self._update_meta(connection, place.id, fields)
+        return [
+            replace(
+                each,
+                meta={
+                    **each.meta,
+                    "position": positions[each.id],
+                    LAW_ARTICLES: sizes[given[each.id]],
+                },
+            )
+            if each.id in given
+            else each
+            for each in documents
+        ]
+
+    def _update_meta(
+        self, connection: sqlite3.Connection, id_: str, fields: Mapping[str, Any]
+    ) -> None:
+        (text,) = connection.execute("SELECT meta FROM documents WHERE id = ?", (id_,)).fetchone()
+        meta = parsed(self._database.path, id_, "meta", text)
+        row = as_row(Document(id=id_, meta={**meta, **fields}))
+        connection.execute(
+            "UPDATE documents SET meta = ?, position = ? WHERE id = ?", (row[2], row[5], id_)
+        )
 
     def _changes(
         self,
         law: str,
-        articles: Sequence[tuple[Document, str]],
+        articles: Sequence[tuple[Document, str | None]],
         model: StoreModel | None,
         vectors: LawVectors | None,
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -204,8 +395,9 @@ class LawPublisher:
         for index, (document, digest) in enumerate(articles):
             row = as_row(document)
             old_digest, old_meta, old_vector = present.pop(document.id, (None, None, None))
-            new = None if vectors is None else vectors.matrix[index].tobytes()
-            if old_digest != digest or (model is not None and not old_vector):
+            keeps = digest is None
+            new = None if vectors is None or keeps else vectors.matrix[index].tobytes()
+            if not keeps and (old_digest != digest or (model is not None and not old_vector)):
                 if new is None:
                     yield _PUBLISH, (*row, digest, model.digest if model else None, digest)
                 else:
@@ -247,6 +439,11 @@ class LawPublisher:
         # Without what is None, so that a plain store's record is what it always was.
         fields = {name: value for name, value in asdict(model).items() if value is not None}
         _record(connection, "model", fields)
+
+
+def _stated_size(meta: Mapping[str, Any]) -> int | None:
+    size = meta.get(LAW_ARTICLES)
+    return size if type(size) is int else None
 
 
 def _record(connection: sqlite3.Connection, key: str, value: object) -> None:

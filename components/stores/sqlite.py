@@ -91,6 +91,10 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
     ) -> int:
         """Write documents in one transaction; all or none are kept.
 
+        Documents of StatuteConverter, which have `meta.law_articles`, get their place from the
+        store: one that is there keeps it unless its whole law is given, and a new law comes after
+        the others. Of a law that is given in part the other articles stay.
+
         Args:
             documents: each with a unique id. `meta.law` and `meta.position` set their place;
                 without a position one comes last, also where it overwrites one before others.
@@ -111,7 +115,8 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         written = 0
         with self.database.follow().writing() as connection:
             dim = self._dim()
-            for document in documents:
+            keep = policy == DuplicatePolicy.SKIP
+            for document in self.publisher.placed(connection, documents, keep=keep):
                 row = as_row(document)
                 present = connection.execute(
                     "SELECT key FROM documents WHERE id = ?", (document.id,)

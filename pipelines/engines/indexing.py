@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from components.stores.engines.engine import (
 )
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import default_parameters, opened
+from pipelines.engines.merging import changed_laws, check_laws, settle_left
 from pipelines.engines.scan import LawSpool, Scan, Shard, scan
-from pipelines.engines.writing import LawWriter, holds_any
+from pipelines.engines.writing import LawWriter
 from pipelines.files import LoadingError
 from pipelines.languages import say_unknown
+from pipelines.merging import say_pruned
 from pipelines.model_choice import ChosenModel, loaded_model, model_place
 
 Say = Callable[[str], object]
@@ -96,13 +98,16 @@ def index_into_engine(
     model: str | None = None,
     shard: Shard = Shard(),  # noqa: B008
     skip_bad: bool = False,
+    prune: bool = False,
+    replace: bool = False,
     say: Say = lambda _: None,
 ) -> EngineReport:
     """Index a corpus into an engine; run again after an interruption, it goes on where it stopped.
 
-    The corpus is read once and everything wrong with it said before anything is written. Then each
-    law that is not in the engine as it should be is compared article by article; what changed is
-    encoded and written, what is gone removed, and the law marked as done. Until every shard of the
+    A law that the engine has is replaced, one that the corpus does not have stays. The corpus is
+    read once and everything wrong with it said before anything is written. Then each law that is
+    not in the engine as it should be is compared article by article; what changed is encoded and
+    written, what is gone from it removed, and the law marked as done. Until every shard of the
     first run is done nobody can ask the collection. Afterwards a reader finds every article either
     as it was or as it is: text, metadata and vectors of an article are one write.
 
@@ -116,13 +121,16 @@ def index_into_engine(
             bundled one.
         shard: which laws are this process's.
         skip_bad: leave out lines that cannot be read.
+        prune: remove the shard's laws that the corpus does not have; they are listed before.
+        replace: allow a corpus to have fewer than half of the articles of a law in the engine.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
         CorpusError: the corpus cannot be read; names every fault.
         LoadingError: the engine's packages are missing, the address is none of its own, or two
             collections are named.
-        StoreError: the engine does not answer, or the collection is another model's or corpus's.
+        StoreError: the engine does not answer, the collection is another model's, or the corpus
+            has fewer than half of a law's articles.
         ModelError: no model is at hand, or it gives vectors without a direction.
     """
     start = time.perf_counter()
@@ -138,12 +146,27 @@ def index_into_engine(
             say("Reading the corpus")
             found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
             say_unknown(found.languages, say)
-            _check_same_corpus(at, found, spool, record)
             chosen = _choose(model, record, found, at, say)
+            states = at.states(LAW)
+            others = states.keys() - found.laws.keys()
+            pruned = [law for law in sorted(others) if shard.has(law)] if prune else []
+            staying = set() if prune else others
+            changed = changed_laws(at, spool, chosen.record.digest)
+            rule = chosen.record.text_rule
+            losing = (
+                check_laws(at, spool, changed, staying, source, rule, replace=replace)
+                if states
+                else set()
+            )
+            say_pruned(source, {law: int(states[law]["articles"]) for law in pruned}, say)
             record = _recorded(at, record, chosen, found)
-            writer = LawWriter(at, chosen, record, say)
-            writer.write(spool)
-            removed = writer.removed + _remove_laws(at, found, shard)
+            for law in losing:
+                at.put_state(LAW, law, {**states[law], "digest": ""})
+            after = sum(int(each["articles"]) for each in states.values()) if staying else None
+            writer = LawWriter(at, chosen, record, after)
+            writer.write(spool, changed)
+            settle_left(at, staying)
+            removed = writer.removed + _remove_laws(at, pruned)
             at.settle()
             complete = _finish(at, found, shard)
             return EngineReport(
@@ -185,21 +208,6 @@ def _record_of(engine: ArticleEngine) -> EngineRecord | None:
             f"{engine.where} holds points that Lexarbor did not write. Name another --collection."
         )
     return record
-
-
-def _check_same_corpus(
-    engine: ArticleEngine, found: Scan, spool: LawSpool, record: EngineRecord | None
-) -> None:
-    """A collection keeps one corpus: what it lacks is removed, so a wrong name costs everything."""
-    laws = engine.states(LAW)
-    if not laws or not laws.keys().isdisjoint(found.laws):
-        return
-    # Every law may have been given another name; then articles are there with the same text.
-    if record is None or not holds_any(engine, spool, record.model.text_rule):
-        raise StoreError(
-            f"{engine.where} holds another corpus ({len(laws):,} laws, such as {min(laws)}), and "
-            "no law or article of this one. Name another --collection."
-        )
 
 
 def _choose(
@@ -247,14 +255,13 @@ def _recorded(
     return fresh
 
 
-def _remove_laws(engine: ArticleEngine, found: Scan, shard: Shard) -> int:
-    """Remove the shard's laws that the corpus no longer has; how many articles those had."""
+def _remove_laws(engine: ArticleEngine, laws: Sequence[str]) -> int:
+    """Remove laws; how many articles those had."""
     removed = 0
-    for law, state in engine.states(LAW).items():
-        if law not in found.laws and shard.has(law):
-            engine.remove(law)
-            engine.drop_state(LAW, law)
-            removed += int(state["articles"])
+    for law in laws:
+        removed += len(engine.listed(law))
+        engine.remove(law)
+        engine.drop_state(LAW, law)
     return removed
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count
 
 from haystack import Document
 from tqdm import tqdm
@@ -12,8 +12,8 @@ from tqdm import tqdm
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.statutes.article import Article, TextRule, indexed_text
-from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord
-from components.stores.engines.rows import as_row, digest_of
+from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord, Listed
+from components.stores.engines.rows import as_row
 from components.stores.journal import text_digest
 from pipelines.encoding import block_size
 from pipelines.engines.scan import LawSpool, as_article
@@ -22,7 +22,6 @@ from pipelines.usable_vectors import ANOTHER_MODEL, check_usable
 
 _DOCUMENTS_AT_ONCE = 100
 _REMOVED_AT_ONCE = 1_000
-_ASKED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,9 @@ class LawWriter:
         engine: where the articles go.
         model: encodes them; loaded when the first text must be.
         record: what the collection is indexed with.
-        say: takes lines for the user.
+        after: how many articles there are, where laws stay that the corpus does not have: then a
+            law keeps its places, and a new one comes after all. None where positions are the
+            corpus's.
 
     Attributes:
         encoded: texts encoded.
@@ -74,31 +75,29 @@ class LawWriter:
         engine: ArticleEngine,
         model: ChosenModel,
         record: EngineRecord,
-        say: Callable[[str], object],
+        after: int | None,
     ) -> None:
         self.encoded = self.truncated = self.written = self.words_cut = self.removed = 0
         self._engine = engine
         self._model = model
-        self._say = say
+        self._after = after
         self._sparse = StatuteSparseDocumentEmbedder(record.average_length, engine.weighting)
         self._waiting: list[_Changed] = []
         self._laws: list[_Law] = []
         self._with_stale: list[_Law] = []
 
-    def write(self, spool: LawSpool) -> None:
-        """Write the laws of a spool; those that are as they should be are passed over.
+    def write(self, spool: LawSpool, changed: Mapping[str, str]) -> None:
+        """Write the laws of a spool that are not as they should be.
+
+        Args:
+            spool: the articles.
+            changed: the digest of each of these laws, as `changed_laws` gives it.
 
         Raises:
             ModelError: the model cannot be loaded, or gives vectors without a direction.
             StoreError: the engine does not answer.
         """
-        done = self._engine.states(LAW)
-        for law in tqdm(spool.laws, desc="Indexing", unit="law", disable=None):
-            digest = digest_of(
-                [self._model.record.digest, *(line.decode() for _, line in spool.lines(law))]
-            )
-            if done.get(law, {}).get("digest") == digest:
-                continue
+        for law, digest in tqdm(changed.items(), desc="Indexing", unit="law", disable=None):
             self._change(spool, law, digest)
         self._flush()
         # Not before all are written: what is gone from one law may have moved to another, which
@@ -113,20 +112,36 @@ class LawWriter:
         present = self._engine.listed(law)
         unfinished = {"digest": "", "articles": max(len(present), spool.count(law))}
         self._engine.put_state(LAW, law, unfinished)
-        for position, line in spool.lines(law):
+        positions = self._positions(spool, law, present.values())
+        for position, (_, line) in zip(positions, spool.lines(law), strict=False):
             article = as_article(line)
             document = as_document(article, position)
-            row = as_row(document, _digest(article, self._model.record.text_rule))
+            row = as_row(document, text_digest_of(article, self._model.record.text_rule))
             kept = present.pop(document.id, None)
-            if kept == (row["text_digest"], row["row_digest"]):
+            if kept and (kept.text_digest, kept.row_digest) == (
+                row["text_digest"],
+                row["row_digest"],
+            ):
                 continue
-            listed = None if kept is None else kept[0]
+            listed = None if kept is None else kept.text_digest
             self._waiting.append(_Changed(replace(document, meta=row), listed))
             if len(self._waiting) >= block_size(self._model):
                 self._flush()
         self._laws.append(_Law(law, digest, spool.count(law), list(present)))
         if not self._waiting:
             self._flush()
+
+    def _positions(self, spool: LawSpool, law: str, present: Iterable[Listed]) -> Iterator[int]:
+        """Positions of a law's articles: its own where it stays among others, and those behind."""
+        if self._after is None:
+            yield from (position for position, _ in spool.lines(law))
+            return
+        places = sorted(each.position for each in present)
+        if not places:
+            yield from (self._after + position for position, _ in spool.lines(law))
+            return
+        yield from places
+        yield from count(places[-1] + 1)
 
     def _flush(self) -> None:
         """Encode and write what waits, then mark the laws that are as they should be by it."""
@@ -187,23 +202,8 @@ class LawWriter:
         return {id_: rows[text] for id_, text in texts.items()}
 
 
-def holds_any(engine: ArticleEngine, spool: LawSpool, rule: TextRule) -> bool:
-    """Whether some article of a spool is in an engine with the same text, whatever its law.
-
-    Args:
-        engine: is asked until one is found.
-        spool: the articles.
-        rule: what of an article the engine's vectors stand for.
-    """
-    articles = (as_article(line) for law in spool.laws for _, line in spool.lines(law))
-    while block := list(islice(articles, _ASKED_AT_ONCE)):
-        held = engine.text_digests([each.id for each in block])
-        if any(held.get(each.id) == _digest(each, rule) for each in block):
-            return True
-    return False
-
-
-def _digest(article: Article, rule: TextRule) -> str:
+def text_digest_of(article: Article, rule: TextRule) -> str:
+    """Digest of the text that an article's vector stands for, as an engine keeps it."""
     return text_digest(indexed_text(article.headings, article.text, rule))[:32]
 
 

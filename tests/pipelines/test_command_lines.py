@@ -260,6 +260,25 @@ def test_indexing_reports_as_json(command: Command, corpus: Path, tmp_path: Path
     assert "text alone" in err
 
 
+def test_laws_are_added_replaced_and_pruned(
+    command: Command, corpus: Path, tmp_path: Path, write_corpus: Any, make_article: Any
+) -> None:
+    tax = write_corpus(tmp_path / "tax.jsonl", [make_article(40, law="Tax Code")])
+    housing = write_corpus(tmp_path / "housing.jsonl", [make_article(3, text="Amended.")])
+    arguments = ("--store", tmp_path / "law.db", "--model", "none", "--json")
+
+    def articles(*more: Any) -> int:
+        code, out, _ = command("index", *arguments, "--corpus", *more)
+        return json.loads(out)["articles"] if code == 0 else -code
+
+    assert articles(corpus) == 30
+    assert articles(tax) == 31
+    assert articles(housing) == -1
+    assert articles(housing, "--prune") == -1
+    assert articles(housing, "--replace") == 22
+    assert articles(corpus, "--prune") == 30
+
+
 def test_indexing_through_a_graph_is_said_and_asked_as_any_other(
     command: Command, corpus: Path, questions: Path, tmp_path: Path, tiny_graphs: dict[str, Path]
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
@@ -60,9 +61,18 @@ def test_a_changed_demo_law_is_indexed_again(quick_demo: list[str]) -> None:
     path = home.ensure_demo_store()
     store = StatuteDocumentStore(str(path))
     store.publisher.record_corpus("of an earlier edition")
+    # That edition had a law that is gone, and hardly an article of another that is still there.
+    gone = Document(id="gone", content="A rule.", meta={"law": "Old Code", "position": 0})
+    store.write_documents([gone])
+    law = store.filter_documents()[1].meta["law"]
+    whole = store.count_documents() - 1
+    store.write_documents(
+        [Document(id=f"old {n}", content="Old.", meta={"law": law}) for n in range(400)]
+    )
     store.close()
     home.ensure_demo_store()
     assert len(quick_demo) == 2
+    assert store.count_documents() == whole
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b""])

@@ -3,12 +3,14 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
@@ -152,9 +154,9 @@ def test_an_article_moves_to_another_law_in_one_step(
     published: list[set[str]] = []
     publish = type(store.publisher).publish
 
-    def watched(self: Any, laws: Any) -> int:
+    def watched(self: Any, laws: Any, *vectors: Any, **options: Any) -> int:
         published.append(set(laws))
-        return publish(self, laws)
+        return publish(self, laws, *vectors, **options)
 
     monkeypatch.setattr(type(store.publisher), "publish", watched)
     articles = [*articles]
@@ -184,13 +186,203 @@ def test_articles_that_are_gone_from_the_corpus_are_counted(
     assert "articles removed, no longer in the corpus: 7" in str(report)
 
 
-def test_a_store_of_another_corpus_is_refused(
-    index: Index, store: StatuteDocumentStore, make_article: MakeArticle, articles: list[Article]
+def of_law(articles: list[Article], *laws: str) -> list[Article]:
+    return [each for each in articles if each["law"] in laws]
+
+
+def test_laws_are_added_one_file_each(
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
+) -> None:
+    laws = ("Work Code", "Housing Code", "Family Code")
+    for count, law in enumerate(laws, start=1):
+        report = index(of_law(articles, law))
+        assert (report.articles, report.laws) == (10 * count, count)
+        assert (report.encoded, report.changed, report.removed_laws) == (10, 10, [])
+    together = [each for law in laws for each in of_law(articles, law)]
+    assert_complete(store, together, tiny_model)
+    before = store.content_version()
+    for law in laws:
+        assert index(of_law(articles, law)).changed == 0
+    assert store.content_version() == before
+    indexed = store.publisher.recorded_corpus()
+    assert index(together).changed == 0  # the same law, in one file
+    assert store.publisher.recorded_corpus() == indexed
+
+
+def test_an_amended_law_keeps_its_place_and_the_others_are_left_as_they_are(
+    index: Index,
+    store: StatuteDocumentStore,
+    tiny_model: Path,
+    make_article: MakeArticle,
+    articles: list[Article],
 ) -> None:
     index(articles)
-    with pytest.raises(StoreError, match=r"holds another corpus \(30 articles of Family Code"):
-        index([{**make_article(1), "law": "Tax Code", "text": "Taxes are due."}])
+    amended = of_law(articles, "Work Code")
+    amended[2] = {**amended[2], "text": "The rent is due on Mondays."}
+    new = [{**make_article(40 + n), "law": "Work Code"} for n in range(3)]
+    said: list[str] = []
+    report = index([*new, *amended[:-1]], say=said.append)
+    assert (report.encoded, report.removed, report.articles, report.laws) == (4, 1, 32, 3)
+    assert any("Removing 1 article of Work Code" in line and "a28" in line for line in said)
+    # As before in the file, the laws stand in turn; what the law has more follows its last.
+    queue = [*new, *amended[:-1]]
+    expected = [queue.pop(0) if each["law"] == "Work Code" else each for each in articles]
+    last = expected.index(amended[-4])
+    assert_complete(store, [*expected[: last + 1], *queue, *expected[last + 1 :]], tiny_model)
+
+
+def test_other_writers_documents_keep_what_they_have(
+    index: Index, store: StatuteDocumentStore, make_article: MakeArticle
+) -> None:
+    first, second = ({**make_article(n), "law": f"Act {n}"} for n in (1, 2))
+    index([first])
+    rows = [
+        Document(
+            id="mine",
+            content="A rule.",
+            meta={"law": "Act 3", "position": 7, "seen": [1]},
+            embedding=[1.0] + [0.0] * 15,
+        ),
+        Document(id="blank", meta={"law": "Act 3", "position": 8}),
+        Document(id="note", content="Of no law.", meta={"position": 0}),
+    ]
+    store.write_documents(rows)
+    report = index([second, {**second, "id": "b", "text": "Another."}])
+    assert (report.encoded, report.laws) == (2, 3)
+    report = index([first, {**first, "id": "c", "text": "A third one."}])
+    found = {each.id: each for each in store.filter_documents()}
+    assert [id_ for id_ in found if id_ != "note"] == ["a1", "c", "mine", "blank", "a2", "b"]
+    assert (found["mine"].embedding, found["mine"].meta) == (rows[0].embedding, rows[0].meta)
+    assert found["blank"] == rows[1]
+    assert found["note"] == rows[2]
+
+
+def test_a_part_of_a_law_is_refused_before_encoding(
+    index: Index, store: StatuteDocumentStore, encoded: list[str], articles: list[Article]
+) -> None:
+    index(articles)
+    encoded.clear()
+    part = [{**each, "text": "Amended."} for each in of_law(articles, "Work Code")[:4]]
+    with pytest.raises(StoreError, match=r"4 of the 10 articles of Work Code.*--replace"):
+        index(part)
+    for options in ({"prune": True}, {"model": None}):
+        with pytest.raises(StoreError, match="Work Code"):
+            index(part, **options)
+    assert (encoded, store.count_documents()) == ([], 30)
+    assert index(of_law(articles, "Work Code")[:5]).removed == 5
+    assert index(part[:1], replace=True).articles == 21
+
+
+def test_articles_with_other_ids_or_other_texts_are_still_the_law(
+    index: Index, store: StatuteDocumentStore, articles: list[Article]
+) -> None:
+    index(articles)
+    work = of_law(articles, "Work Code")
+    renamed = [{**each, "id": f"w-{each['id']}"} for each in work]
+    assert index(renamed).removed == 10
+    with pytest.raises(StoreError, match="0 of the 10 articles of Work Code"):
+        index([{**each, "text": f"New {each['id']}."} for each in work])
+    report = index([{**each, "text": f"New {each['id']}."} for each in work], replace=True)
+    assert (report.articles, report.laws) == (30, 3)
+
+
+def test_articles_that_the_file_has_in_another_law_are_not_missed(
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
+) -> None:
+    index(articles)
+    for each in of_law(articles, "Work Code")[1:]:
+        each["law"] = "Labour Code"
+    report = index(articles)
+    assert (report.removed, report.laws) == (0, 4)
+    assert_complete(store, articles, tiny_model)
+
+
+def test_prune_lists_what_it_removes_before_it_does(
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
+) -> None:
+    index(articles)
+    listed: list[tuple[str, int]] = []
+    report = index(
+        of_law(articles, "Work Code"),
+        prune=True,
+        say=lambda line: listed.append((line, store.count_documents())),
+    )
+    assert (report.removed, report.removed_laws) == (20, ["Family Code", "Housing Code"])
+    (line,) = [line for line, held in listed if "Removing" in line and held == 30]
+    assert "2 laws" in line
+    assert "Family Code (10 articles), Housing Code (10 articles)" in line
+    assert_complete(store, of_law(articles, "Work Code"), tiny_model)
+
+
+def test_an_id_of_another_law_is_refused_unless_the_article_moved(
+    index: Index, store: StatuteDocumentStore, articles: list[Article]
+) -> None:
+    index(articles)
+    moved = {**of_law(articles, "Work Code")[0], "law": "Tax Code"}
+    with pytest.raises(StoreError, match=f"the id '{moved['id']}' in Tax Code; .*Work Code"):
+        index([{**moved, "text": "Taxes are due."}])
     assert store.count_documents() == 30
+    said: list[str] = []
+    report = index([moved], say=said.append)
+    assert (report.encoded, report.articles, report.laws, report.removed) == (0, 30, 4, 0)
+    assert "Moving 1 article of Work Code to Tax Code" in " ".join(said)
+    assert index([{**moved, "text": "Taxes are due."}]).articles == 30
+    whole = [{**each, "law": "Labour Code"} for each in of_law(articles, "Work Code")[1:]]
+    assert index(whole).removed_laws == ["Work Code"]
+
+
+def test_room_for_a_longer_law_is_made_in_one_step(
+    index: Index,
+    store: StatuteDocumentStore,
+    monkeypatch: pytest.MonkeyPatch,
+    make_article: MakeArticle,
+    articles: list[Article],
+) -> None:
+    laws = ("Family Code", "Housing Code", "Work Code")
+    together = [each for law in laws for each in of_law(articles, law)]
+    index(together)
+    longer = [*together[:20]]
+    longer[10:10] = [{**make_article(40 + n), "law": "Family Code"} for n in range(4)]
+    publish = type(store.publisher).publish
+
+    def once(self: Any, *arguments: Any, **options: Any) -> int:
+        publish(self, *arguments, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(store.publisher), "publish", once)
+        with pytest.raises(KeyboardInterrupt):
+            index(longer)
+    assert index(longer).changed == 0
+    assert [each.id for each in store.filter_documents()] == [
+        each["id"] for each in [*longer, *together[20:]]
+    ]
+
+
+def test_text_alone_gets_vectors_with_the_laws_that_the_file_does_not_have(
+    index: Index, store: StatuteDocumentStore, tiny_model: Path, articles: list[Article]
+) -> None:
+    index(articles, model="none")
+    assert index(of_law(articles, "Work Code")).encoded == 30
+    assert_complete(store, articles, tiny_model)
+
+
+def test_the_day_of_the_store_is_that_of_its_oldest_law(
+    index: Index, store: StatuteDocumentStore, articles: list[Article]
+) -> None:
+    first, second = of_law(articles, "Work Code"), of_law(articles, "Family Code")
+    said: list[str] = []
+    for law, day, recorded in (
+        (first, date(2026, 3, 31), "2026-03-31"),
+        (second, date(2026, 5, 1), "2026-03-31"),
+        ([*first, *second], date(2026, 6, 1), "2026-06-01"),
+        (second[1:], date(2026, 2, 1), "2026-02-01"),
+        (second, None, None),
+        (first[1:], date(2026, 7, 1), None),
+    ):
+        index(law, model="none", snapshot=day, say=said.append)
+        assert store.publisher.recorded_days()[0] == recorded
+    assert sum("is not recorded as the day" in line for line in said) == 2
 
 
 def test_another_models_store_is_refused_before_encoding(

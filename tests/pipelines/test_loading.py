@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from haystack import Document, Pipeline
+from haystack.core.errors import PipelineRuntimeError
 
 from components.models.errors import ModelError
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
+from components.retrievers.structure import StructureExpander
 from components.stores.database import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
@@ -312,6 +314,57 @@ def test_an_index_pipeline_through_a_graph_writes_what_the_command_does(
     # The command may encode in bfloat16, and other texts together.
     assert (matrices[0] * matrices[1]).sum(axis=1).min() > 0.999
     ask(load_pipeline("dense", store=paths[1]), "Who decides on rent?", top_k=5)
+
+
+def test_an_amended_article_keeps_its_neighbours(
+    tmp_path: Path,
+    tiny_model: Path,
+    articles: list[dict[str, Any]],
+    write_corpus: Callable[..., Path],
+) -> None:
+    store = tmp_path / "law.db"
+    pipeline = load_pipeline("index", store=store, model=tiny_model)
+
+    def index(*given: dict[str, Any]) -> None:
+        source = write_corpus(tmp_path / "part.jsonl", given)
+        pipeline.run({"converter": {"sources": [source]}})
+
+    def around(id_: str) -> list[str]:
+        opened = StatuteDocumentStore(store)
+        found = opened.filter_documents({"field": "id", "operator": "==", "value": id_})
+        (found,) = StructureExpander(opened, cited=0).run(found)["documents"]
+        return [each["id"] for each in found.meta["neighbours"]]
+
+    index(*articles)
+    expected = {each["id"]: around(each["id"]) for each in articles}
+    index({**articles[14], "text": "Rule 15 was amended."})
+    assert {each["id"]: around(each["id"]) for each in articles} == expected
+    documents = StatuteDocumentStore(store).filter_documents()
+    assert [each.id for each in documents] == [each["id"] for each in articles]
+    assert {each.meta["law_articles"] for each in documents} == {10}
+    assert documents[14].content == "Rule 15 was amended."
+
+
+def test_a_part_of_a_law_does_not_go_through_a_graph(
+    corpus: Path,
+    tmp_path: Path,
+    tiny_graphs: dict[str, Path],
+    articles: list[dict[str, Any]],
+    write_corpus: Callable[..., Path],
+) -> None:
+    store = tmp_path / "law.db"
+    pipeline = load_pipeline("index_graph", store=store, model=tiny_graphs["tree"])
+    pipeline.run({"converter": {"sources": [corpus]}})
+    before = StatuteDocumentStore(store).filter_documents()
+    part = write_corpus(tmp_path / "part.jsonl", articles[:1])
+    with pytest.raises(PipelineRuntimeError, match="the store has 9 more articles of it"):
+        pipeline.run({"converter": {"sources": [part]}})
+    assert StatuteDocumentStore(store).filter_documents() == before
+    law = [each for each in articles if each["law"] == articles[0]["law"]]
+    pipeline.run({"converter": {"sources": [write_corpus(tmp_path / "law.jsonl", law)]}})
+    assert [each.id for each in StatuteDocumentStore(store).filter_documents()] == [
+        each["id"] for each in articles
+    ]
 
 
 def test_an_index_pipeline_through_a_graph_needs_one(tmp_path: Path, tiny_model: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from haystack import Document
@@ -77,6 +77,14 @@ class EngineRecord:
         )
 
 
+class Listed(NamedTuple):
+    """What the engine has of one article."""
+
+    text_digest: str
+    row_digest: str
+    position: int
+
+
 class ArticleEngine(Protocol):
     """A collection of articles in an engine, and beside it a small one of states.
 
@@ -118,8 +126,8 @@ class ArticleEngine(Protocol):
         """Let go of one value."""
         ...
 
-    def listed(self, law: str) -> dict[str, tuple[str, str]]:
-        """`(text digest, row digest)` of each article of a law, by id."""
+    def listed(self, law: str) -> dict[str, Listed]:
+        """What is there of each article of a law, by id."""
         ...
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:

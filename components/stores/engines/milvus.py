@@ -21,7 +21,7 @@ from pymilvus import MilvusClient, MilvusException
 
 from components.statutes.term_weights import spelled
 from components.stores.database import StoreError
-from components.stores.engines.engine import Weighting, tried
+from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.milvus_rows import (
     MOST_TERMS,
@@ -145,12 +145,15 @@ class MilvusEngine:
         """See `ArticleEngine.drop_state`."""
         self._delete(self._states, {"field": "id", "operator": "==", "value": f"{kind}/{key}"})
 
-    def listed(self, law: str) -> dict[str, tuple[str, str]]:
+    def listed(self, law: str) -> dict[str, Listed]:
         """See `ArticleEngine.listed`."""
 
-        def read() -> dict[str, tuple[str, str]]:
-            found = self._queried(self._name, _of(law), ["id", "text_digest", "row_digest"])
-            return {each["id"]: (each["text_digest"], each["row_digest"]) for each in found}
+        def read() -> dict[str, Listed]:
+            found = self._queried(self._name, _of(law), ["id", *Listed._fields])
+            return {
+                each["id"]: Listed(**{name: each[name] for name in Listed._fields})
+                for each in found
+            }
 
         return self._ask(read)
 

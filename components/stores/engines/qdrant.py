@@ -27,7 +27,7 @@ from haystack_integrations.document_stores.qdrant.filters import convert_filters
 from qdrant_client import QdrantClient, models
 
 from components.stores.database import StoreError
-from components.stores.engines.engine import Weighting, tried
+from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.qdrant_clients import let_go, may_pass, shared_client
 from components.stores.engines.rows import article_meta
@@ -139,14 +139,14 @@ class QdrantEngine:
         """See `ArticleEngine.drop_state`."""
         self._ask(lambda: self._opened().delete(self._states, [_state_id(kind, key)], wait=True))
 
-    def listed(self, law: str) -> dict[str, tuple[str, str]]:
+    def listed(self, law: str) -> dict[str, Listed]:
         """See `ArticleEngine.listed`."""
 
-        def read() -> dict[str, tuple[str, str]]:
+        def read() -> dict[str, Listed]:
             wanted = models.Filter(must=[_equals("meta.law", law)])
-            fields = ["id", "meta.text_digest", "meta.row_digest"]
+            fields = ["id", *(f"meta.{name}" for name in Listed._fields)]
             return {
-                payload["id"]: (payload["meta"]["text_digest"], payload["meta"]["row_digest"])
+                payload["id"]: Listed(**payload["meta"])
                 for payload in self._scrolled(self._store.index, wanted, fields)
             }
 

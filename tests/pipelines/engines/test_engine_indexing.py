@@ -103,10 +103,69 @@ def test_what_the_corpus_no_longer_has_is_removed(
     index(articles)
     law = articles[0]["law"]
     kept = [each for each in articles if each["law"] != law][:-1]
-    report = index(kept)
+    said: list[str] = []
+    report = index(kept, prune=True, say=said.append)
     assert (report.removed, report.encoded) == (11, 0)
+    assert any("Removing 1 law" in line and f"{law} (10 articles)" in line for line in said)
     assert law not in look().states(LAW)
     assert_holds(look(), kept, tiny_model)
+
+
+def test_laws_are_added_and_amended_one_file_each(
+    index: Index,
+    look: Look,
+    tiny_model: Path,
+    articles: list[Article],
+    make_article: Callable[..., Article],
+) -> None:
+    laws = ("Work Code", "Housing Code", "Family Code")
+    by_law = {law: [each for each in articles if each["law"] == law] for law in laws}
+
+    def places() -> list[str]:
+        found = [(each.position, id_) for law in laws for id_, each in look().listed(law).items()]
+        return [id_ for _, id_ in sorted(found)]
+
+    for law in laws:
+        report = index(by_law[law])
+        assert (report.written, report.removed, report.complete) == (10, 0, True)
+    together = [each for law in laws for each in by_law[law]]
+    assert_holds(look(), together, tiny_model)
+    assert places() == [each["id"] for each in together]
+    assert index(by_law["Housing Code"]).written == 0
+    by_law["Housing Code"][3]["text"] = "Amended."
+    del by_law["Housing Code"][9]
+    report = index(by_law["Housing Code"])
+    assert (report.encoded, report.written, report.removed) == (1, 1, 1)
+    together = [each for law in laws for each in by_law[law]]
+    assert_holds(look(), together, tiny_model)
+    assert places() == [each["id"] for each in together]
+
+
+def test_a_part_of_a_law_is_refused_before_encoding(
+    index: Index, look: Look, articles: list[Article], encoded: list[str]
+) -> None:
+    index(articles)
+    encoded.clear()
+    part = [{**each, "text": "Amended."} for each in articles if each["law"] == "Work Code"][:4]
+    with pytest.raises(StoreError, match=r"4 of the 10 articles of Work Code.*--replace"):
+        index(part)
+    assert (encoded, look().count()) == ([], 30)
+    assert index(part, replace=True).removed == 6
+    assert look().count() == 24
+
+
+def test_an_id_of_another_law_is_refused_unless_the_article_moved(
+    index: Index, look: Look, tiny_model: Path, articles: list[Article]
+) -> None:
+    index(articles)
+    work = [each for each in articles if each["law"] == "Work Code"]
+    with pytest.raises(StoreError, match=r"the id '.*' in Tax Code; .*Work Code"):
+        index([{**work[0], "law": "Tax Code", "text": "Taxes are due."}])
+    assert index([{**work[0], "law": "Tax Code"}]).encoded == 0
+    assert look().states(LAW)["Work Code"] == {"digest": "", "articles": 9}
+    index(work)  # and back
+    assert "Tax Code" not in look().states(LAW)
+    assert_holds(look(), articles, tiny_model)
 
 
 def test_an_article_moves_between_laws_either_way(
@@ -215,8 +274,8 @@ def test_shards_are_together_the_whole(
     # One process alone brings it up to date later, and each shard leaves the other's laws alone.
     assert index(articles).written == 0
     assert (
-        index(articles[:20], shard=Shard(1, 2)).removed
-        + index(articles[:20], shard=Shard(2, 2)).removed
+        index(articles[:20], shard=Shard(1, 2), prune=True).removed
+        + index(articles[:20], shard=Shard(2, 2), prune=True).removed
         == 10
     )
     assert is_complete(look())
@@ -254,15 +313,6 @@ def test_the_model_on_record_is_taken_and_missed_when_it_is_gone(
     with pytest.raises(LoadingError, match="/gone/model, which is not on this machine"):
         load_pipeline(engine, store=address)
     load_pipeline(engine, store=address, model=tiny_model)
-
-
-def test_another_corpus_is_refused(
-    index: Index, look: Look, articles: list[Article], make_article: Callable[..., Article]
-) -> None:
-    index(articles)
-    with pytest.raises(StoreError, match="holds another corpus"):
-        index([make_article(1, law="Code of the sea", text="The sea is free.")])
-    assert look().count() == 30
 
 
 def test_a_corpus_whose_laws_all_have_other_names_is_the_same_corpus(

@@ -164,7 +164,7 @@ def test_a_law_that_the_corpus_lost_goes_with_its_base_vectors(
     index(articles)
     law = articles[0]["law"]
     left = [each for each in articles if each["law"] != law]
-    report = index(left)
+    report = index(left, prune=True)
     assert (report.removed_laws, report.encoded, computed(report)) == ([law], 0, 0)
     assert law not in store.publisher.law_states()
     assert_complete(store, write(left), tiny_graphs["tree"])
@@ -245,6 +245,44 @@ def test_a_citation_that_goes_is_seen_on_both_sides(
     index(citing, model=str(model))
     assert computed(index(articles, model=str(model))) == 2
     assert_complete(store, write(articles), model)
+
+
+def test_a_law_in_a_file_of_its_own_is_seen_by_the_laws_that_cite_it(
+    index: Index,
+    store: StatuteDocumentStore,
+    tiny_graphs: dict[str, Path],
+    write: Callable[[list[Article]], Path],
+    citing: list[Article],
+) -> None:
+    model = tiny_graphs["citing"]
+    laws = sorted({each["law"] for each in citing})
+    by_law = {law: [each for each in citing if each["law"] == law] for law in laws}
+    # The citing law comes before the law that it cites.
+    for law, seeing in zip(laws, (1, 2, 1), strict=True):
+        report = index(by_law[law], model=str(model))
+        assert computed(report) == seeing
+    together = [each for law in laws for each in by_law[law]]
+    assert_complete(store, write(together), model)
+    amended = [dict(each) for each in by_law[laws[1]]]
+    amended[1]["text"] = "Repealed."
+    amended.insert(0, {**amended[0], "id": "new", "number": "999", "text": "A new rule."})
+    report = index(amended, model=str(model))
+    assert (report.encoded, computed(report), report.articles, report.laws) == (2, 2, 31, 3)
+    together = [*by_law[laws[0]], *amended, *by_law[laws[2]]]
+    assert_complete(store, write(together), model)
+
+
+def test_a_plain_store_is_converted_with_the_laws_that_the_file_does_not_have(
+    index: Index,
+    store: StatuteDocumentStore,
+    tiny_graphs: dict[str, Path],
+    write: Callable[[list[Article]], Path],
+    articles: list[Article],
+) -> None:
+    index(articles, graph=False)
+    law = articles[0]["law"]
+    assert computed(index([each for each in articles if each["law"] == law])) == 3
+    assert_complete(store, write(articles), tiny_graphs["tree"])
 
 
 def test_many_batches_give_the_vectors_of_one(
