@@ -36,9 +36,10 @@ class Answer(TypedDict):
     `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
     (of how many candidates it ranked how many), `missing` when the question names articles that are
     not there, in its words, `left_out` when it names articles that the filters or `as_of` leave out
-    (`id`, `law`, `number` and `state` of each), `languages` (BCP 47) of the articles when the
-    question seems to be in none of them, and `answer` when it gives one: its text, and what
-    `CitedAnswerBuilder` says of it.
+    (`id`, `law`, `number` and `state` of each), `not_followed` when it cites more than is looked up
+    for one question, in its words, `languages` (BCP 47) of the articles when the question seems to
+    be in none of them, and `answer` when it gives one: its text, and what `CitedAnswerBuilder` says
+    of it.
     """
 
     question: str
@@ -49,6 +50,7 @@ class Answer(TypedDict):
     ranking: NotRequired[dict[str, int]]
     missing: NotRequired[list[str]]
     left_out: NotRequired[list[dict[str, Any]]]
+    not_followed: NotRequired[list[str]]
     languages: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
@@ -134,7 +136,7 @@ class _Asking:
         wanted = filters if as_of is None else in_force_on(as_of, filters)
         self.data = _inputs(pipeline, self._question, top_k, wanted)
         self._sockets = {"documents": declared_output(pipeline, "documents")}
-        for name in ("answers", "ranking", "missing", "left_out"):
+        for name in ("answers", "ranking", "missing", "left_out", "not_followed"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = declared_output(pipeline, name)
         if self._states_on is not None:
@@ -175,6 +177,8 @@ class _Asking:
         if found.get("left_out"):
             named = (found_article(each, on) for each in found["left_out"])
             answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in named]
+        if found.get("not_followed"):
+            answer["not_followed"] = found["not_followed"]
         if languages := languages_not_asked_in(self._question, answer["documents"]):
             answer["languages"] = languages
         for given in found.get("answers", [])[:1]:

@@ -67,6 +67,9 @@ def not_given(answer: Mapping[str, Any], language: Language) -> str:
     if "missing" in answer:
         title = texts.missing.format(articles="; ".join(answer["missing"]))
         told += message(title, texts.also_found if follows else "")
+    if "not_followed" in answer:
+        citations = "; ".join(answer["not_followed"])
+        told += message(texts.not_followed[0].format(citations=citations), texts.not_followed[1])
     # An answer that is shown has this among its notices.
     if "left_out" in answer and not (follows and "answer" in answer):
         articles = "; ".join(

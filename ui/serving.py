@@ -185,6 +185,8 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     )
     if found["missing"]:
         answer["missing"] = found["missing"]
+    if found["not_followed"]:
+        answer["not_followed"] = found["not_followed"]
     return answer
 
 

@@ -21,6 +21,7 @@ from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
 
 _MOST_TOLD = 10  # of what is left out; more are no message
+_UNREAD_SHOWN = 80  # characters of a question whose citations are too many
 
 
 @component
@@ -97,6 +98,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         documents=list[Document],
         left_out=list[Document],
         missing=list[str],
+        not_followed=list[str],
     )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
@@ -117,6 +119,9 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             none of which another wording is given.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
+            `not_followed`: the words of citations that are too many or too long to be looked up:
+            the ranges behind the eighth; of a longer range what lies behind its first 200
+            articles; and the question from its 31st citation on.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -131,7 +136,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         wanted = self.filters if filters is None else filters
         for again in (True, False):
             _, resolver = self._resolver().current(self._store)
-            citations = resolver.resolve(question)
+            citations, unread = resolver.resolve_question(question)
             absent = missing(citations)
             keys = self._keys(citations)
             allowed = self._allowed(keys, wanted)
@@ -152,6 +157,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             "documents": fitting,
             "left_out": left_out_of(barred, fitting),
             "missing": absent,
+            "not_followed": not_followed(citations, unread),
         }
 
     @component.output_types(
@@ -159,6 +165,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         documents=list[Document],
         left_out=list[Document],
         missing=list[str],
+        not_followed=list[str],
     )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
@@ -175,11 +182,15 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         """
         question = clean_question(query)
         _, resolver = self._resolver().current(self._store)
-        return only_cites(question, resolver.resolve(question))
+        return only_cites(question, resolver.resolve_question(question).citations)
 
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
         """The key of each cited article that is in the store."""
-        ids = dict.fromkeys(id_ for citation in citations for id_ in citation.ids)
+        cited = dict.fromkeys(citation.ids for citation in citations)
+        ids = list(dict.fromkeys(id_ for each in cited for id_ in each))
+        keys = self._store.keys_of(ids)
+        if len(keys) == len(ids):
+            return dict(zip(ids, keys, strict=True))
         return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
 
     def _allowed(self, keys: dict[str, int], filters: dict[str, Any] | None) -> dict[str, int]:
@@ -221,14 +232,24 @@ def missing(citations: list[ResolvedCitation]) -> list[str]:
     return list(dict.fromkeys(_named(each) for each in citations if each.missing or each.absent))
 
 
+def not_followed(citations: list[ResolvedCitation], unread: str) -> list[str]:
+    """The words of what was not looked up, each once."""
+    rest = unread if len(unread) <= _UNREAD_SHOWN else f"{unread[:_UNREAD_SHOWN]}…"
+    words = [_with_law(each, each.unfollowed) for each in citations if each.unfollowed is not None]
+    return list(dict.fromkeys([*words, *([rest] if rest else [])]))
+
+
 def _named(resolved: ResolvedCitation) -> str:
-    citation = resolved.citation
-    law = resolved.laws[0] if len(resolved.laws) == 1 else citation.law_hint
-    words = citation.text
+    words = resolved.citation.text
     if resolved.absent is not None:
         printed = (number[0] for number in NUMBER.finditer(words))
         of_end = (each for each in printed if canonical_core(each) == resolved.absent)
         words = next(of_end, resolved.absent)
+    return _with_law(resolved, words)
+
+
+def _with_law(resolved: ResolvedCitation, words: str) -> str:
+    law = resolved.laws[0] if len(resolved.laws) == 1 else resolved.citation.law_hint
     return f"{words}, {law}" if law else words
 
 
@@ -250,13 +271,10 @@ def divided(
         keys: the articles that are in the store and allowed.
         alone: the question asks for nothing but what it cites, and so for all that it fits.
     """
-    present = [
-        (
-            [id_ for id_ in each.ids if id_ in keys],
-            each.certain or (alone and not each.doubtful),
-        )
-        for each in citations
-    ]
+    cited = dict.fromkeys(
+        (each.ids, each.certain or (alone and not each.doubtful)) for each in citations
+    )
+    present = [([id_ for id_ in ids if id_ in keys], certain) for ids, certain in cited]
     pinned = {id_: 1.0 for ids, certain in present if certain for id_ in ids}
     listed: dict[str, float] = {}
     for ids, _ in present:

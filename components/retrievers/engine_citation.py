@@ -8,10 +8,20 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import divided, left_out_of, missing, not_met
+from components.retrievers.citation import (
+    divided,
+    left_out_of,
+    missing,
+    not_followed,
+    not_met,
+)
 from components.retrievers.top_k import checked_top_k
-from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
-from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
+from components.statutes.citation_resolver import (
+    MOST_CITATIONS,
+    CitationResolver,
+    ResolvedQuestion,
+)
+from components.statutes.citations import PLAIN_CHARACTERS, Citation, read_citations
 from components.statutes.law_names import LawNames
 from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
@@ -81,6 +91,7 @@ class EngineCitationRetriever(HoldsEngine):
         documents=list[Document],
         left_out=list[Document],
         missing=list[str],
+        not_followed=list[str],
     )
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
@@ -100,6 +111,7 @@ class EngineCitationRetriever(HoldsEngine):
             `left_out`: the first ten articles that would be pinned, had the filters let them;
             none of which another wording is given.
             `missing`: the words of citations of articles that the engine does not hold.
+            `not_followed`: as `CitationRetriever`'s.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -112,11 +124,17 @@ class EngineCitationRetriever(HoldsEngine):
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("EngineCitationRetriever", k, at_least=0)
         condition = engine_filters(self.filters if filters is None else filters)
-        cited = find_citations(question)
+        cited, _ = read_citations(question, most=MOST_CITATIONS)
         if not cited:
-            return {"pinned": [], "documents": [], "left_out": [], "missing": []}
+            return {
+                "pinned": [],
+                "documents": [],
+                "left_out": [],
+                "missing": [],
+                "not_followed": [],
+            }
         engine = self._opened()
-        citations = self._resolved(engine, question, cited)
+        citations, unread = self._resolved(engine, question, cited)
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
         allowed = frozenset(_matching(engine, ids, condition))
         alone = only_cites(question, citations)
@@ -130,6 +148,7 @@ class EngineCitationRetriever(HoldsEngine):
             "documents": fitting,
             "left_out": left_out_of(_fetched(engine, left_out, k), fitting),
             "missing": missing(citations),
+            "not_followed": not_followed(citations, unread),
         }
 
     @component.output_types(
@@ -137,6 +156,7 @@ class EngineCitationRetriever(HoldsEngine):
         documents=list[Document],
         left_out=list[Document],
         missing=list[str],
+        not_followed=list[str],
     )
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
@@ -146,7 +166,7 @@ class EngineCitationRetriever(HoldsEngine):
 
     def _resolved(
         self, engine: ArticleEngine, question: str, cited: list[Citation]
-    ) -> list[ResolvedCitation]:
+    ) -> ResolvedQuestion:
         laws, names = self._named_laws(engine)
         spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
         of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
@@ -164,7 +184,7 @@ class EngineCitationRetriever(HoldsEngine):
         # An entry without a number tells the resolver of a law, and fits no citation.
         entries = [("", law, "") for law in laws]
         entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
-        return CitationResolver(entries, names).resolve(question)
+        return CitationResolver(entries, names).resolve_question(question)
 
     def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:

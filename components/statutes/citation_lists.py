@@ -70,6 +70,7 @@ _PREFIXED = re.compile(r"([lrd]\d+(?:-\d+)*-)\d+")
 def items_of(text: str, marker: Marker) -> list[Item]:
     """The numbers that a marker leads to."""
     items: list[Item] = []
+    whole = ""  # the last number with more than digits
     position = marker.end
     while number := NUMBER.match(text, position):
         if _counts_something(text, marker, number):
@@ -92,8 +93,8 @@ def items_of(text: str, marker: Marker) -> list[Item]:
                 otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
         elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
             otherwise = (canonical_core(both[1]), canonical_core(both[2]))
-        whole = next((each.number for each in reversed(items) if not each.number.isdigit()), "")
         otherwise = otherwise or _in_full(core, through, whole)
+        whole = whole if core.isdigit() else core
         items.append(Item(number.start(), end, core, paragraph, through, otherwise))
         items.extend(Item(start, stop, core, other) for start, stop, other in others)
         separator = _SEPARATOR.match(text, items[-1].end)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from components.statutes.citations import PLAIN_CHARACTERS, Citation, find_citations
+from components.statutes.citations import (
+    PLAIN_CHARACTERS,
+    Citation,
+    find_citations,
+    read_citations,
+)
 from components.statutes.law_hints import (
     OTHER_LAW,
     PRIVATE_PAPER,
@@ -15,8 +21,14 @@ from components.statutes.law_hints import (
     is_of_something,
 )
 from components.statutes.law_names import LawNames, NamedLaws
-from components.statutes.number_index import NumberIndex
+from components.statutes.number_index import Fitting, NumberIndex
 from components.statutes.places import is_of
+
+MOST_CITATIONS = 30
+"""Citations that are read of a question."""
+MOST_RANGES = 8
+"""Ranges that are followed of a question."""
+_MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
 
 _OF = re.compile(
     r"\s*(?:(?:of|du|de la|del|de los|des|de|der|van|von|vom|của|thuộc)\b|(?:de l|d)['’])",
@@ -47,6 +59,9 @@ class ResolvedCitation:
             those of the range that it does; else None.
         doubtful: Whether other words beside their name may make it another law's: "National" in
             front of "Housing Code".
+        unfollowed: What of it was not looked up, being too much: the citation's text, or, of a
+            range of one law, the numbers behind its first `LONGEST_RANGE` articles; None where
+            all of it was.
     """
 
     citation: Citation
@@ -56,6 +71,36 @@ class ResolvedCitation:
     missing: bool
     absent: str | None = None
     doubtful: bool = False
+    unfollowed: str | None = None
+
+
+class ResolvedQuestion(NamedTuple):
+    """The citations of a question, as far as they were followed.
+
+    Attributes:
+        citations: At most `MOST_CITATIONS`, in their order.
+        unread: The question from the first further citation on; "" where there is none.
+    """
+
+    citations: list[ResolvedCitation]
+    unread: str
+
+
+class _Found(NamedTuple):
+    """The articles of some laws that fit a citation; see `ResolvedCitation` and `Fitting`."""
+
+    ids: tuple[str, ...]
+    absent: str | None
+    known: bool
+    unfollowed: str | None
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What of a question may still be followed."""
+
+    ranges: int = MOST_RANGES
+    lookups: int = _MOST_LOOKUPS
 
 
 @dataclass(slots=True)
@@ -72,6 +117,7 @@ class _Context:
         foreign: Whether a law is named beside a citation that the corpus lacks.
         other_law: What `names_other_law` returns; None until it is first called.
         fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
+        bounds: What may still be followed; None for all.
     """
 
     text: str
@@ -82,9 +128,8 @@ class _Context:
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
     other_law: bool | None = None
-    fitting: dict[tuple[object, ...], tuple[tuple[str, ...], str | None, bool]] = field(
-        default_factory=dict
-    )
+    fitting: dict[tuple[object, ...], _Found] = field(default_factory=dict)
+    bounds: _Bounds | None = None
 
     def names_other_law(self) -> bool:
         """Whether the text names anything that looks like a law; it is searched once."""
@@ -143,11 +188,26 @@ class CitationResolver:
         Raises:
             KeyError: `within` is no id of the corpus.
         """
-        plain = text.translate(PLAIN_CHARACTERS)
         here = None if within is None else self._index.position[within]
-        context = _Context(plain, here, here is None and bool(_PRIVATE_PAPER.search(plain)))
+        return self._resolved(text, find_citations(text, language), here, None)
+
+    def resolve_question(self, question: str) -> ResolvedQuestion:
+        """The citations of a question from outside, with a bound on the work.
+
+        `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; what is not followed is named
+        in `unread` and in the citations' `unfollowed`.
+        """
+        cited, end = read_citations(question, most=MOST_CITATIONS)
+        return ResolvedQuestion(self._resolved(question, cited, None, _Bounds()), question[end:])
+
+    def _resolved(
+        self, text: str, cited: list[Citation], here: int | None, bounds: _Bounds | None
+    ) -> list[ResolvedCitation]:
+        plain = text.translate(PLAIN_CHARACTERS)
+        private = here is None and bool(_PRIVATE_PAPER.search(plain))
+        context = _Context(plain, here, private, bounds=bounds)
         found: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
-        for citation in find_citations(text, language):
+        for citation in cited:
             named = self._named_laws(citation, context)
             laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
@@ -156,8 +216,9 @@ class CitationResolver:
         context.foreign = any(named is not None and not named.laws for _, named, _ in found)
         resolved: list[ResolvedCitation] = []
         for citation, named, laws in found:
-            ids, absent, known = self._fitting(citation, laws, context)
-            certain = len(ids) == 1 and self._is_certain(citation, context, named)
+            ids, absent, known, unfollowed = self._fitting(citation, laws, context)
+            one = len(ids) == 1 and unfollowed is None
+            certain = one and self._is_certain(citation, context, named)
             # A paragraph may be one within an article.
             silent = citation.kind == "paragraph" or context.private
             resolved.append(
@@ -169,6 +230,7 @@ class CitationResolver:
                     missing=not (ids or known or silent),
                     absent=None if silent else absent,
                     doubtful=named is not None and not named.sure,
+                    unfollowed=unfollowed,
                 )
             )
         return resolved
@@ -214,7 +276,7 @@ class CitationResolver:
         if context.spoken is None:
             named = self._names.anywhere(context.text)
             context.spoken = tuple(law for law in self._index.laws if law in named)
-        return context.spoken or tuple(self._index.laws)
+        return context.spoken or self._index.laws
 
     def _is_certain(self, citation: Citation, context: _Context, named: NamedLaws | None) -> bool:
         """Whether nothing speaks against the one article found."""
@@ -238,10 +300,8 @@ class CitationResolver:
             and not context.names_other_law()
         )
 
-    def _fitting(
-        self, citation: Citation, laws: tuple[str, ...], context: _Context
-    ) -> tuple[tuple[str, ...], str | None, bool]:
-        """Ids of the articles of these laws that fit, in the corpus's order; `absent`; `known`."""
+    def _fitting(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
+        """The articles of these laws that fit, in the corpus's order."""
         key = (
             *citation.readings,
             citation.paragraph,
@@ -250,18 +310,38 @@ class CitationResolver:
             laws,
         )
         if key not in context.fitting:
-            each = [self._index.fitting(citation, law, context.here) for law in laws]
-            # Article 12.3 of one law is no paragraph of another's article 12.
-            each = [fitting for fitting in each if fitting.known] or each
-            positions = sorted(p for fitting in each for p in fitting.positions)
-            # A range of several laws lacks an end where none of them holds both.
-            absent = {fitting.absent for fitting in each if fitting.known}
-            context.fitting[key] = (
-                tuple(self._index.ids[p] for p in positions),
-                None if None in absent else next(iter(absent), None),
-                any(fitting.known for fitting in each),
-            )
+            context.fitting[key] = self._looked_up(citation, laws, context)
         return context.fitting[key]
+
+    def _looked_up(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
+        printing = self._index.printing(citation, laws)
+        bounds = context.bounds
+        if printing and bounds is not None and self._index.is_range(citation):
+            if bounds.ranges == 0:
+                return _Found((), None, True, citation.text)
+            bounds.ranges -= 1
+        each: list[Fitting] = []
+        unfollowed: str | None = None
+        for law in printing:
+            if bounds is not None and bounds.lookups <= 0:
+                unfollowed = citation.text
+                break
+            each.append(self._index.fitting(citation, law, context.here))
+            if bounds is not None:
+                bounds.lookups -= 1 + len(each[-1].positions)
+        # Article 12.3 of one law is no paragraph of another's article 12.
+        each = [fitting for fitting in each if fitting.known] or each
+        positions = sorted(p for fitting in each for p in fitting.positions)
+        # A range of several laws lacks an end where none of them holds both.
+        absent = {fitting.absent for fitting in each if fitting.known}
+        if unfollowed is None and any(fitting.rest for fitting in each):
+            unfollowed = each[0].rest if len(each) == 1 else citation.text
+        return _Found(
+            tuple(self._index.ids[p] for p in positions),
+            None if None in absent else next(iter(absent), None),
+            unfollowed is not None or any(fitting.known for fitting in each),
+            unfollowed,
+        )
 
 
 def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from components.statutes import chinese_citations
 from components.statutes.citation_levels import AND
@@ -104,8 +105,26 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
         language: BCP 47 tag of the text, where known. In French "section 2" and "§ 2" are parts
             of something else and not cited articles; without the tag they are told by context.
     """
+    return read_citations(text, language)[0]
+
+
+def read_citations(
+    text: str, language: str | None = None, most: int | None = None
+) -> tuple[list[Citation], int]:
+    """The citations of a text, and where reading ended.
+
+    Args:
+        text: Any text.
+        language: As in `find_citations`.
+        most: How many citations are read, and how many words like "section" before a number that
+            may announce one; None reads the whole text.
+    """
     plain = text.translate(PLAIN_CHARACTERS)
-    found = [Citation(**fields) for fields in chinese_citations.found(plain)]
+    limit = len(plain) if most is None else most
+    chinese = islice(chinese_citations.found(plain), limit + 1)
+    found = [Citation(**fields) for fields in chinese]
+    read_end = len(plain)
+    tried = 0
     french = (language or "").lower().startswith("fr")
     group: list[Citation] = []  # the last one
     position = taken = 0
@@ -120,13 +139,20 @@ def find_citations(text: str, language: str | None = None) -> list[Citation]:
         position = max(marker.end, marker.start + 1)
         if _cites_nothing(plain, marker, french):
             continue
+        if tried == limit:
+            read_end = marker.start
+            break
+        tried += 1
         group = list(_enumeration(plain, marker, taken))
         if group:
             position = taken = group[-1].end
             found.extend(group)
     if plain != text:
         found = [replace(c, text=text[c.start : c.end]) for c in found]
-    return sorted(found, key=lambda citation: citation.start)
+    found.sort(key=lambda citation: citation.start)
+    if len(found) > limit:
+        read_end = min(read_end, found[limit].start)
+    return [citation for citation in found if citation.start < read_end], read_end
 
 
 def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:

@@ -44,6 +44,7 @@ _REACH = 200  # characters read on either side of a citation
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
 _BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
+_PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
     r"|del|los|las|van|het|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
@@ -134,6 +135,7 @@ class LawNames:
             self._initials.setdefault("CC", civil)
             self._words.setdefault(words_of("c c"), civil)
         # Most citations stand beside words that begin or end no name: told by one look.
+        self._last_chinese = {name[-1:] for name in self._chinese}
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
 
@@ -258,7 +260,9 @@ class LawNames:
         return self._chinese_suffix(text)
 
     def _chinese_suffix(self, text: str) -> tuple[str, ...]:
-        text = re.sub("[《》〈〉]", "", text).replace("(", "（").replace(")", "）")
+        text = text.translate(_PLAIN_BRACKETS)
+        if text[-1:] not in self._last_chinese:
+            return ()
         for length in range(min(_LONGEST_CHINESE, len(text)), 1, -1):
             if named := self._chinese.get(text[-length:]):
                 return _of_chinese_place(named[1], text[:-length])

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import inf
+from operator import itemgetter
+from typing import NamedTuple
 
 from components.statutes.citation_numbers import LISTED_PARAGRAPH, parse_number
 from components.statutes.citations import Citation
 
-_LONGEST_RANGE = 200  # articles; a longer "from 1 to 900" speaks of a book, not of articles
+LONGEST_RANGE = 200
+"""Articles that are taken of a range in one law."""
+
 _PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
 
+_Row = tuple[str, int]
+_Parts = tuple[tuple[float, str], ...]
 
-@dataclass(frozen=True, slots=True)
-class Fitting:
+
+class Fitting(NamedTuple):
     """The articles of a law that fit a citation.
 
     Attributes:
         positions: Theirs, in the corpus's order.
         absent: The end of a range that the law lacks, where the rest of it is there.
         known: Whether the law holds what is cited, be it too much to name.
+        rest: What is left out of a range of more than `LONGEST_RANGE` articles: its first and
+            last number, as printed ("201–900").
     """
 
     positions: list[int]
     absent: str | None = None
     known: bool = False
+    rest: str | None = None
 
 
 _NOTHING = Fitting([])
@@ -55,21 +66,53 @@ class NumberIndex:
         # law -> core -> [(division, paragraphs, position)]
         self._numbers: dict[str, dict[str, list[tuple[str, tuple[str, ...], int]]]] = {}
         self._division: list[str] = []
+        self._printed: list[str] = []
         self._dotted: set[str] = set()
+        # core -> the laws that print it
+        self._printing: dict[str, set[str]] = {}
+        # (law, division) -> its positions, ascending
+        self._places: dict[tuple[str, str], list[int]] = {}
+        # (law, division, row) -> (parts, position) of its numbers, ascending: ranges are cut out
+        # of it by bisection, so that no question computes the keys again.
+        self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
         for position, (article_id, law, printed) in enumerate(entries):
             self.ids.append(article_id)
             self.position[article_id] = position
             self.law.append(law)
             number = parse_number(printed)
             numbers = self._numbers.setdefault(law, {})
-            self._division.append(number.division if number else "")
+            division = number.division if number else ""
+            self._division.append(division)
+            self._printed.append(printed)
+            self._places.setdefault((law, division), []).append(position)
             if number:
-                numbers.setdefault(number.core, []).append(
-                    (number.division, number.paragraphs, position)
-                )
+                numbers.setdefault(number.core, []).append((division, number.paragraphs, position))
+                self._printing.setdefault(number.core, set()).add(law)
+                row, parts = _key(number.core)
+                self._rows.setdefault((law, division, row), []).append((parts, position))
                 if "." in number.core:
                     self._dotted.add(law)
-        self.laws = list(self._numbers)
+        for of_row in self._rows.values():
+            of_row.sort()
+        self.laws = tuple(self._numbers)
+
+    def printing(self, citation: Citation, laws: Sequence[str]) -> list[str]:
+        """Those of some laws that print a number of a citation; no other one has a fitting article.
+
+        (Of "12.3", 12 may be printed.)
+        """
+        cores = {core for reading in citation.readings for core in reading if core}
+        if part := _PART.fullmatch(citation.number):
+            cores.add(part[1])
+        printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
+        return [law for law in laws if law in printing]
+
+    def is_range(self, citation: Citation) -> bool:
+        """Whether a citation is a range, and not a printed number that has a dash ("13–1")."""
+        single = [number for number, through in citation.readings if through is None]
+        return len(single) < len(citation.readings) and not any(
+            number in self._printing for number in single
+        )
 
     def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
         """The articles of a law that fit a citation, which stands in the article at `here`."""
@@ -81,7 +124,7 @@ class NumberIndex:
             found = self._numbered(citation, law, number, division)
             span = self._span(law, found, through)
             if span is not None:
-                return Fitting(span, known=True)
+                return Fitting(span, known=True) if through is None else self._cut(span, here)
         for number, through in citation.readings:
             if through is not None:
                 part = self._part_of_range(citation, law, (number, through), division, here)
@@ -96,11 +139,17 @@ class NumberIndex:
         self, citation: Citation, law: str, number: str, division: str | None, *outer: str
     ) -> list[int]:
         """Positions of a law's articles of a number, at the cited levels below `outer`."""
+        entries_of_number = self._numbers[law].get(number)
+        if entries_of_number is None:
+            return []
+        if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers, and fast
+            place, _, position = entries_of_number[0]
+            return [position] if _reaches(citation, place, division) else []
         places: dict[str, list[tuple[tuple[str, ...], int]]] = {}
-        for place, paragraphs, position in self._numbers[law].get(number, ()):
+        for place, paragraphs, position in entries_of_number:
             if _reaches(citation, place, division):
                 places.setdefault(place, []).append((paragraphs, position))
-        levels = (*outer, *re.findall(r"\w+", citation.paragraph or ""))
+        levels = (*outer, *re.findall(r"\w+", citation.paragraph)) if citation.paragraph else outer
         return [p for entries in places.values() for p in _at_levels(entries, levels)]
 
     def _part_of_article(self, citation: Citation, law: str) -> re.Match[str] | None:
@@ -120,9 +169,17 @@ class NumberIndex:
         last = max((p for place, _, p in numbers if place == division), default=-1)
         if last < first:
             return None
-        inside = range(first, last + 1)
-        span = [p for p in inside if self.law[p] == law and self._division[p] == division]
-        return span if len(span) <= _LONGEST_RANGE else []
+        positions = self._places[law, division]
+        return positions[bisect_left(positions, first) : bisect_right(positions, last)]
+
+    def _cut(self, span: list[int], here: int | None, absent: str | None = None) -> Fitting:
+        """What is taken of a range; in a law's own text, a very long one speaks of a book."""
+        if len(span) <= LONGEST_RANGE:
+            return Fitting(span, absent, known=True)
+        if here is not None:
+            return Fitting([], absent, known=True)
+        rest = f"{self._printed[span[LONGEST_RANGE]]}–{self._printed[span[-1]]}"
+        return Fitting(span[:LONGEST_RANGE], absent, known=True, rest=rest)
 
     def _part_of_range(
         self,
@@ -144,38 +201,36 @@ class NumberIndex:
             if _comparable(low, high) and high < low:  # "16 to 13"
                 if citation.paragraph is not None:  # "article 12 § 2 à 4"
                     return Fitting(first, known=True)
-                return Fitting(self._span(law, last, ends[0]) or [], known=True)
+                return self._cut(self._span(law, last, ends[0]) or [], here)
             return Fitting(sorted({*first, *last}), known=True)  # "R. 6233-62 à D. 6233-65"
         if not first and (here is not None or not self._whole):
             return _NOTHING
         absent = ends[0] if last else ends[1]
-        place = self._division[(first or last)[0]]
-        inside = [
-            position
-            for core, entries in self._numbers[law].items()
-            if _comparable(low, _key(core)) and low <= _key(core) <= high
-            for division_of, _, position in entries
-            if division_of == place
-        ]
-        if not _comparable(low, high) or low > high or not inside:
+        inside: list[int] = []
+        if _comparable(low, high):
+            numbers = self._rows.get((law, self._division[(first or last)[0]], low[0]), [])
+            begin = bisect_left(numbers, low[1], key=itemgetter(0))
+            end = bisect_right(numbers, high[1], key=itemgetter(0))
+            inside = sorted(position for _, position in numbers[begin:end])
+        if not inside:
             return _NOTHING if doubtful else Fitting(first or last, absent, known=True)
-        return Fitting(inside if len(inside) <= _LONGEST_RANGE else [], absent, known=True)
+        return self._cut(inside, here, absent)
 
 
-def _key(core: str) -> tuple[str, int, tuple[tuple[int, str], ...]]:
-    """Where a number stands among others: letters before it, how many dots, and its parts."""
+@lru_cache(maxsize=4096)  # most laws have the same numbers
+def _key(core: str) -> tuple[_Row, _Parts]:
+    """Where a number stands among others: its row (letters before it, how many dots), its parts."""
     prefix = re.match(r"[a-z]*", core)
     letters = prefix[0] if prefix else ""
     parts = re.findall(r"(\d+)([a-z]*)", core[len(letters) :])
-    return letters, core.count("."), tuple((int(digits), suffix) for digits, suffix in parts)
+    # Python refuses to convert some thousand digits; no law prints more than a few.
+    numbers = tuple((int(digits) if len(digits) < 19 else inf, suffix) for digits, suffix in parts)
+    return (letters, core.count(".")), numbers
 
 
-def _comparable(
-    one: tuple[str, int, tuple[tuple[int, str], ...]],
-    other: tuple[str, int, tuple[tuple[int, str], ...]],
-) -> bool:
+def _comparable(one: tuple[_Row, _Parts], other: tuple[_Row, _Parts]) -> bool:
     """Whether two numbers are of one row: "6.2.7" stands between no two of "6" and "8"."""
-    return one[:2] == other[:2]
+    return one[0] == other[0]
 
 
 def _reaches(citation: Citation, place: str, division: str | None) -> bool:

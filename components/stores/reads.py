@@ -98,8 +98,15 @@ class IndexedReads:
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in their order; unknown ids are left out."""
-        sql = "SELECT key FROM documents WHERE id = ?"
-        return [key for each in ids for (key,) in self.database.rows(sql, (each,))]
+        wanted = list(ids)
+        found: dict[str, int] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            found.update(
+                self.database.rows(f"SELECT id, key FROM documents WHERE id IN ({marks})", chunk)
+            )
+        return [found[each] for each in wanted if each in found]
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article, in the law's order."""

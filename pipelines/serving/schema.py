@@ -144,6 +144,11 @@ class RunAnswer(BaseModel):
     missing: list[str] | None = Field(
         None, description="Articles that the question names and the store does not hold."
     )
+    not_followed: list[str] | None = Field(
+        None,
+        description="Citations that were not looked up: the question has too many, or a range is "
+        "too long.",
+    )
     answer: dict[str, Any] | None = Field(
         None, description="Of a pipeline that answers: the text and its checked citations."
     )

@@ -92,7 +92,10 @@ def test_a_long_range_is_answered_by_all_of_it(
     pipeline = load_pipeline("lexical", store=tmp_path / "law.db")
     answer = ask(pipeline, "articles 5 to 32 of the Work Code", top_k=30)
     assert [each["id"] for each in answer["documents"]][:28] == [f"a{n}" for n in range(5, 33)]
-    assert "missing" not in answer
+    assert not {"missing", "not_followed"} & answer.keys()
+    cited = ", ".join(f"{n} to {n + 1}" for n in range(1, 11))
+    answer = ask(pipeline, f"articles {cited} of the Work Code")
+    assert answer["not_followed"] == ["9 to 10, Work Code", "10 to 11, Work Code"]
 
 
 def test_a_cited_article_that_is_not_there_is_told(pipeline: Pipeline) -> None:

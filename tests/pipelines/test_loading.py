@@ -51,6 +51,7 @@ def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, min
         "documents": ["fuser.documents"],
         "missing": ["citation.missing"],
         "left_out": ["citation.left_out"],
+        "not_followed": ["citation.not_followed"],
     }
 
 

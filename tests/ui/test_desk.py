@@ -299,12 +299,14 @@ def test_every_message_is_another_one(language: Any):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(language: Any):
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
-        return {**Ask(ARTICLE)(question, narrowing), "missing": ["art. 9", "<b>art. 10, Code"]}
+        found = {"missing": ["art. 9", "<b>art. 10, Code"], "not_followed": ["<b>1 to 2"]}
+        return {**Ask(ARTICLE)(question, narrowing), **found}
 
     shown = Desk(ask, lambda: Collection(2, LAWS), language, several=True).search("art. 9")
     told = TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
     assert TEXTS[language].also_found in shown.status
+    assert TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
     assert TEXTS[language].unsure[0] in shown.status
     assert "A deposit is owed." in shown.results
 

@@ -219,7 +219,9 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
     assert found("§ 7") == ["a0", "a1"]
     both = serving.answer("arts. 7 and 99 Work Code")
     assert [each["id"] for each in both["documents"]] == ["a1"]
-    assert both["missing"] == ["99, Work Code"]
+    assert (both["missing"], "not_followed" in both) == (["99, Work Code"], False)
+    ranges = ", ".join(f"7 to {n}" for n in range(8, 17))
+    assert serving.answer(f"arts. {ranges} Work Code")["not_followed"] == ["7 to 16, Work Code"]
     # Nothing is left out: the law was chosen, and has this number.
     assert found("art. 7", Narrowing(laws=("Work Code",))) == ["a1"]
     elsewhere = serving.answer("art. 8", Narrowing(laws=("Housing Code",)))

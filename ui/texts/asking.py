@@ -46,6 +46,7 @@ class AskTexts:
     foreign: tuple[str, str]
     missing: str
     also_found: str
+    not_followed: tuple[str, str]
     left_out: str
     widen: str
     # Results.
@@ -141,6 +142,11 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         missing="Not in the law that is searched here: {articles}.",
         also_found="What follows is what was found for your question.",
+        not_followed=(
+            "Too much for one question, and not looked up: {citations}.",
+            "Up to 30 citations and 8 ranges are looked up, and 200 articles of a range. Ask for"
+            " the rest separately.",
+        ),
         left_out="Named in your question, but outside of what you narrowed to: {articles}.",
         widen="Search all the law, in force or not, to read it.",
         found=("article found", "articles found"),
@@ -262,6 +268,11 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         missing="Absent du droit consulté ici : {articles}.",
         also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
+        not_followed=(
+            "Trop pour une seule question, et non recherché : {citations}.",
+            "Au plus 30 citations et 8 suites d’articles sont recherchées, et 200 articles par"
+            " suite. Demandez le reste séparément.",
+        ),
         left_out=(
             "Nommé dans votre question, mais écarté par les limites de la recherche : {articles}."
         ),

@@ -104,6 +104,24 @@ def test_what_is_named_and_not_there_is_told_in_the_words_of_the_question(filled
         assert retriever.run(question)["missing"] == missing
 
 
+def test_what_is_too_much_for_one_question_is_named(store: StatuteDocumentStore) -> None:
+    store.write_documents(
+        [
+            Document(id=str(n), content="x", meta={"law": "Long Code", "number": str(n)})
+            for n in range(1, 300)
+        ]
+    )
+    retriever = CitationRetriever(store, top_k=300)
+    found = retriever.run("articles 1 to 250 of the Long Code")
+    assert (len(found["pinned"]), found["missing"]) == (200, [])
+    assert found["not_followed"] == ["201–250, Long Code"]
+    cited = ", ".join(f"{n} to {n + 1}" for n in range(1, 10))
+    found = retriever.run(f"articles {cited} of the Long Code")
+    assert found["not_followed"] == ["9 to 10, Long Code"]
+    found = retriever.run("art. 1, " * 50)
+    assert found["not_followed"] == ["art. 1, " * 10 + "…"]
+
+
 def test_what_is_named_and_does_not_match_is_told_apart(filled: Any) -> None:
     only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     question = "Do article 14 of the Work Code and article 12 of the Housing Code agree?"
@@ -123,6 +141,7 @@ def test_citations_keep_their_order_and_a_pinned_article_is_not_listed(filled: A
         "documents": [],
         "left_out": [],
         "missing": [],
+        "not_followed": [],
     }
     assert ids(retriever.run(question)["documents"]) == ["work-14", "housing-12"]
 
@@ -165,6 +184,7 @@ def test_nothing_cited_and_nothing_known_find_nothing(filled: Any) -> None:
             "documents": [],
             "left_out": [],
             "missing": [],
+            "not_followed": [],
         }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from effort import bounded_effort
+from effort import bounded_effort, bounded_steps
 
 from components.statutes import Article, StatuteCorpus, citation_resolver
 from components.statutes.citation_resolver import CitationResolver
@@ -264,6 +264,71 @@ def test_a_text_of_many_citations_is_searched_for_other_laws_once(
     resolved = CitationResolver([("h5", HOUSING, "5")]).resolve("article 5, see also " * 50)
     assert [each.certain for each in resolved] == [True] * 50
     assert len(searched) == 1
+
+
+def test_no_question_takes_more_steps_than_its_bounds_allow() -> None:
+    resolver = CitationResolver(
+        (f"{law}-{n}", f"第{law}法", str(n)) for law in range(300) for n in range(1, 100)
+    )
+    for question in (
+        "articles " + ", ".join(f"{i} to {i + 900}" for i in range(40)),
+        "".join(f"第{i}条至第{i + 60}条" for i in range(1, 200)),
+        "; ".join(f"articles {i + 30} to {i}" for i in range(1, 60)),
+        "articles " + ", ".join(map(str, range(1, 500))),
+        " ".join(f"art. {i % 9 + 1}.{i // 9 + 1}" for i in range(200)),
+    ):
+        with bounded_steps(1_500_000):
+            resolver.resolve_question(question[:2_000])
+
+
+def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named() -> None:
+    resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 40)])
+    ranges = [f"{n} to {n + 1}" for n in range(1, 11)]
+    # A repeated range counts once, and one that the law lacks does not count.
+    question = f"articles 300 to 400, {', '.join([*ranges, ranges[0]])} of the Housing Code"
+    missing, *followed = resolver.resolve_question(question).citations
+    assert (missing.missing, missing.unfollowed) == (True, None)
+    assert [each.ids for each in followed[:8]] == [(str(n), str(n + 1)) for n in range(1, 9)]
+    assert [each.unfollowed for each in followed] == [None] * 8 + ["9 to 10", "10 to 11", None]
+    assert not any(each.missing for each in followed)
+    assert len(resolver.resolve(question)[9].ids) == 2  # a text of our own has no such bounds
+
+
+def test_a_number_with_a_dash_is_no_range_of_a_question() -> None:
+    numbers = [f"13-{n}" for n in range(1, 15)]
+    resolver = CitationResolver([(n, HOUSING, n) for n in numbers])
+    for dash in "-–":
+        question = "articles " + ", ".join(numbers).replace("-", dash) + " of the Housing Code"
+        assert [each.ids for each in resolver.resolve_question(question).citations] == [
+            (number,) for number in numbers
+        ]
+
+
+@pytest.mark.parametrize(
+    ("piece", "n_cited"),
+    [
+        ("art. {n} Housing Code; ", 30),
+        ("第{n}条，", 30),
+        ("s {n}! ", 1),
+    ],  # a lone "s" may not cite
+)
+def test_a_question_is_read_up_to_its_thirtieth_citation(piece: str, n_cited: int) -> None:
+    resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 100)])
+    question = "".join(piece.format(n=n) for n in range(1, 41))
+    read = resolver.resolve_question(question)
+    assert read.unread == "".join(piece.format(n=n) for n in range(31, 41))
+    assert len(read.citations) == n_cited
+    assert resolver.resolve_question(question[: -len(read.unread)]).unread == ""
+
+
+def test_a_citation_of_any_law_is_followed_through_so_many_laws() -> None:
+    resolver = CitationResolver(
+        (f"{law}-{n}", f"L{law}", str(n)) for law in range(2000) for n in "123"
+    )
+    one, two, three = resolver.resolve_question("art. 1, art. 2, art. 3").citations
+    assert (len(one.ids), one.unfollowed) == (2000, None)
+    assert (len(two.ids), two.unfollowed) == (1000, "art. 2")
+    assert (three.ids, three.unfollowed, three.missing) == ((), "art. 3", False)
 
 
 def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:

@@ -59,10 +59,39 @@ def test_a_range_of_no_named_law_lacks_what_every_law_lacks() -> None:
     assert resolved.absent == "9"
 
 
-def test_a_range_as_long_as_a_book_is_there_and_not_missing() -> None:
-    resolver = CitationResolver((str(n), HOUSING, str(n)) for n in range(1, 400))
-    (resolved,) = resolver.resolve("articles 1 to 399 of the Housing Code")
-    assert (resolved.ids, resolved.missing) == ((), False)
+@pytest.mark.parametrize(
+    ("question", "first", "absent"),
+    [
+        ("articles 1 to 399 of the Housing Code", 1, None),
+        ("articles 399 to 1 of the Housing Code", 1, None),
+        ("articles 20 to 900 of the Housing Code", 20, "900"),
+        ("articles 20 to 900", 20, "900"),
+    ],
+)
+def test_of_a_long_range_the_first_200_articles_are_taken_and_the_rest_is_named(
+    question: str, first: int, absent: str | None
+) -> None:
+    resolver = CitationResolver((str(n), HOUSING, f"Art. {n}") for n in range(1, 400))
+    (resolved,) = resolver.resolve_question(question).citations
+    assert resolved.ids == tuple(str(n) for n in range(first, first + 200))
+    assert (resolved.unfollowed, resolved.absent) == (f"Art. {first + 200}–Art. 399", absent)
+    assert (resolved.missing, resolved.certain) == (False, False)
+    (within,) = resolver.resolve("articles 1 to 399", within="5")  # here it speaks of a book
+    assert (within.ids, within.missing, within.unfollowed) == ((), False, None)
+
+
+def test_of_a_long_range_in_several_laws_200_articles_of_each_are_taken() -> None:
+    entries = [(f"{law}{n}", f"{law} Code", str(n)) for law in "AB" for n in range(1, 300)]
+    (resolved,) = CitationResolver(entries).resolve_question("articles 1 to 250").citations
+    assert resolved.ids == tuple(f"{law}{n}" for law in "AB" for n in range(1, 201))
+    assert resolved.unfollowed == "articles 1 to 250"
+
+
+@pytest.mark.parametrize("end", ["9" * 5_000, "L. " + "9" * 5_000, "9-" * 2_000 + "9"])
+def test_a_range_to_a_number_too_long_for_python_lacks_its_end(end: str) -> None:
+    resolver = CitationResolver(ENTRIES)
+    (resolved,) = resolver.resolve(f"articles 14 to {end} of the Housing Code")
+    assert resolved.absent is not None
 
 
 def test_in_an_article_a_range_begins_where_it_says(resolver: CitationResolver) -> None:
