@@ -1,6 +1,7 @@
 """The store as the resident indexes read it: by key, in the order of the law."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from components.stores.failures import damaged
 from components.stores.filters import filter_clause, raise_filter_failure
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import roll_back
-from components.stores.rows import BARE, from_row, parsed
+from components.stores.rows import BARE, check_texts, check_vector, from_row, parsed
 
 # SQLite's own default limit of bound values is far higher; this keeps statements short.
 _CHUNK = 500
@@ -40,26 +41,59 @@ class IndexedReads:
 
         A file that was put in the place of the open one is opened, and has a number of its own.
         """
-        return int(self.database.follow().fact("content_version"))
+        database = self.database.follow()
+        version = database.fact("content_version")
+        if type(version) is not int:
+            raise StoreError(
+                damaged(database.path, "its record 'content_version' is not a whole number")
+            )
+        return version
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""
         with self.database.connected() as connection:
             connection.execute("BEGIN")  # one snapshot for the count and the rows
             try:
-                ((count, size),) = self.database.rows(
-                    "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
-                    "WHERE embedding IS NOT NULL"
-                )
+                count, dim = self._shape()
                 keys = np.empty(count, dtype=np.int64)
-                matrix = np.empty((count, size // 4), dtype=np.float32)
+                matrix = np.empty((count, dim), dtype=np.float32)
                 sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-                for index, (key, blob) in enumerate(self.database.rows(sql)):
+                rows, index = self.database.rows(sql), -1
+                for index, (key, blob) in enumerate(islice(rows, count)):
                     keys[index] = key
                     matrix[index] = np.frombuffer(blob, dtype=np.float32)
+                if index + 1 != count or next(rows, None) is not None:
+                    raise StoreError(
+                        damaged(self.database.path, "an index of it does not fit its documents")
+                    )
+                squares = np.einsum("ij,ij->i", matrix, matrix)
+                # They overflow, or vanish, for some vectors that are sound: those are looked at.
+                sql = "SELECT id, embedding FROM documents WHERE key = ?"
+                for row in np.flatnonzero(~((squares > 0) & (squares < np.inf))):
+                    for id_, blob in self.database.rows(sql, (int(keys[row]),)):
+                        check_vector(self.database.path, id_, blob, dim)
             finally:
                 roll_back(connection)  # COMMIT would fail anew on a damaged file
         return keys, matrix
+
+    def _shape(self) -> tuple[int, int]:
+        """Number and length of the vectors, all of one length."""
+        ((count, least, most, others),) = self.database.rows(
+            "SELECT count(*), ifnull(min(length(embedding)), 0), ifnull(max(length(embedding)), 0),"
+            " ifnull(max(typeof(embedding) <> 'blob'), 0) FROM documents "
+            "WHERE embedding IS NOT NULL"
+        )
+        model = read_model(self.database)
+        dim = model.dim if model else least // 4
+        path = self.database.path
+        if count and (others or not 0 < least == most == 4 * dim):
+            sql = f"SELECT id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+            for id_, blob in self.database.rows(sql):
+                check_vector(path, id_, blob, dim)
+            raise StoreError(damaged(path, "its vectors are not of one length"))
+        if count * most > self.database.size:
+            raise StoreError(damaged(path, "its vectors claim to be larger than the file"))
+        return count, dim
 
     def fetch(
         self,
@@ -106,6 +140,7 @@ class IndexedReads:
         path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         for id_, law, meta in self.database.rows(sql):
+            check_texts(path, id_, law=law)
             yield id_, law, number_of(parsed(path, id_, "meta", meta))
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
@@ -115,6 +150,7 @@ class IndexedReads:
         model = read_model(self.database)
         rule = model.text_rule if model else "headings_text"
         for key, id_, content, meta in self.database.rows(sql):
+            check_texts(path, id_, content=content)
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
@@ -124,12 +160,11 @@ class IndexedReads:
             return list(self.database.rows(sql, clause[1]))
         except StoreError:
             raise_filter_failure()
-            self._refuse_damaged_meta()
+            self._refuse_damaged_rows()
             raise
 
-    def _refuse_damaged_meta(self) -> None:
-        """Name the document whose meta SQLite could not filter by."""
-        for (id_,) in self.database.rows("SELECT id FROM documents WHERE NOT json_valid(meta)"):
-            raise StoreError(
-                damaged(self.database.path, f"the meta of document {id_!r} is no JSON")
-            )
+    def _refuse_damaged_rows(self) -> None:
+        """Name the document that could not be filtered."""
+        path = self.database.path
+        for row in self.database.rows(f"SELECT {BARE} FROM documents"):
+            from_row(path, *row)
