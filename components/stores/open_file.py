@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -49,7 +50,7 @@ class OpenFile:
     ) -> None:
         self.connection = connection
         self.identity = _identity(path)
-        self._path = path
+        self._files = str(path), str(log_of(path))  # looked at in every read
         self._thread = threading.get_ident()
         self._size = 0
         self._log = _identity(log_of(path))
@@ -87,8 +88,11 @@ class OpenFile:
     def size(self) -> int:
         """Bytes of the file and its log, or more."""
         # Another file may stand at the path by now, and a smaller one.
-        states = state_of(self._path)
-        self._size = max(self._size, sum(each[1] for each in states if each is not None))
+        size = 0
+        for file in self._files:
+            with suppress(OSError):
+                size += os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+        self._size = max(self._size, size)
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:

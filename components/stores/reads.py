@@ -44,9 +44,7 @@ class IndexedReads:
         database = self.database.follow()
         version = database.fact("content_version")
         if type(version) is not int:
-            raise StoreError(
-                damaged(database.path, "its record 'content_version' is not a whole number")
-            )
+            raise self._damaged("its record 'content_version' is not a whole number")
         return version
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -54,46 +52,48 @@ class IndexedReads:
         with self.database.connected() as connection:
             connection.execute("BEGIN")  # one snapshot for the count and the rows
             try:
-                count, dim = self._shape()
-                keys = np.empty(count, dtype=np.int64)
-                matrix = np.empty((count, dim), dtype=np.float32)
-                sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-                rows, index = self.database.rows(sql), -1
-                for index, (key, blob) in enumerate(islice(rows, count)):
-                    keys[index] = key
-                    matrix[index] = np.frombuffer(blob, dtype=np.float32)
-                if index + 1 != count or next(rows, None) is not None:
-                    raise StoreError(
-                        damaged(self.database.path, "an index of it does not fit its documents")
-                    )
+                ((count, size),) = self.database.rows(
+                    "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
+                    "WHERE embedding IS NOT NULL"
+                )
+                if not count:
+                    return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+                if count * size > self.database.size:
+                    raise self._damaged("its vectors claim to be larger than the file")
+                model = read_model(self.database)
+                dim = model.dim if model else size // 4
+                try:
+                    keys, matrix = self._read_vectors(count, dim)
+                except (TypeError, ValueError) as error:
+                    self._refuse_vectors(dim)
+                    raise self._damaged("its vectors are not of one length") from error
+                # Squares overflow, or vanish, for some vectors that are sound too.
                 squares = np.einsum("ij,ij->i", matrix, matrix)
-                # They overflow, or vanish, for some vectors that are sound: those are looked at.
-                sql = "SELECT id, embedding FROM documents WHERE key = ?"
-                for row in np.flatnonzero(~((squares > 0) & (squares < np.inf))):
-                    for id_, blob in self.database.rows(sql, (int(keys[row]),)):
-                        check_vector(self.database.path, id_, blob, dim)
+                if not ((squares > 0) & (squares < np.inf)).all():
+                    self._refuse_vectors(dim)
             finally:
                 roll_back(connection)  # COMMIT would fail anew on a damaged file
         return keys, matrix
 
-    def _shape(self) -> tuple[int, int]:
-        """Number and length of the vectors, all of one length."""
-        ((count, least, most, others),) = self.database.rows(
-            "SELECT count(*), ifnull(min(length(embedding)), 0), ifnull(max(length(embedding)), 0),"
-            " ifnull(max(typeof(embedding) <> 'blob'), 0) FROM documents "
-            "WHERE embedding IS NOT NULL"
-        )
-        model = read_model(self.database)
-        dim = model.dim if model else least // 4
-        path = self.database.path
-        if count and (others or not 0 < least == most == 4 * dim):
-            sql = f"SELECT id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-            for id_, blob in self.database.rows(sql):
-                check_vector(path, id_, blob, dim)
-            raise StoreError(damaged(path, "its vectors are not of one length"))
-        if count * most > self.database.size:
-            raise StoreError(damaged(path, "its vectors claim to be larger than the file"))
-        return count, dim
+    def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        keys = np.empty(count, dtype=np.int64)
+        matrix = np.empty((count, dim), dtype=np.float32)
+        room, size = memoryview(matrix).cast("B"), 4 * dim
+        sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+        rows = self.database.rows(sql)
+        index = -1
+        for index, (key, blob) in enumerate(islice(rows, count)):
+            keys[index] = key
+            room[index * size : (index + 1) * size] = blob
+        if index + 1 < count or next(rows, None) is not None:
+            raise self._damaged("an index of it does not fit its documents")
+        return keys, matrix
+
+    def _refuse_vectors(self, dim: int) -> None:
+        """Name the first document whose vector is not one."""
+        sql = f"SELECT id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+        for id_, blob in self.database.rows(sql):
+            check_vector(self.database.path, id_, blob, dim)
 
     def fetch(
         self,
@@ -140,8 +140,12 @@ class IndexedReads:
         path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         for id_, law, meta in self.database.rows(sql):
-            check_texts(path, id_, law=law)
-            yield id_, law, number_of(parsed(path, id_, "meta", meta))
+            if type(id_) is not str or type(law) is not str:
+                check_texts(path, id_, law=law)
+            fields = parsed(path, id_, "meta", meta)
+            if fields.get("law") != law:
+                raise self._damaged(f"document {id_!r:.200}: its meta names another law")
+            yield id_, law, number_of(fields)
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
@@ -150,7 +154,8 @@ class IndexedReads:
         model = read_model(self.database)
         rule = model.text_rule if model else "headings_text"
         for key, id_, content, meta in self.database.rows(sql):
-            check_texts(path, id_, content=content)
+            if type(id_) is not str or type(content) is not str:
+                check_texts(path, id_, content=content)
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
@@ -168,3 +173,6 @@ class IndexedReads:
         path = self.database.path
         for row in self.database.rows(f"SELECT {BARE} FROM documents"):
             from_row(path, *row)
+
+    def _damaged(self, what: str) -> StoreError:
+        return StoreError(damaged(self.database.path, what))

@@ -108,7 +108,9 @@ def from_json(text: object) -> Any:
         raise ValueError(f"is not JSON ({error})") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    _check_depth(text, value)
+    # As many brackets are in every deep text, and in few others.
+    if text.count("[") + text.count("{") > _DEEPEST:
+        _check_depth(value)
     if "\\u" in text:  # as half of a character, which no text may hold, can only be written
         try:
             json.dumps(value, ensure_ascii=False).encode()
@@ -117,10 +119,7 @@ def from_json(text: object) -> Any:
     return value
 
 
-def _check_depth(text: str, value: Any) -> None:
-    # As many brackets are in every deep text, and in few others.
-    if text.count("[") + text.count("{") <= _DEEPEST:
-        return
+def _check_depth(value: Any) -> None:
     level = [value]
     for _ in range(_DEEPEST + 1):
         level = [
@@ -133,18 +132,6 @@ def _check_depth(text: str, value: Any) -> None:
         raise ValueError(_TOO_DEEP)
 
 
-def object_of(text: object) -> dict[str, Any]:
-    """The JSON object of a text.
-
-    Raises:
-        ValueError: it is not one; says what is wrong with it.
-    """
-    value = from_json(text)
-    if type(value) is not dict:
-        raise ValueError("is not a JSON object")
-    return value
-
-
 def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
     """The JSON object of one column of a document's row.
 
@@ -152,9 +139,12 @@ def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
         StoreError: it is not one; names the file and the document.
     """
     try:
-        return object_of(text)
+        fields = from_json(text)
     except ValueError as error:
         raise _damaged(path, id_, f"its {column} {error}") from error
+    if type(fields) is not dict:
+        raise _damaged(path, id_, f"its {column} is not a JSON object")
+    return fields
 
 
 def check_texts(path: Path, id_: object, **columns: object) -> None:
@@ -262,7 +252,7 @@ def _damaged(path: Path, id_: object, what: str) -> StoreError:
 def _json(document: Document, value: dict[str, Any]) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        _check_depth(text, value)
+        _check_depth(value)
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
