@@ -2,8 +2,10 @@
 
 import io
 import json
+import math
 from collections.abc import Iterable
 from typing import Any, Literal
+from zipfile import ZIP_STORED
 
 import bm25s
 import numpy as np
@@ -13,6 +15,8 @@ from components.statutes.lexical import analyzer
 from components.statutes.term_weights import question_terms
 
 _ARRAYS = ("data", "indices", "indptr")
+# NumPy's letters for the numbers of each part.
+_KINDS = {"keys": "i", "words": "u", "data": "f", "indices": "i", "indptr": "i"}
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
@@ -133,17 +137,29 @@ class LexicalIndex:
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+                # Packed parts, which `to_bytes` does not write, may unpack to any size.
+                if any(part.compress_type != ZIP_STORED for part in file.zip.infolist()):
+                    raise ValueError("its parts are packed")
+                arrays = {name: file[name] for name in _KINDS}
             words = json.loads(arrays["words"].tobytes())
-            vocabulary = {term: row for row, term in enumerate(words["terms"])}
+            languages, terms = words["languages"], words["terms"]
+            vocabulary = {term: row for row, term in enumerate(terms)}
             postings = {name: arrays[name] for name in _ARRAYS}
+            data, indices, indptr = postings.values()
             fits = (
-                len(postings["indptr"]) == len(vocabulary) + 1
-                and len(postings["data"]) == len(postings["indices"]) == postings["indptr"][-1]
-                and postings["indices"].max(initial=-1) < len(arrays["keys"])
+                all(arrays[n].ndim == 1 and arrays[n].dtype.kind == _KINDS[n] for n in _KINDS)
+                and all(type(term) is str for term in terms)
+                and all(isinstance(language, str | None) for language in languages)
+                and len(indptr) == len(vocabulary) + 1 == len(terms) + 1
+                and indptr[0] == 0
+                and (np.diff(indptr) >= 0).all()
+                and len(data) == len(indices) == indptr[-1]
+                and indices.min(initial=0) >= 0
+                and indices.max(initial=-1) < len(arrays["keys"])
+                and math.isfinite(data.sum())
             )
             if fits:
-                return cls(arrays["keys"], words["languages"], vocabulary, postings)
+                return cls(arrays["keys"], languages, vocabulary, postings)
         except Exception as error:
             # zipfile, NumPy and json each have their own words for bytes that make no sense.
             raise ValueError(f"no BM25 index can be read from the stored bytes: {error}") from error

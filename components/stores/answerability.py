@@ -153,7 +153,7 @@ def load_threshold(
         threshold = AnswerThreshold.from_json(json.loads(content))
         if (threshold.stage, threshold.model_digest) != (stage, model_digest):
             raise ValueError("it is that of another stage or model.")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         logger.warning(
             "{store}: the threshold of the stage {stage} cannot be used: {error} " + again,
             store=store.path,

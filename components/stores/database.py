@@ -1,6 +1,5 @@
 """The SQLite file under the document store: its connections and transactions."""
 
-import json
 import sqlite3
 import threading
 import weakref
@@ -9,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.stores.failures import StoreError, damaged, told
+from components.stores.failures import READ_ERRORS, StoreError, damaged, told
 from components.stores.open_file import FileIdentity, OpenFile, opening
 from components.stores.opening import open_store, roll_back
+from components.stores.rows import from_json
 
 __all__ = ["StatuteDatabase", "StoreError"]
 
@@ -57,6 +57,12 @@ class StatuteDatabase:
         """Device and inode of the file that this thread has open."""
         with self._in_use() as opened:
             return opened.identity
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file that this thread has open, and its log."""
+        with self._in_use() as opened:
+            return opened.size
 
     def follow(self) -> "StatuteDatabase":
         """Let go of a file in whose place another was put; the next use opens that one.
@@ -133,13 +139,16 @@ class StatuteDatabase:
             StoreError: the file is damaged or cannot be read.
         """
         with self._in_use() as opened:
+            opened.begin_read(sql, values)
             try:
                 yield from opened.connection.execute(sql, values)
-            except sqlite3.DatabaseError as error:
+            except READ_ERRORS as error:
                 if opened.has_changed(self.path):
                     message = f"{self.path} was changed while it was read. Ask again."
                     raise StoreError(message) from error
                 raise StoreError(told(self.path, error)) from error
+            finally:
+                opened.end_read()
 
     def fact(self, key: str) -> Any:
         """The stored value of `key`, or None.
@@ -149,9 +158,20 @@ class StatuteDatabase:
         """
         row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
         try:
-            return None if row is None else json.loads(row[0])
-        except json.JSONDecodeError as error:
-            raise StoreError(damaged(self.path, f"its record {key!r} is no JSON")) from error
+            return None if row is None else from_json(row[0])
+        except ValueError as error:
+            raise StoreError(damaged(self.path, f"its record {key!r} {error}")) from error
+
+    def text_fact(self, key: str) -> str | None:
+        """The stored text of `key`, or None.
+
+        Raises:
+            StoreError: it is another value, or the file cannot be read.
+        """
+        text = self.fact(key)
+        if not isinstance(text, str | None):
+            raise StoreError(damaged(self.path, f"its record {key!r} is not a text"))
+        return text
 
     @contextmanager
     def _in_use(self) -> Iterator[OpenFile]:

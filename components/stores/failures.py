@@ -5,6 +5,8 @@ from pathlib import Path
 
 # Seconds to wait for another process that writes.
 PATIENCE = 30.0
+# What reading a file raises: sqlite3 decodes SQLite's own messages too, which quote the file.
+READ_ERRORS = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
 
 class StoreError(RuntimeError):
@@ -19,9 +21,21 @@ def damaged(path: Path, what: str) -> str:
     )
 
 
-def told(path: Path, error: sqlite3.DatabaseError) -> str:
+def told(path: Path, error: Exception) -> str:
     """What SQLite's error means for the file, and how to mend it."""
     text = str(error)
+    # These first: some of them quote the file, whose words may be those of the others.
+    if isinstance(error, MemoryError) or text == "string or blob too big":
+        return damaged(path, "a value in it claims to be larger than the file")
+    if text == "interrupted":
+        return damaged(path, "a read took more steps than a file of its size can need")
+    if isinstance(error, UnicodeDecodeError):
+        return damaged(path, "a name in it is not UTF-8")
+    if text.startswith("Could not decode to UTF-8"):
+        column = text.partition("column '")[2].partition("'")[0]
+        return damaged(path, f"a text in its column {column!r:.80} is not UTF-8")
+    if "malformed" in text or "not a database" in text:
+        return damaged(path, f"{text:.300}")
     if "full" in text or "disk I/O" in text:
         reason = (
             "the disk is full" if "full" in text else "the disk cannot be written (full, or broken)"
@@ -30,8 +44,6 @@ def told(path: Path, error: sqlite3.DatabaseError) -> str:
             f"{path}: {reason}. Nothing of this step was kept and what stood before is "
             "whole. Make room and run the same command again: it goes on where it stopped."
         )
-    if "malformed" in text or "not a database" in text:
-        return damaged(path, text)
     if "locked" in text:
         return (
             f"{path}: another process has been writing for {PATIENCE:.0f} s. "

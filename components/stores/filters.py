@@ -18,6 +18,7 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
 from components.stores.filter_syntax import ORDERINGS, check_filters
+from components.stores.rows import from_json
 
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
 
@@ -61,7 +62,9 @@ def register_filter_function(connection: sqlite3.Connection) -> None:
 
 
 def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
-    fields = json.loads(meta)  # a damaged one is no fault of the filter
+    fields = from_json(meta)  # a damaged row is not a fault of the filter
+    if type(fields) is not dict or type(id_) is not str or not isinstance(content, str | None):
+        raise TypeError("the row is damaged")
     try:
         document = Document(id=id_, content=content, meta=fields)
         return document_matches_filter(json.loads(condition), document)

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.stores.database import StatuteDatabase
+from components.stores.failures import StoreError, damaged
 from components.stores.model_record import read_model
+from components.stores.rows import vector_of
 
 _HOLD = """
 INSERT OR IGNORE INTO journal
@@ -50,23 +52,38 @@ class VectorJournal:
             )
 
     def known(self, model_digest: str) -> set[str]:
-        """Digests of the texts that need not be encoded again with this encoder."""
-        statements = ["SELECT text_digest FROM journal WHERE model = ?"]
+        """Digests of the texts that need not be encoded again with this encoder.
+
+        Raises:
+            StoreError: a vector of the journal is not one, or the file cannot be read.
+        """
+        known = set()
+        dim = self._dim(model_digest)
+        sizes = (
+            "SELECT text_digest, CASE typeof(vector) WHEN 'blob' THEN length(vector) END "
+            "FROM journal WHERE model = ?"
+        )
+        for digest, size in self._database.rows(sizes, (model_digest,)):
+            dim = dim or (size or 0) // 4
+            if not size or size != 4 * dim:
+                raise self._damaged(digest, f"is not {dim} float32 numbers")
+            known.add(digest)
         if self._is_in_documents(model_digest):
-            statements.append(
-                "SELECT text_digest FROM documents WHERE ? IS NOT NULL "
-                "AND text_digest IS NOT NULL AND embedding IS NOT NULL"
+            published = (
+                "SELECT text_digest FROM documents "
+                "WHERE text_digest IS NOT NULL AND embedding IS NOT NULL"
             )
-        return {
-            row[0]
-            for statement in statements
-            for row in self._database.rows(statement, (model_digest,))
-        }
+            known.update(digest for (digest,) in self._database.rows(published))
+        return known
 
     def vectors(
         self, model_digest: str, text_digests: Collection[str]
     ) -> dict[str, NDArray[np.float32]]:
-        """This encoder's vectors `{text digest: [dim]}`, of those texts that are known."""
+        """This encoder's vectors `{text digest: [dim]}`, of those texts that are known.
+
+        Raises:
+            StoreError: one of them is not a vector, or the file cannot be read.
+        """
         statements = [
             "SELECT text_digest, vector FROM journal WHERE model = ? AND text_digest IN ({})"
         ]
@@ -75,14 +92,18 @@ class VectorJournal:
                 "SELECT text_digest, embedding FROM documents WHERE ? IS NOT NULL "
                 "AND text_digest IN ({}) AND embedding IS NOT NULL"
             )
-        return {
-            digest: np.frombuffer(blob, dtype=np.float32)
-            for statement in statements
-            for chunk in _chunks(text_digests)
-            for digest, blob in self._database.rows(
-                statement.format(",".join("?" * len(chunk))), (model_digest, *chunk)
-            )
-        }
+        dim = self._dim(model_digest)
+        found: dict[str, NDArray[np.float32]] = {}
+        for statement in statements:
+            for chunk in _chunks(text_digests):
+                sql = statement.format(",".join("?" * len(chunk)))
+                for digest, blob in self._database.rows(sql, (model_digest, *chunk)):
+                    try:
+                        found[digest] = vector_of(blob, dim)
+                    except ValueError as error:
+                        raise self._damaged(digest, str(error)) from error
+                    dim = dim or len(found[digest])
+        return found
 
     def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
         """Keep the published vectors of these texts before their documents are replaced."""
@@ -113,6 +134,17 @@ class VectorJournal:
         # A script is stepped to its end; execute() would stop after the first page.
         with self._database.connected() as connection:
             connection.executescript("PRAGMA incremental_vacuum")
+
+    def _dim(self, model_digest: str) -> int | None:
+        """Length of this encoder's vectors, where it is on record."""
+        model = read_model(self._database)
+        known = model is not None and model_digest in (model.digest, model.biencoder_digest)
+        return model.dim if known else None
+
+    def _damaged(self, digest: object, what: str) -> StoreError:
+        return StoreError(
+            damaged(self._database.path, f"the kept vector of the text {digest!r:.80} {what}")
+        )
 
     def _is_in_documents(self, model_digest: str) -> bool:
         """Whether the documents' own vectors are this encoder's."""

@@ -1,10 +1,13 @@
 """The model that a store's vectors come from, as it is on record."""
 
 from dataclasses import dataclass
+from typing import get_args
 
 from components.statutes.article import TextRule
 from components.stores.database import StatuteDatabase
 from components.stores.failures import StoreError, damaged
+
+_NOT_A_MODEL = "its record 'model' does not describe a model"
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,18 @@ def read_model(database: StatuteDatabase) -> StoreModel | None:
     """
     fact = database.fact("model")
     try:
-        return None if fact is None else StoreModel(**fact)
+        model = None if fact is None else StoreModel(**fact)
     except TypeError as error:
-        raise StoreError(damaged(database.path, "its record 'model' is of no model")) from error
+        raise StoreError(damaged(database.path, _NOT_A_MODEL)) from error
+    if model is not None and not (
+        all(type(each) is str and each for each in (model.path, model.digest))
+        and type(model.dim) is int
+        and model.dim > 0
+        and model.text_rule in get_args(TextRule)
+        and isinstance(model.biencoder, str | None)
+    ):
+        raise StoreError(damaged(database.path, _NOT_A_MODEL))
+    return model
 
 
 def has_vectors(database: StatuteDatabase) -> bool:

@@ -5,7 +5,12 @@ import os
 import sqlite3
 import threading
 import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 from haystack import logging
 
@@ -13,6 +18,12 @@ logger = logging.getLogger(__name__)
 
 FileIdentity = tuple[int, int]
 FileState = tuple[tuple[int, ...] | None, ...]
+
+# Steps of SQLite's virtual machine between two looks at the limit: about a millisecond.
+_STEPS_A_LOOK = 50_000
+# What a statement may take in a file of any size, and what it may add to a file's values.
+_FREE_STEPS, _FREE_BYTES = 200_000, 2**20
+_LONGEST = 10**9  # SQLite's own limit
 
 # Held while a connection is opened, and while the process forks.
 opening = threading.RLock()
@@ -39,6 +50,9 @@ class OpenFile:
     ) -> None:
         self.connection = connection
         self.identity = _identity(path)
+        self._files = str(path), str(log_of(path))  # looked at in every read
+        self._thread = threading.get_ident()
+        self._size = 0
         self._log = _identity(log_of(path))
         self._frozen = frozen
         self._told = False
@@ -69,6 +83,41 @@ class OpenFile:
         """Whether a transaction is open in one of its uses."""
         with self._lock:
             return self._uses > 0 and self.connection.in_transaction
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file and its log, or more."""
+        # Another file may stand at the path by now, and a smaller one.
+        size = 0
+        for file in self._files:
+            with suppress(OSError):
+                size += os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+        self._size = max(self._size, size)
+        return self._size
+
+    def begin_read(self, sql: str, values: Sequence[Any]) -> None:
+        """Limit the next statement to what a file of this size can be worth.
+
+        A crafted file can lead SQLite in circles: pages that many others point to, or a text that
+        goes on in its own middle. An honest row takes 35 bytes or more with its indexes, and each
+        step over it comes from some letters of the statement: the limit is several times what the
+        smallest rows take, and some hundred times what articles do. No value is larger than the
+        file and its log.
+        """
+        texts = len(sql) + sum(len(each) for each in values if isinstance(each, str))
+        size = self.size
+        limit_steps(self.connection, _FREE_STEPS + size * texts // 64)
+        most = min(size + 4 * texts + _FREE_BYTES, _LONGEST)
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
+
+    def end_read(self) -> None:
+        """Lift the limit: what is written is not in the file yet."""
+        if threading.get_ident() != self._thread:
+            # The garbage collector ends a read elsewhere. To wait for this connection while it
+            # waits for the interpreter, to look at the limit, would be for ever.
+            return
+        limit_steps(self.connection, None)
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
 
     def give_back(self) -> None:
         """End a use."""
@@ -159,6 +208,17 @@ if hasattr(os, "register_at_fork"):
 def log_of(path: Path) -> Path:
     """The file beside a store in which SQLite keeps what is not in the store's own yet."""
     return path.with_name(f"{path.name}-wal")
+
+
+def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:
+    """End the next statement with the error "interrupted" after so many steps; None: never."""
+    if steps is None:
+        connection.set_progress_handler(None, 0)
+        return
+    # Counts without a line of Python: SQLite drops what a handler raises, and Python raises
+    # KeyboardInterrupt in the first line that it comes to.
+    looks = partial(next, repeat(0, steps // _STEPS_A_LOOK), 1)
+    connection.set_progress_handler(looks, _STEPS_A_LOOK)
 
 
 def state_of(path: Path) -> FileState:

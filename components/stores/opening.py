@@ -3,11 +3,13 @@
 import os
 import sqlite3
 import time
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from components.stores.failures import PATIENCE, StoreError, told
 from components.stores.filters import register_filter_function
-from components.stores.open_file import OpenFile, is_inherited, log_of, state_of
+from components.stores.open_file import OpenFile, is_inherited, limit_steps, log_of, state_of
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
 APPLICATION_ID = 0x4C585242
@@ -44,13 +46,31 @@ INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
 
 LAW_STATES = "CREATE TABLE law_states (law TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
 
+# SQLite's own tables of statistics, which a user's ANALYZE leaves.
+_STATISTICS = {
+    "sqlite_stat1": ("table", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    "sqlite_stat4": (
+        "table",
+        "sqlite_stat4",
+        "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    ),
+}
+# Opening an honest store takes some hundreds.
+_STEPS_TO_OPEN = 1_000_000
+
+_Objects = dict[str, tuple[str, str, str | None]]
+
 
 def open_store(path: Path) -> OpenFile:
     """A connection to the store at the path, which is made where there is none.
 
+    Nothing that the file brings is run: no view, trigger or expression of an index. One that has
+    any is refused before its content is read.
+
     Raises:
         StoreError: the file is missing its folder, no SQLite file, another program's file, of
-            another format version, or was in use when this process was forked; it is left as it is.
+            another format version, has tables or anything else that its format does not, or was in
+            use when this process was forked; it is left as it is.
     """
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a store. Name a file in it.")
@@ -70,9 +90,10 @@ def open_store(path: Path) -> OpenFile:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -16384")
         register_filter_function(connection)
-    except sqlite3.OperationalError as error:
+        limit_steps(connection, None)
+    except (sqlite3.OperationalError, MemoryError, UnicodeDecodeError) as error:
         raise StoreError(told(path, error)) from error
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error as error:
         raise StoreError(
             f"{path} is not a Lexarbor store ({error}). Name the file that "
             "python -m pipelines.index wrote, or another name to make a new one."
@@ -108,13 +129,16 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
 
 def _sqlite(path: Path, parameters: str) -> sqlite3.Connection:
     # Connections are used by one thread each, but closed by whichever calls close().
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         path.as_uri() + parameters,
         uri=True,
         timeout=PATIENCE,
         isolation_level=None,
         check_same_thread=False,
     )
+    limit_steps(connection, _STEPS_TO_OPEN)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
 
 
 def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
@@ -134,7 +158,16 @@ def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
         except BaseException:
             roll_back(connection)
             raise
-    application, version, _ = _header(connection)
+    connection.execute("BEGIN")  # one snapshot: another process may bring it to format 2 just now
+    try:
+        application, version, _ = _header(connection)
+        _check_header(application, version, path)
+        _check_objects(connection, version, path)
+    finally:
+        roll_back(connection)
+
+
+def _check_header(application: int, version: int, path: Path) -> None:
     if application != APPLICATION_ID:
         raise StoreError(
             f"{path} is a SQLite file of another program, not a Lexarbor store. "
@@ -146,6 +179,40 @@ def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
             f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
             "python -m pipelines.index --corpus ... --store NEW."
         )
+
+
+def _check_objects(connection: sqlite3.Connection, version: int, path: Path) -> None:
+    found, own = _objects(connection), _objects_of(version)
+    for name in [*found, *own]:
+        if name in found and found[name] == own.get(name, _STATISTICS.get(name)):
+            continue
+        if name not in found:
+            fault = f"it lacks the {own[name][0]} {name!r}"
+        elif name in own:
+            fault = f"its {own[name][0]} {name!r} is not made as Lexarbor makes it"
+        else:
+            kind = f"{found[name][0]!s:.20} {name!r:.80}"
+            fault = f"it holds the {kind}, which a store of format {version} does not"
+        raise StoreError(
+            f"{path} was changed by another program: {fault}. Nothing of it was read. Name a file "
+            "as python -m pipelines.index writes it."
+        )
+
+
+@cache
+def _objects_of(version: int) -> _Objects:
+    """What a store of this format is made of."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(SCHEMA)
+        if version > FIRST_FORMAT:
+            connection.execute(LAW_STATES)
+        return _objects(connection)
+
+
+def _objects(connection: sqlite3.Connection) -> _Objects:
+    """Every table, index, view and trigger by name: its type, table and definition."""
+    rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_master")
+    return {name: (type_, table, sql) for name, type_, table, sql in rows}
 
 
 def write_ahead(connection: sqlite3.Connection) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from haystack import Document
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from components.converters.articles import LAW_ARTICLES
 from components.stores.database import StatuteDatabase, StoreError
+from components.stores.failures import damaged
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import upgrade
-from components.stores.rows import COLUMNS, NO_POSITION, as_row, parsed
+from components.stores.rows import COLUMNS, NO_POSITION, as_row, check_texts, parsed
 
 # The vector goes from the journal to the document inside SQLite; an id's old row is replaced.
 _PUBLISH = f"""
@@ -199,11 +200,11 @@ class LawPublisher:
     def recorded_days(self) -> tuple[str | None, str | None]:
         """ISO days: of which the law's text is, and on which it was indexed; None where unknown."""
         database = self._database.follow()
-        return database.fact("snapshot"), database.fact("indexed")
+        return _day(database, "snapshot"), _day(database, "indexed")
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""
-        return cast("str | None", self._database.follow().fact("corpus"))
+        return self._database.follow().text_fact("corpus")
 
     def published(self) -> dict[str, Published]:
         """Every article in the store that stands in a law, by id."""
@@ -211,7 +212,13 @@ class LawPublisher:
             "SELECT id, law, text_digest, embedding IS NOT NULL FROM documents "
             "WHERE law IS NOT NULL"
         )
-        return {id_: Published(law, digest, bool(has)) for id_, law, digest, has in rows}
+        published = {}
+        for id_, law, digest, has in rows:
+            check_texts(
+                self._database.path, id_, law=law, text_digest="" if digest is None else digest
+            )
+            published[id_] = Published(law, digest, bool(has))
+        return published
 
     def places(self) -> list[Place]:
         """The place of every document that names a law, in the order of the law."""
@@ -219,14 +226,23 @@ class LawPublisher:
             "SELECT key, id, law, position FROM documents WHERE law IS NOT NULL "
             "ORDER BY position, key"
         )
-        return [Place(*row) for row in rows]
+        places = [Place(*row) for row in rows]
+        for place in places:
+            check_texts(self._database.path, place.id, law=place.law)
+            if type(place.position) is not int:
+                where = f"the position of document {place.id!r} is not a whole number"
+                raise StoreError(damaged(self._database.path, where))
+        return places
 
     def law_states(self) -> dict[str, str]:
         """`LawVectors.state` of every law whose vectors came through the graph on record."""
         model = read_model(self._database)
         if model is None or not model.through_graph:
             return {}
-        return dict(self._database.rows("SELECT law, state FROM law_states"))
+        states = dict(self._database.rows("SELECT law, state FROM law_states"))
+        if any(type(each) is not str for row in states.items() for each in row):
+            raise StoreError(damaged(self._database.path, "a record of 'law_states' is not text"))
+        return states
 
     def publish(
         self,
@@ -448,6 +464,14 @@ def _stated_size(meta: Mapping[str, Any]) -> int | None:
 
 def _record(connection: sqlite3.Connection, key: str, value: object) -> None:
     connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, json.dumps(value)))
+
+
+def _day(database: StatuteDatabase, key: str) -> str | None:
+    day = database.text_fact(key)
+    try:
+        return None if day is None else date.fromisoformat(day).isoformat()
+    except ValueError as error:
+        raise StoreError(damaged(database.path, f"its record {key!r} is not a day")) from error
 
 
 def _described(model: StoreModel) -> str:

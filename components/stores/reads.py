@@ -1,6 +1,7 @@
 """The store as the resident indexes read it: by key, in the order of the law."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from components.stores.failures import damaged
 from components.stores.filters import filter_clause, raise_filter_failure
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import roll_back
-from components.stores.rows import BARE, from_row, parsed
+from components.stores.rows import BARE, check_texts, check_vector, from_row, parsed
 
 # SQLite's own default limit of bound values is far higher; this keeps statements short.
 _CHUNK = 500
@@ -40,7 +41,11 @@ class IndexedReads:
 
         A file that was put in the place of the open one is opened, and has a number of its own.
         """
-        return int(self.database.follow().fact("content_version"))
+        database = self.database.follow()
+        version = database.fact("content_version")
+        if type(version) is not int:
+            raise self._damaged("its record 'content_version' is not a whole number")
+        return version
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""
@@ -51,15 +56,44 @@ class IndexedReads:
                     "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
                     "WHERE embedding IS NOT NULL"
                 )
-                keys = np.empty(count, dtype=np.int64)
-                matrix = np.empty((count, size // 4), dtype=np.float32)
-                sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-                for index, (key, blob) in enumerate(self.database.rows(sql)):
-                    keys[index] = key
-                    matrix[index] = np.frombuffer(blob, dtype=np.float32)
+                if not count:
+                    return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+                if count * size > self.database.size:
+                    raise self._damaged("its vectors claim to be larger than the file")
+                model = read_model(self.database)
+                dim = model.dim if model else size // 4
+                try:
+                    keys, matrix = self._read_vectors(count, dim)
+                except (TypeError, ValueError) as error:
+                    self._refuse_vectors(dim)
+                    raise self._damaged("its vectors are not of one length") from error
+                # Squares overflow, or vanish, for some vectors that are sound too.
+                squares = np.einsum("ij,ij->i", matrix, matrix)
+                if not ((squares > 0) & (squares < np.inf)).all():
+                    self._refuse_vectors(dim)
             finally:
                 roll_back(connection)  # COMMIT would fail anew on a damaged file
         return keys, matrix
+
+    def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        keys = np.empty(count, dtype=np.int64)
+        matrix = np.empty((count, dim), dtype=np.float32)
+        room, size = memoryview(matrix).cast("B"), 4 * dim
+        sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+        rows = self.database.rows(sql)
+        index = -1
+        for index, (key, blob) in enumerate(islice(rows, count)):
+            keys[index] = key
+            room[index * size : (index + 1) * size] = blob
+        if index + 1 < count or next(rows, None) is not None:
+            raise self._damaged("an index of it does not fit its documents")
+        return keys, matrix
+
+    def _refuse_vectors(self, dim: int) -> None:
+        """Name the first document whose vector is not one."""
+        sql = f"SELECT id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+        for id_, blob in self.database.rows(sql):
+            check_vector(self.database.path, id_, blob, dim)
 
     def fetch(
         self,
@@ -113,7 +147,12 @@ class IndexedReads:
         path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         for id_, law, meta in self.database.rows(sql):
-            yield id_, law, number_of(parsed(path, id_, "meta", meta))
+            if type(id_) is not str or type(law) is not str:
+                check_texts(path, id_, law=law)
+            fields = parsed(path, id_, "meta", meta)
+            if fields.get("law") != law:
+                raise self._damaged(f"document {id_!r:.200}: its meta names another law")
+            yield id_, law, number_of(fields)
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
@@ -122,6 +161,8 @@ class IndexedReads:
         model = read_model(self.database)
         rule = model.text_rule if model else "headings_text"
         for key, id_, content, meta in self.database.rows(sql):
+            if type(id_) is not str or type(content) is not str:
+                check_texts(path, id_, content=content)
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
@@ -131,12 +172,14 @@ class IndexedReads:
             return list(self.database.rows(sql, clause[1]))
         except StoreError:
             raise_filter_failure()
-            self._refuse_damaged_meta()
+            self._refuse_damaged_rows()
             raise
 
-    def _refuse_damaged_meta(self) -> None:
-        """Name the document whose meta SQLite could not filter by."""
-        for (id_,) in self.database.rows("SELECT id FROM documents WHERE NOT json_valid(meta)"):
-            raise StoreError(
-                damaged(self.database.path, f"the meta of document {id_!r} is no JSON")
-            )
+    def _refuse_damaged_rows(self) -> None:
+        """Name the document that could not be filtered."""
+        path = self.database.path
+        for row in self.database.rows(f"SELECT {BARE} FROM documents"):
+            from_row(path, *row)
+
+    def _damaged(self, what: str) -> StoreError:
+        return StoreError(damaged(self.database.path, what))

@@ -1,13 +1,15 @@
 """Haystack documents as rows of the table `documents`, and back."""
 
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from haystack import Document
 from haystack.dataclasses import ByteStream
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from numpy.typing import NDArray
 
 from components.stores.failures import StoreError, damaged
 
@@ -16,10 +18,19 @@ COLUMNS = "id, content, meta, other, law, position"
 INSERT = f"INSERT OR REPLACE INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # Documents without a position come last.
 NO_POSITION = 2**62
-# json.loads looks for options and whitespace first, which costs as much as a short meta itself.
-_parsed = json.JSONDecoder().decode
+# Haystack copies and prints metadata by recursion, which ends some 300 levels deep.
+_DEEPEST = 100
+_TOO_DEEP = f"is nested more than {_DEEPEST} levels deep"
 # What a document is rebuilt from, without its vector: retrieved documents never carry one.
 BARE = "id, content, meta, other"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+# json.loads looks for options and whitespace first, which costs as much as a short meta itself.
+_decoded = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def embedding_blob(document: Document, dim: int | None) -> bytes | None:
@@ -83,18 +94,96 @@ def as_row(document: Document) -> tuple[Any, ...]:
     return row
 
 
-def parsed(path: Path, id_: str, column: str, text: str) -> dict[str, Any]:
-    """The JSON of one column of a document's row.
+def from_json(text: object) -> Any:
+    """The value of a JSON text, such as this module writes.
 
     Raises:
-        StoreError: it is no JSON; names the file and the document.
+        ValueError: it is another value, or not such a text; says what is wrong with it.
+    """
+    if type(text) is not str:
+        raise ValueError("is not a text")
+    try:
+        value = _decoded(text)
+    except ValueError as error:
+        raise ValueError(f"is not JSON ({error})") from error
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    # As many brackets are in every deep text, and in few others.
+    if text.count("[") + text.count("{") > _DEEPEST:
+        _check_depth(value)
+    if "\\u" in text:  # as half of a character, which no text may hold, can only be written
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("holds half of a surrogate pair") from error
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        level = [
+            child
+            for each in level
+            if isinstance(each, dict | list | tuple)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
+    if level:
+        raise ValueError(_TOO_DEEP)
+
+
+def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
+    """The JSON object of one column of a document's row.
+
+    Raises:
+        StoreError: it is not one; names the file and the document.
     """
     try:
-        fields: dict[str, Any] = _parsed(text)
-    except json.JSONDecodeError as error:
-        where = f"the {column} of document {id_!r} is no JSON ({error})"
-        raise StoreError(damaged(path, where)) from error
+        fields = from_json(text)
+    except ValueError as error:
+        raise _damaged(path, id_, f"its {column} {error}") from error
+    if type(fields) is not dict:
+        raise _damaged(path, id_, f"its {column} is not a JSON object")
     return fields
+
+
+def check_texts(path: Path, id_: object, **columns: object) -> None:
+    """Check that an id and other columns are texts.
+
+    Raises:
+        StoreError: one is not; names the file and the document.
+    """
+    for column, value in {"id": id_, **columns}.items():
+        if type(value) is not str:
+            raise _damaged(path, id_, f"its {column} is not a text")
+
+
+def vector_of(blob: object, dim: int | None) -> NDArray[np.float32]:
+    """The vector of float32 bytes.
+
+    Raises:
+        ValueError: it is not `dim` long (None: any length), not finite, or zero; says which.
+    """
+    size = len(blob) if type(blob) is bytes else 0
+    if not size or size % 4 or size != 4 * (dim or size // 4):
+        raise ValueError(f"is not {dim or 'a row of'} float32 numbers")
+    vector = np.frombuffer(cast("bytes", blob), dtype=np.float32)
+    square = float(np.dot(vector, vector))  # may overflow, or vanish, where no number does
+    if not (0 < square < math.inf or (np.isfinite(vector).all() and vector.any())):
+        raise ValueError("holds NaN or infinity, or zeros alone")
+    return vector
+
+
+def check_vector(path: Path, id_: object, blob: object, dim: int | None) -> NDArray[np.float32]:
+    """A document's vector.
+
+    Raises:
+        StoreError: it is not one; names the file and the document.
+    """
+    try:
+        return vector_of(blob, dim)
+    except ValueError as error:
+        raise _damaged(path, id_, f"its vector {error}") from error
 
 
 def from_row(
@@ -105,33 +194,67 @@ def from_row(
     other: str | None,
     embedding: bytes | None = None,
     score: float | None = None,
+    dim: int | None = None,
 ) -> Document:
-    """The document of a row of the file; `score`, where given, is that of a search.
+    """The document of a row of the file.
+
+    `score`, where given, is that of a search, and `dim` the length of the store's vectors.
 
     Raises:
         StoreError: the row is damaged; names the file and the document.
     """
+    if not (id_ and type(id_) is str and (content is None or type(content) is str)):
+        raise _damaged(path, id_, "its id or content is not a text")
     if other is None and embedding is None:  # as nearly all are: reading them is most of a search
         return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), score=score)
-    vector = None if embedding is None else np.frombuffer(embedding, dtype=np.float32).tolist()
-    rest = parsed(path, id_, "other", other) if other else {}
+    vector = None if embedding is None else check_vector(path, id_, embedding, dim).tolist()
+    rest = {} if other is None else parsed(path, id_, "other", other)
+    try:
+        blob, own_score, sparse = _parts(rest)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, id_, "its other holds what no Document has") from error
     return Document(
         id=id_,
         content=content,
         meta=parsed(path, id_, "meta", meta),
         embedding=vector,
-        blob=ByteStream.from_dict(rest["blob"]) if "blob" in rest else None,
-        score=rest.get("score") if score is None else score,
-        sparse_embedding=SparseEmbedding.from_dict(rest["sparse_embedding"])
-        if "sparse_embedding" in rest
-        else None,
+        blob=blob,
+        score=own_score if score is None else score,
+        sparse_embedding=sparse,
     )
+
+
+def _parts(
+    rest: dict[str, Any],
+) -> tuple[ByteStream | None, float | None, SparseEmbedding | None]:
+    blob, score, sparse = (rest.get(name) for name in ("blob", "score", "sparse_embedding"))
+    if type(score) not in (int, float, type(None)):
+        raise TypeError("score")
+    if blob is not None:
+        # Of a number, bytes() makes as many zeros.
+        if type(blob["data"]) is not list or type(blob["meta"]) is not dict:
+            raise TypeError("blob")
+        if not isinstance(blob["mime_type"], str | None):
+            raise TypeError("mime_type")
+        blob = ByteStream.from_dict(blob)
+    if sparse is not None:
+        sparse = SparseEmbedding.from_dict(sparse)
+        numbers = {type(each) for each in (*sparse.indices, *sparse.values)}
+        if not numbers <= {int, float} or any(type(each) is not int for each in sparse.indices):
+            raise TypeError("sparse_embedding")
+    return blob, score, sparse
+
+
+def _damaged(path: Path, id_: object, what: str) -> StoreError:
+    return StoreError(damaged(path, f"document {id_!r:.200}: {what}"))
 
 
 def _json(document: Document, value: dict[str, Any]) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        _check_depth(value)
+        return text
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"document '{document.id}': its meta cannot be stored as JSON ({error}). "
             "Write dates as ISO strings and leave out other objects."

@@ -9,6 +9,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from components.stores.async_twins import AsyncTwins
 from components.stores.database import StatuteDatabase
+from components.stores.failures import StoreError, damaged
 from components.stores.filter_syntax import check_given
 from components.stores.filters import filter_clause
 from components.stores.journal import VectorJournal
@@ -65,7 +66,8 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
 
     def count_documents(self) -> int:
         """Number of documents."""
-        return int(next(self.database.follow().rows("SELECT count(*) FROM documents"))[0])
+        # Not count(*), which SQLite counts in one step: a crafted file would have no end.
+        return int(next(self.database.follow().rows("SELECT count(position) FROM documents"))[0])
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
         """Number of documents that match.
@@ -83,8 +85,8 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         """
         self.database.follow()
         rows = self._select(f"{BARE}, embedding", filter_clause(filters))
-        path = self.database.path
-        return [from_row(path, *row) for row in rows]
+        path, dim = self.database.path, self._dim()
+        return [from_row(path, *row, dim=dim) for row in rows]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -189,7 +191,10 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
     def load_blob(self, name: str) -> tuple[str, bytes] | None:
         """`(version, content)` of a named blob that goes with the documents, or None."""
         sql = "SELECT version, content FROM blobs WHERE name = ?"
-        return next(((version, blob) for version, blob in self.database.rows(sql, (name,))), None)
+        row = next(self.database.rows(sql, (name,)), None)
+        if row is not None and [type(each) for each in row] != [str, bytes]:
+            raise StoreError(damaged(self.database.path, f"its blob {name!r} is of another type"))
+        return row
 
     def save_blob(self, name: str, version: str, content: bytes) -> None:
         """Keep a named blob, in place of the one of that name.

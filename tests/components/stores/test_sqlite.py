@@ -257,7 +257,7 @@ def test_a_damaged_row_is_named_with_its_file(
     store.write_documents([article("a", blob=ByteStream(b"scan"))])
     with store.database.writing() as connection:
         connection.execute(f"UPDATE documents SET {column} = substr({column}, 1, 9)")
-    said = rf"law\.db is damaged: the {column} of document 'a' is no JSON.*Copy it again"
+    said = rf"law\.db is damaged: document 'a': its {column} is not JSON.*Copy it again"
     with pytest.raises(StoreError, match=said):
         read(store)
 
@@ -269,7 +269,7 @@ def test_a_model_s_record_of_other_keys_is_named_with_its_file(
     store.publisher.record_model(StoreModel("m", "d", 2, "text"))
     with store.database.writing() as connection:
         connection.execute("UPDATE facts SET value = ? WHERE key = 'model'", (value,))
-    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' is of no model"):
+    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' does not describe a model"):
         _ = store.model
 
 
@@ -277,5 +277,5 @@ def test_a_damaged_fact_is_named_with_its_file(store: StatuteDocumentStore) -> N
     store.publisher.record_model(StoreModel("m", "d", 2, "text"))
     with store.database.writing() as connection:
         connection.execute("UPDATE facts SET value = '{\"path' WHERE key = 'model'")
-    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' is no JSON"):
+    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' is not JSON"):
         _ = store.model
