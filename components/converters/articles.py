@@ -13,6 +13,8 @@ from haystack import Document
 
 from components.statutes.article import Article
 
+DAY_FIELDS = ("valid_from", "valid_to")
+
 
 def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
     """An article as a Haystack document.
@@ -43,8 +45,8 @@ def article_of(document: Document) -> Article:
         headings=headings_of(meta),
         text=document.content or "",
         language=language_of(meta),
-        valid_from=_day(meta.get("valid_from")),
-        valid_to=_day(meta.get("valid_to")),
+        valid_from=day_of(meta.get("valid_from")),
+        valid_to=day_of(meta.get("valid_to")),
         source_url=_text(meta.get("source_url")) or None,
     )
 
@@ -88,6 +90,18 @@ def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
+def wordings_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The other wordings that a retriever attached to an article; [] for another writer's field."""
+    wordings = meta.get("wordings")
+    return [
+        each
+        for each in (wordings if isinstance(wordings, list) else [])
+        if isinstance(each, Mapping)
+        and isinstance(each.get("id"), str)
+        and all(day_of(each.get(name)) or each.get(name) is None for name in DAY_FIELDS)
+    ]
+
+
 def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
     """A ranker's `passage` and `passages_read`, those that are there and not another writer's."""
     best, read = meta.get("passage"), meta.get("passages_read")
@@ -115,7 +129,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _day(value: object) -> date | None:
+def day_of(value: object) -> date | None:
+    """The day that a `valid_from` or `valid_to` holds; None where it is missing or not a day."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):
