@@ -325,8 +325,8 @@ def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
                 "component.socket, and load it with load_pipeline."
             )
         return None
-    own = [pipeline.get_component(name).as_of for name in choosing]
-    return asked_day("ask", as_of or next(iter(own), TODAY))
+    retriever: Any = pipeline.get_component(choosing[0]) if choosing else None
+    return asked_day("ask", as_of or (TODAY if retriever is None else retriever.as_of))
 
 
 def narrowed(

@@ -141,7 +141,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         ),
         missing="Not in the law that is searched here: {articles}.",
         also_found="What follows is what was found for your question.",
-        left_out="Named in your question, but outside of what you narrowed to: {articles}.",
+        left_out="Named in your question, but left out of the search: {articles}.",
         widen="Search all the law, in force or not, to read it.",
         found=("article found", "articles found"),
         announced=("article found.", "articles found."),
