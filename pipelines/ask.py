@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import calendar
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -15,12 +16,16 @@ from pipelines.command_line import DONE, FAILED, say, show
 SHOWN_CHARS = 600
 WIDTH = 100
 
+_NOT_BINDING = ("repealed", "not yet in force")
+
 _EPILOG = """\
 Without --store the invented Statutes of Aldermere are asked. An article that the question cites
-("art. 12 Housing Code") stands first.
+("art. 12 Housing Code") stands first. What is not in force today is left out; --as-of chooses
+another day, or everything.
 
   python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
   python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json
+  python -m pipelines.ask "art. 12 Housing Code" --store law.db --as-of 2019-05-01
   python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid
   python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid \\
       --generator http://localhost:11434/v1 --generator-model llama3.2
@@ -54,9 +59,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--as-of",
-        type=command_line.day,
-        metavar="DATE",
-        help="leave out what was not in force on that day (2024-02-29)",
+        type=command_line.as_of,
+        metavar="DAY|any|today",
+        help="the law of that day (2024-02-29); 'any' finds repealed law, too (default: today)",
     )
     command_line.add_generator(parser)
     parser.add_argument("--full", action="store_true", help="print the whole text of every article")
@@ -100,12 +105,15 @@ def _ask(options: argparse.Namespace) -> int:
     left_out = answer.get("left_out", [])
     if left_out and "answer" not in answer:  # an answer notes it itself
         on = answer.get("as_of")
-        named = "; ".join(
-            f"{each['law']}, {each['number']}" + (f" ({each['state']})" if on else "")
-            for each in left_out
-        )
-        how = f"as of {on}" if on else "by the pipeline's filters"
-        say(f"Named in the question, and left out {how}: {named}.")
+        by_day = [each for each in left_out if on and each["state"] in _NOT_BINDING]
+        if by_day:
+            say(
+                f"Named in the question, and not in force on {_spelled(on)}: "
+                f"{'; '.join(map(_left_out, by_day))}. --as-of DAY finds it as it was then."
+            )
+        if by_filters := [each for each in left_out if each not in by_day]:
+            named = "; ".join(f"{each['law']}, {each['number']}" for each in by_filters)
+            say(f"Named in the question, and left out by the pipeline's filters: {named}.")
     if "languages" in answer:
         say(
             f"The articles found are in another language ({', '.join(answer['languages'])}) than "
@@ -124,6 +132,37 @@ def _ask(options: argparse.Namespace) -> int:
     return DONE if answer["documents"] else FAILED
 
 
+def _left_out(article: Mapping[str, Any]) -> str:
+    """An article that was not in force on the day, and when it was."""
+    repealed = article["state"] == "repealed"
+    when = (
+        f"last day in force {_spelled(article['valid_to'])}"
+        if repealed
+        else f"from {_spelled(article['valid_from'])}"
+    )
+    return f"{article['law']}, {article['number']} ({article['state']}; {when})"
+
+
+def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:
+    from components.retrievers.validity import is_earlier
+
+    if not (wording["valid_from"] or wording["valid_to"]):
+        when = "another wording, without dates"
+    elif is_earlier(wording, article):
+        when = f"earlier wording, until {_spelled(wording['valid_to'])}"
+    else:
+        when = f"later wording, from {_spelled(wording['valid_from'])}"
+    return f"{when} [{wording['id']}]"
+
+
+def _spelled(day: object) -> str:
+    """A day of an article as people write it."""
+    from components.converters.articles import day_of
+
+    of = day_of(day)
+    return f"{of.day} {calendar.month_name[of.month]} {of.year}" if of else str(day)
+
+
 def _written(documents: list[dict[str, Any]], full: bool) -> str:
     return "\n\n".join(
         _entry(place, document, full) for place, document in enumerate(documents, start=1)
@@ -134,6 +173,8 @@ def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:
     found_by = ", ".join(f"{stage} {rank}" for stage, rank in document["ranks"].items())
     state = "" if document["state"] == "unknown" else f" · {document['state']}"
     lines = [f"{place}. {document['law']}, {document['number']}{state}"]
+    if wordings := [_wording(each, document) for each in document.get("wordings", [])]:
+        lines += textwrap.wrap("; ".join(wordings), WIDTH - 3)
     if document["headings"]:
         lines += textwrap.wrap(" › ".join(document["headings"]), WIDTH - 3)
     lines += [line for part in _text(document, full) for line in textwrap.wrap(part, WIDTH - 3)]

@@ -15,7 +15,14 @@ from haystack.errors import FilterError
 from components.converters import articles
 from components.models.errors import ModelError, VectorError
 from components.retrievers.top_k import checked_top_k
-from components.retrievers.validity import in_force_on, state_on
+from components.retrievers.validity import (
+    ANY,
+    TODAY,
+    asked_day,
+    checked_as_of,
+    in_force_on,
+    state_on,
+)
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from components.stores.filter_syntax import check_filters
@@ -26,20 +33,21 @@ from pipelines.found_languages import languages_not_asked_in
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _OF_A_RANKING = ("n_candidates", "n_ranked")
-_OF_LEFT_OUT = ("id", "law", "number", "state")
+_OF_LEFT_OUT = ("id", "law", "number", "state", "valid_from", "valid_to")
+_OF_A_WORDING = ("id", "valid_from", "valid_to")
 _OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
 
 
 class Answer(TypedDict):
     """What a pipeline found: `documents` best first, each as `found_article` describes it.
 
-    `as_of` is there when the question was asked for a day, `ranking` when the pipeline has a ranker
-    (of how many candidates it ranked how many), `missing` when the question names articles that are
-    not there, in its words, `left_out` when it names articles that the filters or `as_of` leave out
-    (`id`, `law`, `number` and `state` of each), `not_followed` when it cites more than is looked up
-    for one question, in its words, `languages` (BCP 47) of the articles when the question seems to
-    be in none of them, and `answer` when it gives one: its text, and what `CitedAnswerBuilder` says
-    of it.
+    `as_of` is the day of the law that was searched; it is not there where all of it was. `ranking`
+    is there when the pipeline has a ranker (of how many candidates it ranked how many), `missing`
+    when the question names articles that are not there, in its words, `left_out` when it names
+    articles that the filters or `as_of` leave out (`id`, `law`, `number`, `state` and the dates of
+    each), `not_followed` when it cites more than is looked up for one question, in its words,
+    `languages` (BCP 47) of the articles when the question seems to be in none of them, and
+    `answer` when it gives one: its text, and what `CitedAnswerBuilder` says of it.
     """
 
     question: str
@@ -60,7 +68,7 @@ def ask(
     question: str,
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
-    as_of: date | None = None,
+    as_of: date | str | None = None,
     states_on: date | None = None,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
@@ -69,20 +77,23 @@ def ask(
     the question gives. (A component's own `run` takes filters in place of its own, as Haystack's.)
 
     Args:
-        pipeline: its metadata name its inputs (`query`, and for the options `top_k` and
-            `filters`) and its output `documents`.
+        pipeline: its metadata name its inputs (`query`, and for the options `top_k`, `filters` and
+            `as_of`) and its output `documents`.
         question: in plain words.
         top_k: how many articles at most; None leaves it to the pipeline.
         filters: Haystack filters over the articles' metadata.
-        as_of: leaves out what was not in force on that day, of which the states then are.
-        states_on: the day of which the states are; None for `as_of`, or today. Nothing is left
-            out for it.
+        as_of: leaves out what was not in force: "today", a day (a date, or YYYY-MM-DD), or "any",
+            which leaves out nothing. None leaves it to the pipeline, whose retrievers take today
+            unless the file says otherwise. Retrievers without such a parameter are given the day
+            as filters.
+        states_on: the day of which the states are; None for the day of `as_of`, or today. Nothing
+            is left out for it.
 
     Raises:
         QuestionError: the question is empty or too long.
         TypeError: `top_k` is no whole number.
         ValueError: `top_k` is less than 1.
-        LoadingError: the pipeline has no place for what was given, or a day is no datetime.date.
+        LoadingError: the pipeline has no place for what was given, or a day is not one.
         FilterError: the filters are malformed.
         StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
@@ -100,7 +111,7 @@ async def ask_async(
     question: str,
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
-    as_of: date | None = None,
+    as_of: date | str | None = None,
 ) -> Answer:
     """`ask` without holding up the event loop."""
     asking = _Asking(pipeline, question, top_k, filters, as_of)
@@ -118,12 +129,11 @@ class _Asking:
         question: str,
         top_k: int | None,
         filters: Mapping[str, Any] | None,
-        as_of: date | None,
+        as_of: date | str | None,
         states_on: date | None = None,
     ) -> None:
-        for name, day in (("as_of", as_of), ("states_on", states_on)):
-            if day is not None and type(day) is not date:
-                raise LoadingError(f"{name} must be a datetime.date, not {day!r}.")
+        if states_on is not None and type(states_on) is not date:
+            raise LoadingError(f"states_on must be a datetime.date, not {states_on!r}.")
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
         if filters:
@@ -131,17 +141,18 @@ class _Asking:
             check_filters(filters)
         self._pipeline = pipeline
         self._question = clean_question(question)
-        self._as_of = as_of
-        self._states_on = states_on or as_of
-        wanted = filters if as_of is None else in_force_on(as_of, filters)
-        self.data = _inputs(pipeline, self._question, top_k, wanted)
+        asked = None if as_of is None else _checked_day(as_of)
+        self._as_of = _day_searched(pipeline, asked)
+        self._states_on = states_on or self._as_of or date.today()
+        self.data = _inputs(pipeline, self._question, top_k, filters, asked)
         self._sockets = {"documents": declared_output(pipeline, "documents")}
         for name in ("answers", "ranking", "missing", "left_out", "not_followed"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = declared_output(pipeline, name)
-        if self._states_on is not None:
-            for target in pipeline.metadata["inputs"].get("as_of", []):
-                component, socket = target.split(".")
+        choosing = _choosing(pipeline)
+        for target in _given(pipeline, "as_of"):
+            component, socket = target.split(".")
+            if component not in choosing:  # what only tells the states: a prompt, an answer
                 self.data.setdefault(component, {})[socket] = self._states_on.isoformat()
         self.components = {component for component, _ in self._sockets.values()}
         self._start = time.perf_counter()
@@ -161,7 +172,7 @@ class _Asking:
         if not found["documents"]:
             check_stores(self._pipeline)
         took = (time.perf_counter() - self._start) * 1000
-        on = self._states_on or date.today()
+        on = self._states_on
         answer = Answer(
             question=self._question,
             pipeline=_name(self._pipeline),
@@ -176,7 +187,9 @@ class _Asking:
             answer["missing"] = found["missing"]
         if found.get("left_out"):
             named = (found_article(each, on) for each in found["left_out"])
-            answer["left_out"] = [{name: each[name] for name in _OF_LEFT_OUT} for each in named]
+            answer["left_out"] = [
+                {name: each[name] for name in _OF_LEFT_OUT if name in each} for each in named
+            ]
         if found.get("not_followed"):
             answer["not_followed"] = found["not_followed"]
         if languages := languages_not_asked_in(self._question, answer["documents"]):
@@ -202,14 +215,15 @@ def run(
     components: set[str],
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
+    as_of: str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """One run of the pipeline for a question, which its filters narrow; see `ask`.
+    """One run of the pipeline for a question, which filters and a day narrow; see `ask`.
 
     Returns:
         What each of these components handed out, by component and socket; one that did not run is
         missing.
     """
-    data = _inputs(pipeline, question, top_k, filters)
+    data = _inputs(pipeline, question, top_k, filters, as_of)
     with _said_in_full(pipeline):
         outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
     return outputs
@@ -221,7 +235,8 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
     "unknown" on the given day. `passage` is what a ranker found best of the content, as characters
     `start` to `end`, where there was a ranker, and `passages_read` what it read, where that is not
-    all; `neighbours` name those that an expander attached.
+    all; `neighbours` name those that an expander attached, and `wordings` the other wordings of the
+    article: `id`, `valid_from` and `valid_to` of each, oldest first.
     """
     meta = {**document.meta, "language": articles.language_of(document.meta)}
     found = {
@@ -236,6 +251,8 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
         **articles.passages_of(meta),
     }
+    if wordings := articles.wordings_of(meta):
+        found["wordings"] = [{key: each.get(key) for key in _OF_A_WORDING} for each in wordings]
     if "neighbours" in meta:
         found["neighbours"] = [
             {key: each.get(key) for key in _OF_A_NEIGHBOUR} for each in articles.neighbours_of(meta)
@@ -244,21 +261,75 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
 
 
 def _inputs(
-    pipeline: Pipeline, question: str, top_k: int | None, filters: Mapping[str, Any] | None
+    pipeline: Pipeline,
+    question: str,
+    top_k: int | None,
+    filters: Mapping[str, Any] | None,
+    as_of: str | None,
 ) -> dict[str, dict[str, Any]]:
     data: dict[str, dict[str, Any]] = {}
-    # No filters at all, which are {} too, narrow nothing.
-    for name, value in {"query": question, "top_k": top_k, "filters": filters or None}.items():
-        if value is None:
-            continue
-        for target in _declared(pipeline, "inputs", name):
-            component, socket = target.split(".")
-            if name == "filters":
-                own = getattr(pipeline.get_component(component), "filters", None)
-                data.setdefault(component, {})[socket] = narrowed(own, filters)
-            else:
+    for name, value in {"query": question, "top_k": top_k}.items():
+        if value is not None:
+            for target in _declared(pipeline, "inputs", name):
+                component, socket = target.split(".")
                 data.setdefault(component, {})[socket] = value
+    choosing = _choosing(pipeline)
+    for component in choosing if as_of else ():
+        data.setdefault(component, {})["as_of"] = as_of
+    day = asked_day("ask", as_of or TODAY)
+    # No filters at all, which are {} too, narrow nothing.
+    targets = _declared(pipeline, "inputs", "filters") if filters else _given(pipeline, "filters")
+    for target in targets:
+        component, socket = target.split(".")
+        given = filters
+        if day is not None and component not in choosing:
+            given = in_force_on(day, filters)
+        if given:
+            own = getattr(pipeline.get_component(component), "filters", None)
+            data.setdefault(component, {})[socket] = narrowed(own, given)
     return data
+
+
+def _choosing(pipeline: Pipeline) -> set[str]:
+    """The components that leave out what was not in force themselves, by a parameter `as_of`.
+
+    Those that the file names under `inputs.as_of`, and those under `inputs.filters`: a file may be
+    older than the parameter.
+    """
+    declared, others = (
+        {target.split(".")[0] for target in _given(pipeline, name)} for name in ("as_of", "filters")
+    )
+    others -= declared
+    if others:
+        sockets = pipeline.inputs()
+        others = {name for name in others if "as_of" in sockets.get(name, {})}
+    return {name for name in declared | others if hasattr(pipeline.get_component(name), "as_of")}
+
+
+def _checked_day(as_of: date | str) -> str:
+    try:
+        return as_of.isoformat() if type(as_of) is date else checked_as_of("ask", as_of)
+    except ValueError as error:
+        raise LoadingError(str(error)) from error
+
+
+def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
+    """The day of the law that a question searches; None where it searches all.
+
+    Raises:
+        LoadingError: a day is asked for, and the pipeline has no place for it.
+    """
+    choosing = sorted(_choosing(pipeline))
+    if not choosing and not _given(pipeline, "filters"):
+        if as_of not in (None, ANY):
+            raise LoadingError(
+                f"The pipeline {_name(pipeline)} declares no inputs.as_of and no inputs.filters, "
+                "so it cannot search the law of a day. Add one of them to the file's 'inputs' as "
+                "component.socket, and load it with load_pipeline."
+            )
+        return None
+    retriever: Any = pipeline.get_component(choosing[0]) if choosing else None
+    return asked_day("ask", as_of or (TODAY if retriever is None else retriever.as_of))
 
 
 def narrowed(
@@ -291,6 +362,12 @@ def _said_in_full(pipeline: Pipeline) -> Iterator[None]:
 
 def _name(pipeline: Pipeline) -> str:
     return str(pipeline.metadata.get("name", ""))
+
+
+def _given(pipeline: Pipeline, name: str) -> list[str]:
+    """Where the file puts one of its inputs; nowhere if it does not declare it."""
+    targets: list[str] = pipeline.metadata.get("inputs", {}).get(name, [])
+    return targets
 
 
 def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:

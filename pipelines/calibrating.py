@@ -12,6 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from components.retrievers.validity import ANY
 from components.statutes.corpus import QuestionSet
 from components.statutes.question import Question
 from components.statutes.separation import Decided, Separation, separation
@@ -89,7 +90,7 @@ def calibrate(
 
     Questions without an answer are those marked so. Where the split has fewer than 20 of them,
     every answerable question is asked a second time, without its answers (`answers_taken_out`),
-    and counts as one without an answer too.
+    and counts as one without an answer too. All of the law is searched, whenever it was in force.
 
     Args:
         name: name or file of the pipeline.
@@ -122,7 +123,7 @@ def calibrate(
     scored: list[Scored] = []
     n_without_score: Counter[str] = Counter()
     for kind, question, filters in tqdm(runs, desc=f"Asking {name}", disable=None):
-        outputs = run(pipeline, question.text, {scorer.component}, filters=filters)
+        outputs = run(pipeline, question.text, {scorer.component}, filters=filters, as_of=ANY)
         score = scorer.best(outputs)
         if score is None:
             n_without_score[kind] += 1

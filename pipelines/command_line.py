@@ -146,6 +146,18 @@ def day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2024-02-29") from error
 
 
+def as_of(text: str) -> str:
+    """A day as YYYY-MM-DD, "today" or "any", for argparse."""
+    if text in ("today", "any"):
+        return text
+    try:
+        return iso_day(text).isoformat()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a day; write it as 2024-02-29, or 'today' or 'any'"
+        ) from error
+
+
 def named(text: str) -> str:
     """A name or path, for argparse; an empty one would be the folder of the moment."""
     if not text.strip():

@@ -11,6 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from components.retrievers.validity import ANY
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
@@ -94,6 +95,9 @@ def measure(
 ) -> Measured:
     """Ask a pipeline every question, `depth` deep, and measure what it finds.
 
+    All of the law is searched, whenever it was in force: a question's articles were marked at some
+    time, and a measurement does not change with the day on which it is made.
+
     Args:
         name: name or file of the pipeline.
         questions: answerable ones.
@@ -118,7 +122,7 @@ def measure(
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
         start = time.perf_counter()
         # Haystack hands out the stages' own lists uncopied: the time is that of a plain run.
-        outputs = run(pipeline, question.text, asked, top_k)
+        outputs = run(pipeline, question.text, asked, top_k, as_of=ANY)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
         seen = outputs if before is None else before.added(outputs)

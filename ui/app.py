@@ -16,7 +16,7 @@ from ui.desk import Ask, Desk
 from ui.following import Following
 from ui.frame import full_title
 from ui.language import Language, counted, number
-from ui.narrowing import WHICH
+from ui.narrowing import DEFAULT, WHICH
 from ui.notice import notice
 from ui.serving import AT_ONCE, Recipient
 from ui.texts import about as texts_of_about
@@ -132,9 +132,12 @@ def _narrowing(
         else:
             laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
             page.follow(laws, "info", lambda now: _searched_laws(len(now.laws), texts, language))
-        choices = (texts.all_articles, texts.in_force, texts.not_in_force)
+        choices = (texts.in_force, texts.all_articles, texts.not_in_force)
         which = gr.Radio(
-            list(zip(choices, WHICH, strict=True)), value="all", label=texts.which, elem_id="which"
+            list(zip(choices, WHICH, strict=True)),
+            value=DEFAULT,
+            label=texts.which,
+            elem_id="which",
         )
         on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
     return fold, [laws, which, on]
@@ -161,7 +164,7 @@ def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> 
     if not link:
         return [*(gr.skip() for _ in (*narrowed, "filters")), *desk.search(question, *narrowed)]
     laws, which, day, shown = desk.arrive(link)
-    narrows = bool(laws or day or which != "all")
+    narrows = bool(laws or day or which != DEFAULT)
     return [laws, which, day, gr.Accordion(open=narrows), *shown]
 
 

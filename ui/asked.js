@@ -31,7 +31,7 @@ function searchInFields() {
   const law = document.querySelector("#law :is(input, textarea)");
   if (law && law.value.trim()) search.set("law", law.value.trim());
   const which = document.querySelector("#which :checked");
-  if (which && which.value !== "all") search.set("which", which.value);
+  if (which && which.value !== "in force") search.set("which", which.value);
   const day = document.querySelector("#day input");
   if (day && day.value) search.set("day", day.value);
   return search;

@@ -17,7 +17,7 @@ from ui.collection import MOST_LISTED_LAWS, Collection
 from ui.language import Language, counted, day, decimal, number
 from ui.law.near import near_names
 from ui.naming import citation
-from ui.narrowing import WHICH, ChoiceError, DayError, LawError, Narrowing, checked_day
+from ui.narrowing import DEFAULT, WHICH, ChoiceError, DayError, LawError, Narrowing, checked_day
 from ui.notice import beyond
 from ui.takeaway import FILE_SUFFIX, MEDIA_TYPES, export
 from ui.texts import about
@@ -88,7 +88,7 @@ class Desk:
         self._texts = TEXTS[language]
 
     def search(
-        self, question: object, laws: object = None, which: object = "all", on: object = None
+        self, question: object, laws: object = None, which: object = DEFAULT, on: object = None
     ) -> Shown:
         """What is found for a question, or a message in its place."""
         shown = self._searched(question, laws, which, on)
@@ -145,7 +145,7 @@ class Desk:
                 given = {}
         question, which, on = (
             (given.get(name) or [default])[0]
-            for name, default in (("q", ""), ("which", "all"), ("day", ""))
+            for name, default in (("q", ""), ("which", DEFAULT), ("day", ""))
         )
         laws: list[str] | str = given.get("law", [])
         if not self._by_list:
@@ -155,7 +155,7 @@ class Desk:
         if isinstance(laws, list):
             known = set(self._collection().laws)
             laws = [law for law in laws if law in known]
-        which = which if which in WHICH else "all"
+        which = which if which in WHICH else DEFAULT
         return Arrival(laws, which, _field_day(on), shown)
 
     def _message(self, message: tuple[str, str], **told: str) -> Shown:
@@ -191,10 +191,10 @@ class Desk:
             laws = counted(len(told), about.TEXTS[self._language].laws, self._language)
             told = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
         on = day(narrowing.day or date.today(), self._language)
-        if narrowing.which != "all":
-            in_force = narrowing.which == "in force"
-            which = self._texts.in_force if in_force else self._texts.not_in_force
-            told.append(f"{which} ({on})")
+        if narrowing.which == "not in force":
+            told.append(f"{self._texts.not_in_force} ({on})")
+        elif narrowing.which == "in force" and narrowing.day is not None:
+            told.append(f"{self._texts.in_force} ({on})")
         return told
 
     def _limit(self, narrowing: Narrowing) -> str:
@@ -208,7 +208,7 @@ class Desk:
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws
         link = [("q", question), *(("law", law) for law in laws)]
-        if narrowing.which != "all":
+        if narrowing.which != DEFAULT:
             link.append(("which", narrowing.which))
         if narrowing.day:
             link.append(("day", narrowing.day.isoformat()))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, get_args
 
-from components.retrievers.validity import not_in_force_on
+from components.retrievers.validity import ANY, not_in_force_on
 
-Which = Literal["all", "in force", "not in force"]
+Which = Literal["in force", "all", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
+DEFAULT: Which = "in force"
 
 _LONGEST_DAY = 40
 _LONGEST_NAME = 200  # characters that are looked at
@@ -36,12 +37,13 @@ class Narrowing:
     Attributes:
         laws: names of the laws; none for all.
         named: words that all of these names hold, where that is how they were chosen.
-        which: all articles, or by their state on the day. An article without dates may be in force.
+        which: those in force on the day, all, or those not in force on it. An article without dates
+            may be in force.
         day: None for today.
     """
 
     laws: tuple[str, ...] = ()
-    which: Which = "all"
+    which: Which = DEFAULT
     day: date | None = None
     named: str = ""
 
@@ -78,13 +80,14 @@ class Narrowing:
         return cls(tuple(dict.fromkeys(laws)), chosen, checked_day(day), named)
 
     def __bool__(self) -> bool:
-        """Whether anything is left out."""
-        return bool(self.laws) or self.which != "all"
+        """Whether the reader narrowed it: to laws, or to other articles than today's or all."""
+        day_chosen = self.which == "in force" and self.day is not None
+        return bool(self.laws) or self.which == "not in force" or day_chosen
 
     @property
-    def as_of(self) -> date | None:
-        """The day on which an article must be in force; None where it need not."""
-        return (self.day or date.today()) if self.which == "in force" else None
+    def as_of(self) -> date | str | None:
+        """As `pipelines.asking.ask` takes it; None where the pipeline searches the law of today."""
+        return self.day if self.which == "in force" else ANY
 
     @property
     def filters(self) -> dict[str, Any] | None:

@@ -19,9 +19,9 @@ from ui.article_text import article_text, law_attributes, marked_passage, word_c
 from ui.language import Language, counted, number
 from ui.law.links import article_link, division_link
 from ui.naming import article_title, citation
-from ui.states import state_line
+from ui.states import state_line, state_named, wordings_list
 from ui.takeaway import web_address
-from ui.texts import answers, asking, languages, stages
+from ui.texts import asking, languages, stages
 
 # Lists are cut this deep in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
@@ -73,7 +73,7 @@ def not_given(answer: Mapping[str, Any], language: Language) -> str:
     # An answer that is shown has this among its notices.
     if "left_out" in answer and not (follows and "answer" in answer):
         articles = "; ".join(
-            f"{citation(each)} ({answers.TEXTS[language].states[each['state']]})"
+            f"{citation(each)} ({_begun(state_named(each, language))})"
             for each in answer["left_out"]
         )
         told += message(texts.left_out.format(articles=articles), texts.widen)
@@ -173,7 +173,7 @@ def _article(document: Mapping[str, Any], language: Language, on: date | None) -
         f" <span{tongue}>{words(document['law'])}</span></h3>"
         f"{_unseen(texts.place)}"
         f"{breadcrumb(str(document['law']), document['headings'], language, tongue, on)}"
-        f"{state_line(document, language)}"
+        f"{state_line(document, language)}{wordings_list(document, language, on)}"
         f'{told}<div class="law"{tongue}>{article_text(text, marked, language)}</div>'
         f"{_read_in_part(document, language)}"
         f'<p class="source">{official}<a href="{link}">{words(texts.in_the_law)}</a>'
@@ -199,6 +199,11 @@ def ranks(given: Mapping[str, int], language: Language) -> str:
             f' <span class="meaning">{words(meaning)}</span></li>'
         )
     return "".join(items)
+
+
+def _begun(sentence: str) -> str:
+    """A sentence as it goes on within another."""
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _unseen(text: str) -> str:

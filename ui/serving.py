@@ -17,7 +17,6 @@ from components.rankers.cross_encoder import StatuteRanker
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
-from components.retrievers.validity import in_force_on
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
@@ -27,7 +26,7 @@ from ui.narrowing import Narrowing
 
 Recipient = Literal["engine", "generator"]
 
-EVERYTHING = Narrowing()
+OF_TODAY = Narrowing()
 
 # Questions that are answered at the same time, in whatever language they come. More than there are
 # cores gain nothing.
@@ -104,7 +103,7 @@ class Serving:
             found.add("generator")
         return frozenset(found)
 
-    def answer(self, question: str, narrowing: Narrowing = EVERYTHING) -> Answer:
+    def answer(self, question: str, narrowing: Narrowing = OF_TODAY) -> Answer:
         """Ask the pipeline of this moment, to the end, in its turn.
 
         A question that is nothing but citations gets the articles that it names at once, and no
@@ -164,9 +163,9 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     if retriever is None or not retriever.is_citation(question):
         return None
     filters = narrowed(retriever.filters, narrowing.filters)
-    if narrowing.as_of is not None:
-        filters = in_force_on(narrowing.as_of, filters)
-    found = retriever.run(question, filters=filters)
+    day = narrowing.as_of
+    as_of = day.isoformat() if isinstance(day, date) else day
+    found = retriever.run(question, filters=filters, as_of=as_of)
     # What the filters refuse is for the pipeline to tell.
     if not found["pinned"] or found["left_out"]:
         return None

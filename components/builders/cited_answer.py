@@ -11,8 +11,8 @@ from haystack.dataclasses import GeneratedAnswer
 
 from components.builders.prompt import NO_ANSWER
 from components.builders.verbatim import verbatim_reply
-from components.converters.articles import law_of, number_of
-from components.retrievers.validity import state_on
+from components.converters.articles import article_of, law_of, number_of
+from components.retrievers.validity import ANY, TODAY, asked_day, state_on
 from components.statutes.question import clean_question
 from components.statutes.replies.checked import CheckedReply, CheckState
 from components.statutes.replies.checking import TOO_SHORT
@@ -104,7 +104,8 @@ class CitedAnswerBuilder:
             pinned: what the question cites without doubt: where no reply does, these articles
                 answer, and are quoted whole.
             left_out: what the question cites without doubt and the filters do not let through.
-            as_of: the day, in ISO form, on which the articles' states are told; None is today.
+            as_of: the day on which the articles' states are told, as YYYY-MM-DD; None, "today" and
+                "any" are today.
 
         Returns:
             `answers`: one. `data` is its text; `meta` are plain values:
@@ -120,10 +121,10 @@ class CitedAnswerBuilder:
 
         Raises:
             QuestionError: the question is empty or too long.
-            ValueError: `as_of` is no date.
+            ValueError: `as_of` is neither of the two words nor a day.
         """
         question = clean_question(query)
-        on = date.fromisoformat(as_of) if as_of else date.today()
+        on = asked_day("CitedAnswerBuilder", as_of or TODAY) or date.today()
         notices = []
         if failure:
             notices.append(
@@ -151,7 +152,7 @@ class CitedAnswerBuilder:
             notices += [*_doubts(reply), *_cuts(sources)]
         sources = [replace(each, embedding=None) for each in sources]
         notices += _not_in_force(reply, sources, on)
-        notices += _left_out(left_out or [], on, asked_for_a_day=as_of is not None)
+        notices += _left_out(left_out or [], on, by_day=as_of != ANY)
         meta = {
             "state": state,
             "statements": [_plain(asdict(each)) for each in reply.statements],
@@ -239,19 +240,24 @@ def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> lis
     return [_notice("not_in_force", f"{told}.", articles=articles)] if articles else []
 
 
-def _left_out(
-    documents: list[Document], on: date, *, asked_for_a_day: bool
-) -> list[dict[str, Any]]:
+def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict[str, Any]]:
     """Which articles the question names, and is not answered by."""
     articles = [_named(each, on) for each in documents]
     told = []
-    for each in articles:
-        # Without a day nothing is left out for not being in force: other filters did it.
-        by_day = asked_for_a_day and each["state"] in _NOT_BINDING
-        why = f"it was {each['state']} on {on.isoformat()}" if by_day else "by the filters"
+    for document, each in zip(documents, articles, strict=True):
+        # "any" leaves nothing out for not being in force: other filters did it.
+        not_binding = by_day and each["state"] in _NOT_BINDING
+        why = _why_not_in_force(document, each["state"]) if not_binding else "by the filters"
         told.append(f"{each['law']}, {each['number']} ({why})")
     text = f"Named in the question, and left out: {'; '.join(told)}."
     return [_notice("left_out", text, articles=articles)] if told else []
+
+
+def _why_not_in_force(document: Document, state: str) -> str:
+    article = article_of(document)
+    if state == "repealed":
+        return f"repealed; its last day in force was {article.valid_to}"
+    return f"not yet in force; its first day is {article.valid_from}"
 
 
 def _named(document: Document, on: date) -> dict[str, str]:

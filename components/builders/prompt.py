@@ -12,7 +12,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from components.converters.articles import headings_of, law_of, neighbours_of, number_of
-from components.retrievers.validity import state_on
+from components.retrievers.validity import TODAY, asked_day, state_on
 from components.statutes.question import clean_question
 
 NO_ANSWER = "NOTHING FOUND"
@@ -106,7 +106,8 @@ class StatutePromptBuilder:
             query: the question.
             documents: the articles, best first, with `meta["neighbours"]` where an expander has
                 been at them.
-            as_of: the day, in ISO form, on which the articles' states are told; None is today.
+            as_of: the day on which the articles' states are told, as YYYY-MM-DD; None, "today" and
+                "any" are today.
 
         Returns:
             `messages`: none where there are no articles.
@@ -116,9 +117,9 @@ class StatutePromptBuilder:
 
         Raises:
             QuestionError: the question is empty or too long.
-            ValueError: `as_of` is no date.
+            ValueError: `as_of` is neither of the two words nor a day.
         """
-        on = date.fromisoformat(as_of) if as_of else date.today()
+        on = asked_day("StatutePromptBuilder", as_of or TODAY) or date.today()
         question = clean_question(query)
         found = {document.id: document for document in reversed(documents)}
         ids = [*dict.fromkeys(document.id for document in documents)][: self.max_articles]

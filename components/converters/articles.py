@@ -15,6 +15,7 @@ from components.statutes.article import Article
 
 # How many articles the law has in the sources: whoever gets some can tell whether they are all.
 LAW_ARTICLES = "law_articles"
+DAY_FIELDS = ("valid_from", "valid_to")
 
 
 def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
@@ -46,8 +47,8 @@ def article_of(document: Document) -> Article:
         headings=headings_of(meta),
         text=document.content or "",
         language=language_of(meta),
-        valid_from=_day(meta.get("valid_from")),
-        valid_to=_day(meta.get("valid_to")),
+        valid_from=day_of(meta.get("valid_from")),
+        valid_to=day_of(meta.get("valid_to")),
         source_url=_text(meta.get("source_url")) or None,
     )
 
@@ -91,6 +92,18 @@ def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
+def wordings_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The other wordings that a retriever attached to an article; [] for another writer's field."""
+    wordings = meta.get("wordings")
+    return [
+        each
+        for each in (wordings if isinstance(wordings, list) else [])
+        if isinstance(each, Mapping)
+        and isinstance(each.get("id"), str)
+        and all(day_of(each.get(name)) or each.get(name) is None for name in DAY_FIELDS)
+    ]
+
+
 def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
     """A ranker's `passage` and `passages_read`, those that are there and not another writer's."""
     best, read = meta.get("passage"), meta.get("passages_read")
@@ -118,7 +131,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _day(value: object) -> date | None:
+def day_of(value: object) -> date | None:
+    """The day that a `valid_from` or `valid_to` holds; None where it is missing or not a day."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):

@@ -11,6 +11,7 @@ import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
+from components.models.row_mask import RowMask
 from components.statutes.lexical import analyzer
 from components.statutes.term_weights import question_terms
 
@@ -44,6 +45,7 @@ class LexicalIndex:
     ) -> None:
         self.keys = keys
         self.languages = languages
+        self._mask = RowMask(keys)
         self._vocabulary = vocabulary
         self._bm25 = bm25s.BM25()
         self._bm25.scores = {**postings, "num_docs": len(keys)}
@@ -105,8 +107,9 @@ class LexicalIndex:
         if not terms or k == 0:
             return _NOTHING
         scores: NDArray[np.float32] = self._bm25.get_scores_from_ids(terms)
-        if allowed is not None:
-            scores[~np.isin(self.keys, allowed)] = 0.0
+        mask = self._mask.of(allowed)
+        if mask is not None:
+            scores[~mask] = 0.0
         k = min(k, int(np.count_nonzero(scores)))
         if k == 0:
             return _NOTHING

@@ -17,6 +17,7 @@ from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_refresh, checked_top_k, is_number
+from components.retrievers.validity import TODAY, asked_day, checked_as_of, validity_of
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
@@ -50,6 +51,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
         k1: float = 1.5,
         b: float = 0.75,
         refresh_seconds: float = 60,
@@ -60,6 +62,8 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             document_store: where the articles stand.
             top_k: how many to return at most.
             filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
             k1: how soon repeats of a term stop counting; 0 or more.
             b: how much a long article is marked down; from 0 to 1.
             refresh_seconds: how old the last read of a foreign store may be before it is read
@@ -68,7 +72,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: a number is out of its range.
+            ValueError: a number is out of its range, or `as_of` neither of the two words nor a day.
         """
         if not (is_number(k1) and 0 <= k1 < math.inf):
             raise ValueError(f"StatuteBM25Retriever.k1 must be 0 or more, got {k1!r}.")
@@ -77,6 +81,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
         self.document_store = document_store
         self.top_k = checked_top_k("StatuteBM25Retriever", top_k, at_least=1)
         self.filters = filters
+        self.as_of = checked_as_of("StatuteBM25Retriever", as_of)
         self.k1 = k1
         self.b = b
         self.refresh_seconds = checked_refresh("StatuteBM25Retriever", refresh_seconds)
@@ -90,6 +95,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             document_store=self.document_store,
             top_k=self.top_k,
             filters=self.filters,
+            as_of=self.as_of,
             k1=self.k1,
             b=self.b,
             refresh_seconds=self.refresh_seconds,
@@ -107,10 +113,15 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         self._index().current(self._store)
+        validity_of(self._store)
 
     @component.output_types(documents=list[Document])
     def run(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """Find the articles that share words with a question.
 
@@ -118,6 +129,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             query: the question.
             filters: Haystack filters in place of the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `documents`: by BM25 score, equal scores in the order of the law. Articles that share
@@ -127,7 +139,7 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is negative.
+            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
@@ -140,14 +152,19 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             return index.search(question, k, allowed)
 
         wanted = self.filters if filters is None else filters
-        return {"documents": search_resident(self._store, self._index(), search, wanted)}
+        day = asked_day("StatuteBM25Retriever", self.as_of if as_of is None else as_of)
+        return {"documents": search_resident(self._store, self._index(), search, wanted, day)}
 
     @component.output_types(documents=list[Document])
     async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k)
+        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
 
     def _index(self) -> ResidentIndex[LexicalIndex]:
         if self._resident is None:

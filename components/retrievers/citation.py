@@ -1,20 +1,30 @@
 """CitationRetriever: the articles that the question itself names."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Container, Hashable, Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
+from components.converters.articles import law_of, number_of
 from components.models.warming import AsyncWarmUp
 from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import expire_unless_new, readable, still_stored
 from components.retrievers.top_k import checked_refresh, checked_top_k
+from components.retrievers.validity import (
+    TODAY,
+    Validity,
+    asked_day,
+    checked_as_of,
+    validity_of,
+)
 from components.statutes.citation_markers import NUMBER
-from components.statutes.citation_numbers import canonical_core
+from components.statutes.citation_numbers import canonical_core, parse_number
 from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
 from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
@@ -40,6 +50,9 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
     that fits several (a number that stands in several laws, and no law named) gives a list. A
     question that asks for nothing but what it cites ("art. 12", "What does article 12 say?") asks
     for every article that it fits: all are pinned.
+
+    A number that has several wordings names the one in force on the day. With `as_of="any"` it
+    names all of them, first the one in force today, then the latest.
     """
 
     def __init__(
@@ -47,6 +60,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
         refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
@@ -55,17 +69,21 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             document_store: where the articles stand.
             top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again; the shortest among the retrievers over one store counts. Lexarbor's own
                 store is always up to date.
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1, or `refresh_seconds` less than 0.
+            ValueError: `top_k` is less than 1, `refresh_seconds` less than 0, or `as_of` neither
+                of the two words nor a day.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("CitationRetriever", top_k, at_least=1)
         self.filters = filters
+        self.as_of = checked_as_of("CitationRetriever", as_of)
         self.refresh_seconds = checked_refresh("CitationRetriever", refresh_seconds)
         self._store: ReadableStore = readable(document_store, refresh_seconds)
         self._resident: ResidentIndex[CitationResolver] | None = None
@@ -77,6 +95,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             document_store=self.document_store,
             top_k=self.top_k,
             filters=self.filters,
+            as_of=self.as_of,
             refresh_seconds=self.refresh_seconds,
         )
 
@@ -92,6 +111,7 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         self._resolver().current(self._store)
+        validity_of(self._store)
 
     @component.output_types(
         pinned=list[Document],
@@ -101,7 +121,11 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         not_followed=list[str],
     )
     def run(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, Any]:
         """Find the articles that a question cites.
 
@@ -109,14 +133,16 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             query: the question.
             filters: Haystack filters in place of the component's.
             top_k: how many to return at most in each list, in place of the component's.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `pinned`: articles named without doubt, or by a question that asks for nothing else,
             in the order of their citations, score 1.
             `documents`: these, then articles that fit a citation in doubt, in the order of the
             citations, then of the law; their score is 1 divided by how many fit.
-            `left_out`: the first ten articles that would be pinned, had the filters let them;
-            none of which another wording is given.
+            `left_out`: the first ten articles that would be pinned if the filters and `as_of` let
+            them; none of which another wording is given.
+            Each article has its other wordings in `meta["wordings"]` where there are any.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
             `not_followed`: the words of citations that are too many or too long to be looked up:
@@ -127,25 +153,28 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is negative.
+            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("CitationRetriever", k, at_least=0)
+        day = asked_day("CitationRetriever", self.as_of if as_of is None else as_of)
         wanted = self.filters if filters is None else filters
         for again in (True, False):
             _, resolver = self._resolver().current(self._store)
-            citations, unread = resolver.resolve_question(question)
+            cited, unread = resolver.resolve_question(question)
+            validity = validity_of(self._store)
+            citations = by_wording(cited, validity, day or date.today())
             absent = missing(citations)
             keys = self._keys(citations)
-            allowed = self._allowed(keys, wanted)
+            allowed = self._allowed(keys, wanted, validity.on(day).left_out)
             alone = only_cites(question, citations)
             pinned, listed = divided(citations, allowed, alone=alone)
             refused = {id_: key for id_, key in keys.items() if id_ not in allowed}
             left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
             scores = (pinned, listed, left_out)
-            found = [self._fetch(keys, each, k) for each in scores]
+            found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
             whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
             # If not whole, a law was published again just now, or a foreign store has changed.
             if whole and not (again and absent and expire_unless_new(self._store)):
@@ -168,10 +197,14 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         not_followed=list[str],
     )
     async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, Any]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k)
+        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.
@@ -193,12 +226,18 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             return dict(zip(ids, keys, strict=True))
         return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
 
-    def _allowed(self, keys: dict[str, int], filters: dict[str, Any] | None) -> dict[str, int]:
-        """The articles that match."""
-        if not filters or not keys:
+    def _allowed(
+        self, keys: dict[str, int], filters: dict[str, Any] | None, left_out: Container[str]
+    ) -> dict[str, int]:
+        """The articles that match and are not left out."""
+        if not keys:
             return keys
-        allowed = set(matching_keys(self._store, filters).tolist())
-        return {id_: key for id_, key in keys.items() if key in allowed}
+        matching = set(matching_keys(self._store, filters).tolist()) if filters else None
+        return {
+            id_: key
+            for id_, key in keys.items()
+            if id_ not in left_out and (matching is None or key in matching)
+        }
 
     def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
         ids = list(scores)[:k]
@@ -217,11 +256,37 @@ def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]
     """What is told of articles that were asked for and are not given.
 
     Of an article that was amended each wording is a document: another day's is not missed where
-    one is given.
+    one is given, and of several that are left out the first stands for all.
     """
-    places = {(each.meta.get("law"), each.meta.get("number")) for each in given}
-    others = [d for d in barred if (d.meta.get("law"), d.meta.get("number")) not in places]
-    return others[:_MOST_TOLD]
+    places = {_place(each) for each in given}
+    others: dict[Hashable, Document] = {}
+    for document in barred:
+        if _place(document) not in places:
+            others.setdefault(_place(document), document)
+    return list(others.values())[:_MOST_TOLD]
+
+
+def _place(document: Document) -> Hashable:
+    """What wordings of one article have in common."""
+    printed = number_of(document.meta)
+    return law_of(document.meta), parse_number(printed) or printed or document.id
+
+
+def by_wording(
+    citations: Sequence[ResolvedCitation], validity: Validity, day: date
+) -> list[ResolvedCitation]:
+    """The citations with wordings of one article in order: in force on the day, then the latest.
+
+    A citation of nothing but wordings of one article names it without doubt.
+    """
+    return [
+        replace(
+            each,
+            ids=validity.ordered(each.ids, day),
+            certain=each.certain or (each.clear and validity.are_one(each.ids)),
+        )
+        for each in citations
+    ]
 
 
 def missing(citations: list[ResolvedCitation]) -> list[str]:

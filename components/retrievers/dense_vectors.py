@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
+from components.models.row_mask import RowMask
 from components.retrievers.readable import ReadableStore
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -33,6 +34,7 @@ class DenseVectors:
     ) -> None:
         self.model = model
         self._keys = keys
+        self._mask = RowMask(keys)
         self._index = DenseIndex(matrix, str(resolve_device(device))) if len(keys) else None
 
     @classmethod
@@ -91,8 +93,7 @@ class DenseVectors:
                 f"vectors have {self._index.dim}. Embed the question with the model that the store "
                 "was indexed with."
             )
-        mask = None if allowed is None else np.isin(self._keys, allowed)
-        scores, rows = self._index.search(query[None, :], k, allowed=mask)
+        scores, rows = self._index.search(query[None, :], k, allowed=self._mask.of(allowed))
         return self._keys[rows[0]], scores[0]
 
 

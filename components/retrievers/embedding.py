@@ -19,6 +19,7 @@ from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.searching import search_resident
 from components.retrievers.snapshot import readable
 from components.retrievers.top_k import checked_refresh, checked_top_k
+from components.retrievers.validity import TODAY, asked_day, checked_as_of, validity_of
 from components.stores.held import HoldsStore
 
 
@@ -46,6 +47,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
         device: ComponentDevice | None = None,
         refresh_seconds: float = 60,
     ) -> None:
@@ -55,6 +57,8 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             document_store: where the articles and their vectors stand.
             top_k: how many to return at most.
             filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
             device: where the matrix lies; None takes the best there is when it is loaded.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again; the shortest among the retrievers over one store counts. Lexarbor's own
@@ -62,11 +66,13 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
 
         Raises:
             TypeError: `device` is no ComponentDevice, or `top_k` no whole number.
-            ValueError: `top_k` is less than 1, or `refresh_seconds` less than 0.
+            ValueError: `top_k` is less than 1, `refresh_seconds` less than 0, or `as_of` neither
+                of the two words nor a day.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("StatuteEmbeddingRetriever", top_k, at_least=1)
         self.filters = filters
+        self.as_of = checked_as_of("StatuteEmbeddingRetriever", as_of)
         self.device = checked_device("StatuteEmbeddingRetriever", device)
         self.refresh_seconds = checked_refresh("StatuteEmbeddingRetriever", refresh_seconds)
         self._store: ReadableStore = readable(document_store, refresh_seconds)
@@ -90,6 +96,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             document_store=self.document_store,
             top_k=self.top_k,
             filters=self.filters,
+            as_of=self.as_of,
             device=self.device,
             refresh_seconds=self.refresh_seconds,
         )
@@ -107,6 +114,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             VectorError: another file with another model's vectors was put in the store's place.
         """
         self._checked(self._vectors().current(self._store)[1])
+        validity_of(self._store)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -114,6 +122,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         query_embedding: list[float],
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """Find the nearest articles.
 
@@ -121,6 +130,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             query_embedding: `[dim]`, from the model whose vectors the store holds.
             filters: Haystack filters in place of the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `documents`: by cosine, equal scores in the order of the law.
@@ -130,7 +140,7 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
                 another file with another model's vectors was put in the store's place.
             FilterError: the filters are malformed.
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is negative.
+            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read, or holds documents but no vectors.
         """
         k = self.top_k if top_k is None else top_k
@@ -143,7 +153,8 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             return self._checked(vectors).search(query, k, allowed)
 
         wanted = self.filters if filters is None else filters
-        return {"documents": search_resident(self._store, self._vectors(), search, wanted)}
+        day = asked_day("StatuteEmbeddingRetriever", self.as_of if as_of is None else as_of)
+        return {"documents": search_resident(self._store, self._vectors(), search, wanted, day)}
 
     @component.output_types(documents=list[Document])
     async def run_async(
@@ -151,9 +162,10 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         query_embedding: list[float],
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+        return await asyncio.to_thread(self.run, query_embedding, filters, top_k, as_of)
 
     def _checked(self, vectors: DenseVectors) -> DenseVectors:
         if self._model is None:

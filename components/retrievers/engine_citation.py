@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
 from components.retrievers.citation import (
+    by_wording,
     divided,
     left_out_of,
     missing,
@@ -16,6 +18,7 @@ from components.retrievers.citation import (
     not_met,
 )
 from components.retrievers.top_k import checked_top_k
+from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
 from components.statutes.citation_resolver import (
     MOST_CITATIONS,
     CitationResolver,
@@ -57,6 +60,7 @@ class EngineCitationRetriever(HoldsEngine):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
     ) -> None:
         """Keep the parameters; nothing is connected.
 
@@ -64,21 +68,28 @@ class EngineCitationRetriever(HoldsEngine):
             document_store: a QdrantDocumentStore or a MilvusDocumentStore.
             top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1.
+            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("EngineCitationRetriever", top_k, at_least=1)
         self.filters = filters
+        self.as_of = checked_as_of("EngineCitationRetriever", as_of)
         self._laws: tuple[list[str], LawNames] = ([], LawNames([]))
         self._laws_end = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
         return default_to_dict(
-            self, document_store=self.document_store, top_k=self.top_k, filters=self.filters
+            self,
+            document_store=self.document_store,
+            top_k=self.top_k,
+            filters=self.filters,
+            as_of=self.as_of,
         )
 
     @classmethod
@@ -94,7 +105,11 @@ class EngineCitationRetriever(HoldsEngine):
         not_followed=list[str],
     )
     def run(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, Any]:
         """Find the articles that a question cites.
 
@@ -102,14 +117,16 @@ class EngineCitationRetriever(HoldsEngine):
             query: the question.
             filters: Haystack filters in place of the component's.
             top_k: how many to return at most in each list, in place of the component's.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `pinned`: articles named without doubt, or by a question that asks for nothing else,
             in the order of their citations, score 1.
             `documents`: these, then articles that fit a citation in doubt, in the order of the
             citations, then of the law; their score is 1 divided by how many fit.
-            `left_out`: the first ten articles that would be pinned, had the filters let them;
-            none of which another wording is given.
+            `left_out`: the first ten articles that would be pinned if the filters and `as_of` let
+            them; none of which another wording is given.
+            Each article has its other wordings in `meta["wordings"]` where there are any.
             `missing`: the words of citations of articles that the engine does not hold.
             `not_followed`: as `CitationRetriever`'s.
 
@@ -118,11 +135,12 @@ class EngineCitationRetriever(HoldsEngine):
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
             TypeError: `document_store` is no engine's, or `top_k` no whole number.
-            ValueError: `top_k` is negative.
+            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
         """
         question = clean_question(query)
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("EngineCitationRetriever", k, at_least=0)
+        day = asked_day("EngineCitationRetriever", self.as_of if as_of is None else as_of)
         condition = engine_filters(self.filters if filters is None else filters)
         cited, _ = read_citations(question, most=MOST_CITATIONS)
         if not cited:
@@ -134,19 +152,23 @@ class EngineCitationRetriever(HoldsEngine):
                 "not_followed": [],
             }
         engine = self._opened()
-        citations, unread = self._resolved(engine, question, cited)
+        (resolved, unread), found = self._resolved(engine, question, cited)
+        validity = Validity((row, each.id, each.meta) for row, each in enumerate(found))
+        citations = by_wording(resolved, validity, day or date.today())
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
-        allowed = frozenset(_matching(engine, ids, condition))
+        allowed = frozenset(_matching(engine, ids, condition)) - validity.on(day).left_out
         alone = only_cites(question, citations)
         pinned, listed = divided(citations, allowed, alone=alone)
         unmet = not_met(citations, allowed)
         left_out, _ = divided(unmet, frozenset(ids) - allowed, alone=alone)
-        first = _fetched(engine, pinned, k)
-        fitting = [*first, *_fetched(engine, listed, k)][:k]
+        first, others, barred = (
+            validity.with_wordings(_fetched(engine, each, k)) for each in (pinned, listed, left_out)
+        )
+        fitting = [*first, *others][:k]
         return {
             "pinned": first,
             "documents": fitting,
-            "left_out": left_out_of(_fetched(engine, left_out, k), fitting),
+            "left_out": left_out_of(barred, fitting),
             "missing": missing(citations),
             "not_followed": not_followed(citations, unread),
         }
@@ -159,14 +181,19 @@ class EngineCitationRetriever(HoldsEngine):
         not_followed=list[str],
     )
     async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, Any]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k)
+        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
 
     def _resolved(
         self, engine: ArticleEngine, question: str, cited: list[Citation]
-    ) -> ResolvedQuestion:
+    ) -> tuple[ResolvedQuestion, list[Document]]:
+        """The citations, and the articles of the cited numbers in the order of the law."""
         laws, names = self._named_laws(engine)
         spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
         of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
@@ -184,7 +211,7 @@ class EngineCitationRetriever(HoldsEngine):
         # An entry without a number tells the resolver of a law, and fits no citation.
         entries = [("", law, "") for law in laws]
         entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
-        return CitationResolver(entries, names).resolve_question(question)
+        return CitationResolver(entries, names).resolve_question(question), ordered
 
     def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:

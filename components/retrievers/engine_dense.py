@@ -8,6 +8,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.retrievers.query_vector import checked_query
 from components.retrievers.top_k import checked_top_k
+from components.retrievers.validity import TODAY, asked_day, checked_as_of, in_force_on
 from components.stores.engines.engine import by_score
 from components.stores.engines.filters import engine_filters
 from components.stores.engines.held import HoldsEngine
@@ -38,6 +39,7 @@ class EngineEmbeddingRetriever(HoldsEngine):
         document_store: DocumentStore,
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
     ) -> None:
         """Keep the parameters; nothing is connected.
 
@@ -45,19 +47,26 @@ class EngineEmbeddingRetriever(HoldsEngine):
             document_store: a QdrantDocumentStore or a MilvusDocumentStore.
             top_k: how many to return at most.
             filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
 
         Raises:
             TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1.
+            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
         """
         self.document_store = document_store
         self.top_k = checked_top_k("EngineEmbeddingRetriever", top_k, at_least=1)
         self.filters = filters
+        self.as_of = checked_as_of("EngineEmbeddingRetriever", as_of)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter."""
         return default_to_dict(
-            self, document_store=self.document_store, top_k=self.top_k, filters=self.filters
+            self,
+            document_store=self.document_store,
+            top_k=self.top_k,
+            filters=self.filters,
+            as_of=self.as_of,
         )
 
     @classmethod
@@ -71,6 +80,7 @@ class EngineEmbeddingRetriever(HoldsEngine):
         query_embedding: list[float],
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """Find the nearest articles.
 
@@ -78,6 +88,7 @@ class EngineEmbeddingRetriever(HoldsEngine):
             query_embedding: `[dim]`, from the model whose vectors the engine holds.
             filters: Haystack filters in place of the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `documents`: by cosine, equal scores in the order of the law, without embeddings.
@@ -87,12 +98,14 @@ class EngineEmbeddingRetriever(HoldsEngine):
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
             TypeError: `document_store` is no engine's, or `top_k` no whole number.
-            ValueError: `top_k` is negative.
+            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
         """
         k = self.top_k if top_k is None else top_k
         k = checked_top_k("EngineEmbeddingRetriever", k, at_least=0)
         query = checked_query("EngineEmbeddingRetriever", query_embedding)
-        condition = engine_filters(self.filters if filters is None else filters)
+        day = asked_day("EngineEmbeddingRetriever", self.as_of if as_of is None else as_of)
+        wanted = self.filters if filters is None else filters
+        condition = engine_filters(wanted if day is None else in_force_on(day, wanted))
         if condition is False or k == 0:
             return {"documents": []}
         allowed = None if condition is True else condition
@@ -104,6 +117,7 @@ class EngineEmbeddingRetriever(HoldsEngine):
         query_embedding: list[float],
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+        return await asyncio.to_thread(self.run, query_embedding, filters, top_k, as_of)

@@ -1,23 +1,15 @@
-"""matching_keys: filters over days, where a document of another writer has a day that is none."""
+"""The keys that filters and a day allow, also where a date of another writer is not a day."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from haystack import Document, logging
 from haystack.errors import FilterError
-from haystack.utils.filters import document_matches_filter
 from numpy.typing import NDArray
 
 from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index
+from components.retrievers.validity import InForce, validity_of
 from components.stores.filter_syntax import ORDERINGS, check_filters
-
-logger = logging.getLogger(__name__)
-
-_DAYS = ("valid_from", "valid_to")
-_FETCHED = 500  # documents held at a time
 
 # dateutil, which Haystack asks what a text means, does not refuse every number by ValueError.
 _INCOMPARABLE = (FilterError, OverflowError)
@@ -25,15 +17,28 @@ _INCOMPARABLE = (FilterError, OverflowError)
 _Unreadable = Mapping[str, list[Any]]
 """For each of the two fields its values that no day can be compared with, each once."""
 
-_found: WeakKeyDictionary[ReadableStore, ResidentIndex[_Unreadable]] = WeakKeyDictionary()
+
+def allowed_keys(
+    store: ReadableStore, filters: dict[str, Any] | None, in_force: InForce
+) -> NDArray[np.int64] | None:
+    """Keys of the documents that match and may be in force; None for all.
+
+    Raises:
+        FilterError: the filters are malformed.
+    """
+    if not filters:
+        return in_force.keys
+    matching = matching_keys(store, filters)
+    if in_force.keys is None:
+        return matching
+    return np.intersect1d(matching, in_force.keys, assume_unique=True)
 
 
 def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.int64]:
     """Keys of the documents that match.
 
-    Haystack refuses to compare a day with what is none, for all documents because of one. Here
-    such a `valid_from` or `valid_to` counts as missing, and is warned of once: what may have been
-    in force must not be left out unsaid.
+    Haystack refuses to compare a day with something else, for all documents because of one. Here
+    such a `valid_from` or `valid_to` counts as missing (`components.retrievers.validity.Validity`).
 
     Raises:
         FilterError: the filters are malformed.
@@ -43,9 +48,7 @@ def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.i
     try:
         return store.keys_matching(filters)
     except _INCOMPARABLE:
-        if store not in _found:
-            _found[store] = resident_index(store, "unreadable days", _read)
-        _, unreadable = _found[store].current(store)
+        unreadable = validity_of(store).unreadable
         if not any(unreadable.values()):
             raise
     return store.keys_matching(_guarded(filters, unreadable))
@@ -61,41 +64,3 @@ def _guarded(condition: dict[str, Any], unreadable: _Unreadable) -> dict[str, An
         return condition
     readable = {"field": condition["field"], "operator": "not in", "value": values}
     return {"operator": "AND", "conditions": [readable, condition]}
-
-
-def _read(store: ReadableStore) -> _Unreadable:
-    unreadable: dict[str, list[Any]] = {field: [] for field in _DAYS}
-    faulty: dict[str, str] = {}
-    for document in _dated(store):
-        for field in _DAYS:
-            if not _comparable(document, field):
-                value = document.meta[field]
-                faulty.setdefault(document.id, f"{field} {value!r}")
-                if value not in unreadable[field]:
-                    unreadable[field].append(value)
-    if faulty:
-        id_, what = next(iter(faulty.items()))
-        logger.warning(
-            "{n} articles have a date that is none ({id}: {what}): whether they were in force on a "
-            "day is unknown. Write their dates as YYYY-MM-DD.",
-            n=len(faulty),
-            id=id_,
-            what=what,
-        )
-    return unreadable
-
-
-def _dated(store: ReadableStore) -> Iterator[Document]:
-    either = [{"field": f"meta.{field}", "operator": "!=", "value": None} for field in _DAYS]
-    keys = store.keys_matching({"operator": "OR", "conditions": either})
-    for start in range(0, len(keys), _FETCHED):
-        yield from store.fetch(keys[start : start + _FETCHED])
-
-
-def _comparable(document: Document, field: str) -> bool:
-    compared = {"field": f"meta.{field}", "operator": ">", "value": "2000-01-01"}
-    try:
-        document_matches_filter(compared, document)
-    except _INCOMPARABLE:
-        return False
-    return True

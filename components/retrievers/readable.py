@@ -27,6 +27,10 @@ class ReadableStore(Protocol):
         """`(key, indexed text, language)` of every document with content."""
         ...
 
+    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """`(key, id, meta)` of every document."""
+        ...
+
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article."""
         ...

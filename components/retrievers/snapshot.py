@@ -126,6 +126,11 @@ class StoreSnapshot:
                 text = indexed_text(headings_of(document.meta), document.content)
                 yield key, text, language_of(document.meta)
 
+    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """`(key, id, meta)` of every document; not to be changed."""
+        for key, document in self._keyed():
+            yield key, document.id, document.meta
+
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every document with a law."""
         for _, document in self._keyed():

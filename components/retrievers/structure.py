@@ -1,8 +1,9 @@
 """StructureExpander: found articles with their neighbours in the law."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -10,11 +11,19 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
 from components.models.warming import AsyncWarmUp
+from components.retrievers.citation import by_wording
 from components.retrievers.matching import matching_keys
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable, still_stored
 from components.retrievers.top_k import checked_refresh
+from components.retrievers.validity import (
+    TODAY,
+    Validity,
+    asked_day,
+    checked_as_of,
+    validity_of,
+)
 from components.statutes.citation_resolver import CitationResolver
 from components.stores.held import HoldsStore
 
@@ -60,6 +69,7 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
         document_store: DocumentStore,
         adjacent: int = 1,
         cited: int = 3,
+        as_of: str = TODAY,
         refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
@@ -68,14 +78,17 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             document_store: where the articles stand.
             adjacent: how many articles to attach on each side.
             cited: how many cited articles to attach at most, in the order of their citations.
+            as_of: passes over neighbours that were not in force: "today", a day as YYYY-MM-DD, or
+                "any", which takes them all. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again; the shortest among the retrievers over one store counts. Lexarbor's own
                 store is always up to date.
 
         Raises:
-            ValueError: a number is negative.
+            ValueError: a number is negative, or `as_of` neither of the two words nor a day.
         """
         self.document_store = document_store
+        self.as_of = checked_as_of("StructureExpander", as_of)
         self.adjacent = adjacent
         self.cited = cited
         self.refresh_seconds = checked_refresh("StructureExpander", refresh_seconds)
@@ -94,6 +107,7 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             document_store=self.document_store,
             adjacent=self.adjacent,
             cited=self.cited,
+            as_of=self.as_of,
             refresh_seconds=self.refresh_seconds,
         )
 
@@ -109,27 +123,37 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         self._places().current(self._store)
+        validity_of(self._store)
 
     @component.output_types(documents=list[Document])
     def run(
-        self, documents: list[Document], filters: dict[str, Any] | None = None
+        self,
+        documents: list[Document],
+        filters: dict[str, Any] | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """Attach neighbours.
 
         Args:
             documents: articles of the store; others get no neighbours.
             filters: Haystack filters that neighbours must match, too.
+            as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
             `documents`: in the same order, each with `meta["neighbours"]`, without embedding.
 
         Raises:
             FilterError: the filters are malformed.
+            ValueError: `as_of` is neither of the two words nor a day.
             StoreError: the store cannot be read.
         """
+        day = asked_day("StructureExpander", self.as_of if as_of is None else as_of)
+        on = day or date.today()
         for _ in range(2):
             _, places = self._places().current(self._store)
-            related = [self._related(document, places) for document in documents]
+            validity = validity_of(self._store)
+            left_out = validity.on(day).left_out
+            related = [self._related(each, places, validity, on, left_out) for each in documents]
             keys = self._keys({id_ for each in related for id_ in each}, filters)
             neighbours = still_stored(self._store, self._store.fetch(keys))
             if len(neighbours) == len(keys):
@@ -155,29 +179,41 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
 
     @component.output_types(documents=list[Document])
     async def run_async(
-        self, documents: list[Document], filters: dict[str, Any] | None = None
+        self,
+        documents: list[Document],
+        filters: dict[str, Any] | None = None,
+        as_of: str | None = None,
     ) -> dict[str, list[Document]]:
         """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, documents, filters)
+        return await asyncio.to_thread(self.run, documents, filters, as_of)
 
-    def _related(self, document: Document, places: _Places) -> dict[str, str]:
+    def _related(
+        self,
+        document: Document,
+        places: _Places,
+        validity: Validity,
+        on: date,
+        left_out: Container[str],
+    ) -> dict[str, str]:
         """Id and relation of each neighbour: before, nearest first, after, then cited."""
         related: dict[str, str] = {}
         if document.id not in places.known:
             return related
         for relation, step in (("previous", places.before), ("next", places.after)):
-            id_ = document.id
-            for _ in range(self.adjacent):
-                if id_ not in step:
-                    break
-                id_ = step[id_]
-                related[id_] = relation
+            id_, found = step.get(document.id), 0
+            while id_ is not None and found < self.adjacent:
+                if id_ not in left_out:
+                    related[id_] = relation
+                    found += 1
+                id_ = step.get(id_)
         cited = places.resolver.resolve(
             document.content or "", within=document.id, language=language_of(document.meta)
         )
         # A range ("sections 4 to 90") or a number in doubt is no neighbour.
-        certain = dict.fromkeys(each.ids[0] for each in cited if each.certain)
-        certain.pop(document.id, None)
+        certain = dict.fromkeys(
+            each.ids[0] for each in by_wording(cited, validity, on) if each.certain
+        )
+        certain = {id_: None for id_ in certain if id_ != document.id and id_ not in left_out}
         for id_ in list(certain)[: self.cited]:
             related.setdefault(id_, "cited")
         return related

@@ -1,15 +1,295 @@
-"""What was in force on a day."""
+"""What was in force on a day, and the other wordings of an article.
+
+A retriever's `as_of` is "today", a day as YYYY-MM-DD, or "any" for all there is. An article without
+dates always stays: whether it was in force is unknown, and results say so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from haystack import Document
+import numpy as np
+from haystack import Document, logging
+from numpy.typing import NDArray
 
-from components.converters.articles import article_of
+from components.converters.articles import DAY_FIELDS, article_of, day_of, law_of, number_of
+from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ResidentIndex, resident_index
 from components.statutes.article import ArticleState
+from components.statutes.citation_numbers import parse_number
+from components.statutes.days import iso_day
+
+logger = logging.getLogger(__name__)
+
+TODAY, ANY = "today", "any"
+
+# Bounds for a missing day, in days since the year 1.
+_ALWAYS, _FOREVER = 0, date.max.toordinal() + 1
+_DAYS_KEPT = 8  # days whose allowed keys are kept; nearly every question is about today
+
+
+def checked_as_of(component: str, as_of: object) -> str:
+    """`as_of` as it was given.
+
+    Raises:
+        ValueError: it is neither "today", "any" nor a day as YYYY-MM-DD; names the component.
+    """
+    if isinstance(as_of, str):
+        if as_of in (TODAY, ANY):
+            return as_of
+        try:
+            iso_day(as_of)
+        except ValueError:
+            pass
+        else:
+            return as_of
+    raise ValueError(
+        f"{component}.as_of must be 'today', 'any' or a day written as '2024-02-29', got {as_of!r}."
+    )
+
+
+def asked_day(component: str, as_of: object) -> date | None:
+    """The day that `as_of` means now; None for "any".
+
+    Raises:
+        ValueError: as `checked_as_of`.
+    """
+    checked = checked_as_of(component, as_of)
+    if checked == ANY:
+        return None
+    return date.today() if checked == TODAY else iso_day(checked)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One of several articles of the same law and number.
+
+    Attributes:
+        id: its own.
+        first: first day in force, in days since the year 1.
+        last: last day in force.
+    """
+
+    id: str
+    first: int
+    last: int
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether either day is known."""
+        return self.first > _ALWAYS or self.last < _FOREVER
+
+    def rewords(self, other: Wording) -> bool:
+        """Whether it can be another wording of the same article.
+
+        Two articles that are in force at the same time, such as article 1 of a law and article 1 of
+        its annex, are not. One day may be the last of one wording and the first of the next.
+        """
+        if self.is_dated and other.is_dated:
+            return max(self.first, other.first) >= min(self.last, other.last)
+        return self.is_dated or other.is_dated
+
+    def to_meta(self) -> dict[str, str | None]:
+        """As it stands in a document's metadata."""
+        return {
+            "id": self.id,
+            "valid_from": None if self.first == _ALWAYS else _iso(self.first),
+            "valid_to": None if self.last == _FOREVER else _iso(self.last),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What a store holds that may be in force on a day.
+
+    Attributes:
+        keys: int64, of the articles that may be; None where all may be.
+        left_out: ids of the others.
+    """
+
+    keys: NDArray[np.int64] | None
+    left_out: frozenset[str]
+
+
+_EVERYTHING = InForce(None, frozenset())
+
+
+class Validity:
+    """The first and last day in force of every article of a store, and which are wordings of one.
+
+    A `valid_from` or `valid_to` that is not a day counts as missing, and a warning says so once:
+    what may have been in force must not be left out silently.
+    """
+
+    def __init__(self, metas: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+        """Reads `(key, id, meta)` of every article, in the law's order."""
+        self._unreadable: dict[str, dict[str, Any]] = {field: {} for field in DAY_FIELDS}
+        self._faulty: dict[str, str] = {}
+        keys, ids, first, last = [], [], [], []
+        # By law and the digits of the number, which all ways to print it have in common.
+        alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        for row, (key, id_, meta) in enumerate(metas):
+            begins, ends = _span(*(self._day(id_, meta, field) for field in DAY_FIELDS))
+            keys.append(key)
+            ids.append(id_)
+            first.append(begins)
+            last.append(ends)
+            law, number = law_of(meta), number_of(meta)
+            if law.strip() and number.strip():
+                digits = "-".join(re.findall(r"\d+", number)) or number
+                alike.setdefault((law, digits), []).append((number, row))
+        self._warn()
+        self._groups: dict[str, list[Wording]] = {}
+        self._ids: list[str] = []
+        self._keys = np.array(keys, dtype=np.int64)
+        self._first = np.array(first, dtype=np.int64)
+        self._last = np.array(last, dtype=np.int64)
+        self._in_force: dict[int, InForce] = {}
+        # Of a law without dates nothing else is kept.
+        if (self._first > _ALWAYS).any() or (self._last < _FOREVER).any():
+            self._ids = ids
+            for printed in alike.values():
+                if len(printed) > 1:
+                    wordings = [
+                        (number, Wording(ids[row], first[row], last[row]))
+                        for number, row in printed
+                    ]
+                    self._groups.update(_groups(wordings))
+
+    @property
+    def unreadable(self) -> dict[str, list[Any]]:
+        """For each of the two fields the values that are not days, each once."""
+        return {field: list(values.values()) for field, values in self._unreadable.items()}
+
+    def on(self, day: date | None) -> InForce:
+        """What may be in force on a day; everything for None."""
+        if day is None or not self._ids:
+            return _EVERYTHING
+        number = day.toordinal()
+        found = self._in_force.get(number)
+        if found is None:
+            inside = (self._first <= number) & (number <= self._last)
+            found = _EVERYTHING
+            if not inside.all():
+                outside = np.flatnonzero(~inside).tolist()
+                left_out = frozenset(self._ids[row] for row in outside)
+                found = InForce(self._keys[inside], left_out)
+            if len(self._in_force) >= _DAYS_KEPT:
+                self._in_force = {}
+            self._in_force[number] = found
+        return found
+
+    def others(self, id_: str) -> list[dict[str, str | None]]:
+        """The other wordings of an article, oldest first: `id`, `valid_from` and `valid_to`."""
+        group = self._groups.get(id_, ())
+        own = next((each for each in group if each.id == id_), None)
+        return [
+            each.to_meta()
+            for each in sorted(group, key=lambda each: (each.first, each.last))
+            if own is not None and each.id != id_ and each.rewords(own)
+        ]
+
+    def with_wordings(self, documents: list[Document]) -> list[Document]:
+        """Documents just read from the store; those with other wordings name them in their meta."""
+        for document in documents if self._groups else ():
+            if wordings := self.others(document.id):
+                document.meta["wordings"] = wordings
+        return documents
+
+    def ordered(self, ids: Sequence[str], day: date) -> tuple[str, ...]:
+        """Ids with those of one law and number together: in force on the day, then the latest."""
+        number = day.toordinal()
+        among = set(ids)
+        found: dict[str, None] = {}
+        for id_ in ids:
+            group = [each for each in self._groups.get(id_, ()) if each.id in among]
+            group.sort(key=lambda each: (not each.first <= number <= each.last, -each.first))
+            found.update(dict.fromkeys([each.id for each in group] or [id_]))
+        return tuple(found)
+
+    def are_one(self, ids: Sequence[str]) -> bool:
+        """Whether some articles are wordings of one and the same."""
+        among = [each for each in self._groups.get(ids[0], ()) if each.id in ids] if ids else []
+        return len(among) == len(ids) and all(
+            one is other or one.rewords(other) for one in among for other in among
+        )
+
+    def _day(self, id_: str, meta: Mapping[str, Any], field: str) -> date | None:
+        value = meta.get(field)
+        day = day_of(value)
+        if day is None and value is not None:
+            self._faulty.setdefault(id_, f"{field} {value!r}")
+            self._unreadable[field].setdefault(repr(value), value)
+        return day
+
+    def _warn(self) -> None:
+        for id_, what in list(self._faulty.items())[:1]:
+            logger.warning(
+                "{n} articles have a date that is not a day ({id}: {what}): whether they were in "
+                "force is unknown. Write their dates as YYYY-MM-DD.",
+                n=len(self._faulty),
+                id=id_,
+                what=what,
+            )
+
+
+def _groups(printed: Iterable[tuple[str, Wording]]) -> dict[str, list[Wording]]:
+    """By id the articles of a law that have the same number, where one of them has a date."""
+    together: dict[Hashable, list[Wording]] = {}
+    for number, wording in printed:
+        together.setdefault(parse_number(number) or number.strip(), []).append(wording)
+    return {
+        wording.id: group
+        for group in together.values()
+        if len(group) > 1 and any(each.is_dated for each in group)
+        for wording in group
+    }
+
+
+_held: WeakKeyDictionary[ReadableStore, ResidentIndex[Validity]] = WeakKeyDictionary()
+
+
+def validity_of(store: ReadableStore) -> Validity:
+    """The validity of a store's present content, read once for all retrievers of the process.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    resident = _held.get(store)
+    if resident is None:
+        resident = _held[store] = resident_index(
+            store, "validity", lambda store: Validity(store.metas())
+        )
+    return resident.current(store)[1]
+
+
+def is_earlier(wording: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
+    """Whether a wording was in force before another one.
+
+    Args:
+        wording: its `valid_from` and `valid_to`.
+        than: those of the other.
+    """
+    one, other = (
+        _span(*(day_of(days.get(field)) for field in DAY_FIELDS)) for days in (wording, than)
+    )
+    return one < other
+
+
+def _span(first: date | None, last: date | None) -> tuple[int, int]:
+    return (
+        first.toordinal() if first else _ALWAYS,
+        last.toordinal() if last else _FOREVER,
+    )
+
+
+def _iso(number: int) -> str:
+    return date.fromordinal(number).isoformat()
 
 
 def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class ResolvedCitation:
             it; or named elsewhere in the text, or the only one of the corpus, while the text
             speaks of no contract and no other law.
         laws: Laws of the corpus that are named beside it; () where none is.
+        clear: Whether it would be certain if `ids` were one. They may be wordings of one article:
+            only their dates show it.
         missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
             text speaks of no contract.
         absent: The end of a range that the corpus does not hold, canonical, where `ids` are
@@ -67,6 +69,7 @@ class ResolvedCitation:
     citation: Citation
     ids: tuple[str, ...]
     certain: bool
+    clear: bool
     laws: tuple[str, ...]
     missing: bool
     absent: str | None = None
@@ -217,15 +220,19 @@ class CitationResolver:
         resolved: list[ResolvedCitation] = []
         for citation, named, laws in found:
             ids, absent, known, unfollowed = self._fitting(citation, laws, context)
-            one = len(ids) == 1 and unfollowed is None
-            certain = one and self._is_certain(citation, context, named)
+            clear = (
+                unfollowed is None
+                and (len(ids) == 1 or (len(ids) > 1 and citation.through is None))
+                and self._is_certain(citation, context, named)
+            )
             # A paragraph may be one within an article.
             silent = citation.kind == "paragraph" or context.private
             resolved.append(
                 ResolvedCitation(
                     citation,
                     ids,
-                    certain,
+                    clear and len(ids) == 1,
+                    clear,
                     laws=named.laws if named else (),
                     missing=not (ids or known or silent),
                     absent=None if silent else absent,

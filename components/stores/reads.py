@@ -154,6 +154,12 @@ class IndexedReads:
                 raise self._damaged(f"document {id_!r:.200}: its meta names another law")
             yield id_, law, number_of(fields)
 
+    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """`(key, id, meta)` of every document, in the law's order."""
+        path = self.database.path
+        for key, id_, meta in self.database.rows(f"SELECT key, id, meta FROM documents {_ORDER}"):
+            yield key, id_, parsed(path, id_, "meta", meta)
+
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
         path = self.database.path

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from components.retrievers.validity import ANY, TODAY
 from components.statutes.days import iso_day
 from pipelines.files import did_you_mean
 from pipelines.serving.limits import MAX_FILTER_VALUES, MAX_QUESTION_CHARS, MAX_TOP_K
@@ -22,7 +23,7 @@ _RULES = {
     "top_k": f"must be a whole number from 1 to {MAX_TOP_K}",
     "filters": "must be an object in Haystack's filter syntax, with at most "
     f"{MAX_FILTER_VALUES} values in all",
-    "as_of": "must be a date, written as 2024-12-31",
+    "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
 }
 
 REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
@@ -38,6 +39,8 @@ REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
 
 def _only_iso(value: object) -> object:
     # pydantic alone would also take numbers, as seconds since 1970, in texts too.
+    if value in (TODAY, ANY):
+        return value
     if isinstance(value, str):
         return iso_day(value)
     if value is None:
@@ -88,9 +91,10 @@ class RunRequest(BaseModel):
         "valid_from, valid_to ...): {field, operator, value}, or {operator: AND | OR | NOT, "
         "conditions: [...]}.",
     )
-    as_of: Annotated[date | None, BeforeValidator(_only_iso)] = Field(
+    as_of: Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)] = Field(
         None,
-        description="Only what was in force on this day, and articles whose state is unknown.",
+        description="Only what was in force on this day, and articles whose state is unknown. "
+        '"any" searches all, whenever it was in force; left out, it is today.',
     )
 
 
@@ -123,6 +127,10 @@ class FoundArticle(BaseModel):
     passages_read: list[dict[str, Any]] | None = Field(
         None, description="What a ranker read of the content, where it did not read the whole."
     )
+    wordings: list[dict[str, Any]] | None = Field(
+        None,
+        description="The other wordings of the article, oldest first: id, valid_from and valid_to.",
+    )
     neighbours: list[dict[str, Any]] | None = Field(
         None, description="Articles beside it in the law, of a pipeline that attaches them."
     )
@@ -137,7 +145,9 @@ class RunAnswer(BaseModel):
     pipeline: str
     took_ms: float = Field(description="Milliseconds in the pipeline, without waiting.")
     documents: list[FoundArticle] = Field(description="Best first; empty if nothing was found.")
-    as_of: date | None = Field(None, description="The day asked for, where one was.")
+    as_of: date | None = Field(
+        None, description="The day of the law that was searched; absent where all of it was."
+    )
     ranking: dict[str, int] | None = Field(
         None, description="Of a pipeline with a ranker: n_candidates, and n_ranked in its time."
     )
@@ -148,6 +158,11 @@ class RunAnswer(BaseModel):
         None,
         description="Citations that were not looked up: the question has too many, or a range is "
         "too long.",
+    )
+    left_out: list[dict[str, Any]] | None = Field(
+        None,
+        description="Articles that the question names and the filters or the day leave out: id, "
+        "law, number, state and dates.",
     )
     answer: dict[str, Any] | None = Field(
         None, description="Of a pipeline that answers: the text and its checked citations."

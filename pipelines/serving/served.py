@@ -72,7 +72,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
         query: str,
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
-        as_of: date | None = None,
+        as_of: date | str | None = None,
     ) -> Response:
         """Find the articles of law that answer a question asked in plain words."""
         # Whatever fails ends here: hayhooks would hand an error's text to the client.

@@ -100,7 +100,7 @@ def main() -> None:
     gold = {q.id: q.relevant for q in asked[: options.most]}
     runs: dict[str, dict[str, Sequence[str]]] = {name: {} for name in WAYS}
     for question in tqdm(asked[: options.most]):
-        query = {"query": question.text, "text": question.text}
+        query = {"query": question.text, "text": question.text, "as_of": "any"}
         found = pipeline.run(query, include_outputs_from=set(STAGES))
         lists = {
             "query": question.text,

@@ -254,8 +254,8 @@ def test_an_article_that_is_named_and_was_not_in_force_is_told(store: Path) -> N
     assert answer["notices"] == [
         {
             "code": "left_out",
-            "text": "Named in the question, and left out: Family Code, 2 (it was not yet in force "
-            "on 2001-06-01).",
+            "text": "Named in the question, and left out: Family Code, 2 (not yet in force; its "
+            "first day is 2002-01-01).",
             "articles": [
                 {"id": "a2", "law": "Family Code", "number": "2", "state": "not yet in force"}
             ],

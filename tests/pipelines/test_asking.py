@@ -3,13 +3,14 @@
 import asyncio
 import copy
 import json
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from haystack import Document, Pipeline
+from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
 
 from components.retrievers.validity import not_in_force_on
@@ -32,7 +33,8 @@ def pipeline(request: pytest.FixtureRequest, law_store: Path) -> Pipeline:
 def test_the_answer_is_plain_and_complete(pipeline: Pipeline) -> None:
     answer = ask(pipeline, "Who decides on custody?", top_k=4)
     assert json.loads(json.dumps(answer)) == answer
-    assert list(answer) == ["question", "pipeline", "took_ms", "documents"]
+    assert list(answer) == ["question", "pipeline", "took_ms", "documents", "as_of"]
+    assert answer["as_of"] == date.today().isoformat()
     assert answer["pipeline"] == pipeline.metadata["name"]
     assert answer["took_ms"] > 0
     assert len(answer["documents"]) == 4
@@ -200,6 +202,97 @@ def test_a_day_leaves_out_what_was_not_in_force(
     assert answer["as_of"] == day.isoformat()
 
 
+def found(answer: Any) -> set[str]:
+    return {each["id"] for each in answer["documents"]}
+
+
+OF_2005, EVERYTHING = {"a8", "a24"}, {"a8", "a16", "a24", "a32"}
+
+
+def test_the_law_of_today_is_asked_unless_the_question_says_otherwise(dated_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    of_today = ask(pipeline, "rent officer", as_of=date.today())
+    assert "a24" not in found(of_today)
+    for as_of in (None, "today"):
+        answer = ask(pipeline, "rent officer", as_of=as_of)
+        assert found(answer) == found(of_today)
+        assert answer["as_of"] == date.today().isoformat()
+    assert found(ask(pipeline, "rent officer", as_of="2005-06-01")) == OF_2005
+    everything = ask(pipeline, "rent officer", as_of="any")
+    assert found(everything) == EVERYTHING
+    assert "as_of" not in everything
+
+
+def test_a_file_chooses_the_day_of_its_retrievers(dated_store: Path) -> None:
+    overrides = {"citation.as_of": "2005-06-01", "bm25.as_of": "2005-06-01"}
+    pipeline = load_pipeline("lexical", store=dated_store, overrides=overrides)
+    answer = ask(pipeline, "rent officer")
+    assert (found(answer), answer["as_of"]) == (OF_2005, "2005-06-01")
+    assert "a24" not in found(ask(pipeline, "rent officer", as_of="today"))
+    everything = load_pipeline("lexical", dated_store, overrides=dict.fromkeys(overrides, "any"))
+    assert found(ask(everything, "rent officer")) == EVERYTHING
+
+
+def test_a_file_older_than_the_parameter_takes_a_day_too(dated_store: Path) -> None:
+    pipeline = load_pipeline("lexical", store=dated_store)
+    del pipeline.metadata["inputs"]["as_of"]
+    assert found(ask(pipeline, "rent officer", as_of=date(2005, 6, 1))) == OF_2005
+    assert found(ask(pipeline, "rent officer", as_of="any")) == EVERYTHING
+    assert "a24" not in found(ask(pipeline, "rent officer"))
+
+
+@component
+class Everything:
+    """Another writer's retriever: it takes filters and no day."""
+
+    def __init__(self, document_store: StatuteDocumentStore) -> None:
+        self.document_store = document_store
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        return {"documents": self.document_store.filter_documents(filters)}
+
+
+def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_store: Path) -> None:
+    pipeline = Pipeline(
+        metadata={
+            "name": "own",
+            "inputs": {"query": ["all.query"], "filters": ["all.filters"]},
+            "outputs": {"documents": ["all.documents"]},
+        }
+    )
+    pipeline.add_component("all", Everything(StatuteDocumentStore(str(dated_store))))
+    assert found(ask(pipeline, "rent", as_of=date(2005, 6, 1))) == OF_2005
+    assert "a24" not in found(ask(pipeline, "rent"))
+    only = {"field": "meta.number", "operator": "in", "value": ["8", "16"]}
+    assert found(ask(pipeline, "rent", filters=only, as_of="2005-06-01")) == {"a8"}
+    assert found(ask(pipeline, "rent", as_of="any")) == EVERYTHING
+    # Without a place for either, a day is refused, and everything is found.
+    del pipeline.metadata["inputs"]["filters"]
+    with pytest.raises(LoadingError, match=r"inputs\.as_of"):
+        ask(pipeline, "rent", as_of=date(2005, 6, 1))
+    everything = ask(pipeline, "rent")
+    assert found(everything) == EVERYTHING
+    assert "as_of" not in everything
+
+
+def test_an_article_names_its_other_wordings(
+    tmp_path: Path, make_article: Callable[..., dict[str, Any]], write_corpus: Callable[..., Path]
+) -> None:
+    articles = [
+        {**make_article(8, valid_to="2019-12-31"), "id": "old"},
+        {**make_article(8, valid_from="2020-01-01"), "id": "new"},
+        make_article(16),
+    ]
+    store = tmp_path / "law.db"
+    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), store, model="none")
+    answer = ask(load_pipeline("lexical", store=store), "art. 8 Housing Code, rent officer")
+    wordings = {each["id"]: each.get("wordings") for each in answer["documents"]}
+    assert wordings["new"] == [{"id": "old", "valid_from": None, "valid_to": "2019-12-31"}]
+    assert {id_ for id_, each in wordings.items() if each is not None} == {"new"}
+    assert json.loads(json.dumps(answer)) == answer
+
+
 def test_a_day_and_filters_hold_together(dated_store: Path) -> None:
     pipeline = load_pipeline("lexical", store=dated_store)
     only = {"field": "meta.number", "operator": "in", "value": ["8", "24"]}
@@ -245,15 +338,15 @@ def test_awaited_errors_are_ours(pipeline: Pipeline) -> None:
         asyncio.run(ask_async(pipeline, "rent", filters={"field": "meta.law"}))
 
 
-@pytest.mark.parametrize("day", ["2024-02-29", datetime(2024, 2, 29), 20240229])
-def test_a_day_that_is_no_date_is_refused(pipeline: Pipeline, day: Any) -> None:
-    with pytest.raises(LoadingError, match=r"as_of must be a datetime\.date"):
+@pytest.mark.parametrize("day", ["2024-2-29", "now", datetime(2024, 2, 29), 20240229])
+def test_a_day_that_is_not_one_is_refused(pipeline: Pipeline, day: Any) -> None:
+    with pytest.raises(LoadingError, match=r"ask\.as_of must be"):
         ask(pipeline, "rent", as_of=day)
 
 
 def test_a_day_can_be_asked_for_without_leaving_anything_out(dated_store: Path) -> None:
     pipeline = load_pipeline("lexical", store=dated_store)
-    answer = ask(pipeline, "rent officer", states_on=date(2005, 6, 1))
+    answer = ask(pipeline, "rent officer", as_of="any", states_on=date(2005, 6, 1))
     assert {each["id"]: each["state"] for each in answer["documents"]} == {
         "a8": "unknown",
         "a16": "not yet in force",
@@ -266,10 +359,11 @@ def test_a_day_can_be_asked_for_without_leaving_anything_out(dated_store: Path) 
 def test_what_was_not_in_force_can_be_asked_for_alone(dated_store: Path) -> None:
     pipeline = load_pipeline("lexical", store=dated_store)
     day = date(2005, 6, 1)
-    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day), states_on=day)
+    asked: dict[str, Any] = {"as_of": "any", "states_on": day}
+    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day), **asked)
     assert {each["id"] for each in answer["documents"]} == {"a16", "a32"}
     only = {"field": "meta.number", "operator": "==", "value": "16"}
-    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day, only), states_on=day)
+    answer = ask(pipeline, "rent officer", filters=not_in_force_on(day, only), **asked)
     assert {each["id"] for each in answer["documents"]} == {"a16"}
 
 

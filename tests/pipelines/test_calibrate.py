@@ -110,6 +110,15 @@ def test_enough_marked_questions_are_taken_alone(law_store: Path) -> None:
     assert found.separation.threshold == pytest.approx((low + high) / 2)
 
 
+def test_repealed_law_is_asked_too(store: Path) -> None:
+    opened = StatuteDocumentStore(str(store))
+    every = {"field": "meta.position", "operator": ">=", "value": 0}
+    opened.update_by_filter(every, {"valid_to": "2001-01-01"})
+    opened.close()
+    found = measured(store, [*answerable(range(7, 25)), *marked(20)])
+    assert [found.n(kind) for kind in ("answerable", "marked")] == [18, 20]
+
+
 def test_few_marked_questions_are_joined_by_answers_taken_out(law_store: Path) -> None:
     found = measured(law_store, [*answerable(range(7, 25)), *marked(19)])
     assert found.how == "both"

@@ -1,7 +1,9 @@
 """Measuring: depth, means by hand, questions apart, comparisons."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,6 +13,7 @@ from components.statutes.significance import bootstrap_interval
 from pipelines.asking import ask
 from pipelines.evaluating import Measured, distinct_names, measure, report
 from pipelines.files import FOLDER, LoadingError
+from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
 
@@ -37,6 +40,17 @@ def test_r_precision_is_left_out_where_the_run_is_too_shallow(law_store: Path) -
         "R-precision"
         not in measure("lexical", questions, store=law_store, model=None, depth=2).values
     )
+
+
+def test_all_of_the_law_is_measured_whenever_it_was_in_force(
+    tmp_path: Path, make_article: Callable[..., dict[str, Any]], write_corpus: Callable[..., Path]
+) -> None:
+    articles = [make_article(8, valid_to="2001-01-01"), make_article(16)]
+    store = tmp_path / "law.db"
+    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), store, model="none")
+    asked = [question("rent", "a8")]
+    found = measure("lexical", asked, store=store, model=None, depth=25).run["rent"]
+    assert set(found) == {"a8", "a16"}
 
 
 def test_what_is_fused_is_what_is_served(law_store: Path, tmp_path: Path) -> None:

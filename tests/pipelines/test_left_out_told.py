@@ -41,7 +41,7 @@ def test_an_article_that_is_named_and_was_not_in_force_is_told(
     index_corpus(corpus, store, model="none")
     question = ("art. 4 Work Code", "--store", store)
     code, out, err = asked(*question, "--as-of", "2010-01-31")
-    told = "left out as of 2010-01-31: Work Code, 4 (not yet in force)."
+    told = "not in force on 31 January 2010: Work Code, 4 (not yet in force; from 1 January 2020)."
     assert f"Named in the question, and {told}" in err
     # To try other words is no advice here.
     assert "Nothing was found" not in err
@@ -49,7 +49,32 @@ def test_an_article_that_is_named_and_was_not_in_force_is_told(
     code, out, err = asked(*question)
     assert code == 0
     assert "Rule 4 " in out
-    assert "left out" not in err
+    assert "not in force" not in err
+
+
+def test_repealed_law_is_left_out_and_its_other_wordings_are_printed(
+    asked: Asked,
+    tmp_path: Path,
+    make_article: Callable[..., dict[str, Any]],
+    write_corpus: Callable[..., Path],
+) -> None:
+    articles = [
+        {**make_article(4, valid_to="2019-12-31"), "id": "old"},
+        {**make_article(4, valid_from="2020-01-01"), "id": "new"},
+        make_article(7, valid_from="2001-01-01", valid_to="2015-06-30"),
+    ]
+    store = tmp_path / "law.db"
+    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), store, model="none")
+    code, out, err = asked("art. 4 and art. 7 Work Code", "--store", store)
+    assert code == 0
+    assert "[new " in out
+    assert "[old " not in out
+    assert "earlier wording, until 31 December 2019 [old]" in out
+    assert "Work Code, 7 (repealed; last day in force 30 June 2015)" in err
+    _, out, err = asked("art. 4 and art. 7 Work Code", "--store", store, "--as-of", "any")
+    assert out.index("[new ") < out.index("[old ") < out.index("[a7 ")
+    assert "later wording, from 1 January 2020 [new]" in out
+    assert "not in force" not in err
 
 
 def test_what_a_files_own_filters_leave_out_is_told(

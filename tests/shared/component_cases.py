@@ -62,7 +62,7 @@ class Case:
 
 STORE, MODEL, GRAPH_MODEL, RANKER = "<store>", "<model>", "<graph model>", "<ranker>"
 ENGINE = "<engine>"
-OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY}
+OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY, "as_of": "2020-01-01"}
 OF_AN_ENGINE = {**OF_A_RETRIEVER, "document_store": ENGINE}
 TERMS = question_numbers("Who shares the household, and who mends the roof?", ["en"])
 OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
@@ -222,7 +222,13 @@ CASES = [
     ),
     Case(
         StructureExpander,
-        {"document_store": STORE, "adjacent": 2, "cited": 1, "refresh_seconds": 5.5},
+        {
+            "document_store": STORE,
+            "adjacent": 2,
+            "cited": 1,
+            "as_of": "any",
+            "refresh_seconds": 5.5,
+        },
         {"documents": [Document(id="h1", content="See art. 2.", embedding=[1.0])]},
         loads=(structure, "CitationResolver"),
         needed={"document_store": STORE},

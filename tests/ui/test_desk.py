@@ -128,6 +128,19 @@ def test_an_answer_that_cannot_be_shown_is_a_failure_too():
     assert results == ""
 
 
+def test_the_law_of_today_is_searched_unless_all_is_chosen():
+    ask = Ask(ARTICLE)
+    desk = desk_of(ask)
+    today = desk.search("deposit")
+    everything = desk.search("deposit", None, "all")
+    assert [each.as_of for each in ask.narrowed] == [None, "any"]
+    assert not any("narrowed" in shown.results for shown in (today, everything))
+    assert "which" not in parse_qs(json.loads(today.taken)["link"])
+    again = desk.arrive(json.loads(everything.taken)["link"])
+    assert again.which == "all"
+    assert ask.narrowed[2] == ask.narrowed[1]
+
+
 def test_a_search_is_narrowed_to_what_was_chosen():
     ask = Ask(ARTICLE)
     shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
@@ -253,14 +266,14 @@ def test_a_link_that_was_not_made_here_is_an_empty_search(link: object):
     ask = Ask(ARTICLE)
     arrival = desk_of(ask).arrive(link)
     assert "There is no question yet." in arrival.shown.status
-    assert arrival[:3] == ([], "all", "")
+    assert arrival[:3] == ([], "in force", "")
     assert ask.asked == []
 
 
 def test_a_link_with_choices_that_are_none_tells_so_and_fills_in_what_there_is():
     arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
     assert "There is no such choice." in arrival.shown.status
-    assert arrival[:3] == (["Work Code"], "all", "")
+    assert arrival[:3] == (["Work Code"], "in force", "")
 
 
 def test_a_day_in_a_link_is_put_into_its_field_as_the_browser_writes_it():
@@ -311,7 +324,15 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
     assert "A deposit is owed." in shown.results
 
 
-LEFT_OUT = [{"id": "h1", "law": "Code <b>", "number": "1", "state": "repealed"}]
+LEFT_OUT = [
+    {
+        "id": "h1",
+        "law": "Code <b>",
+        "number": "1",
+        "state": "repealed",
+        "valid_to": "2019-12-31",
+    }
+]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -320,7 +341,10 @@ def test_an_article_that_is_named_and_narrowed_away_is_told(language: Any):
         return {**Ask(ARTICLE)(question, narrowing), "left_out": LEFT_OUT}
 
     shown = Desk(ask, lambda: Collection(2, LAWS), language).search("art. 1 Code")
-    state = {"en": "repealed", "fr": "abrogé"}[language]
+    state = {
+        "en": "repealed; last day in force 31 December 2019",
+        "fr": "abrogé\u00a0; dernier jour en vigueur\u00a0: 31 décembre 2019",
+    }[language]
     told = TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
     assert f"<strong>{told}</strong>" in shown.status
     assert TEXTS[language].widen in shown.status
@@ -338,7 +362,7 @@ def test_what_is_named_is_told_where_nothing_is_found_too(closest: Any):
     assert status.index("Not in the law that is searched here: art. 9.") < status.index(
         TEXTS["en"].not_near[0] if closest else TEXTS["en"].nothing[0]
     )
-    assert "Code &lt;b&gt;, article 1 (repealed)" in status
+    assert "Code &lt;b&gt;, article 1 (repealed; last day in force 31 December 2019)" in status
     assert TEXTS["en"].also_found not in status
 
 

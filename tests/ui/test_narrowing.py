@@ -50,7 +50,7 @@ def found(store: Path, narrowing: Narrowing) -> dict[str, str]:
 
 
 def test_all_articles_are_found_with_their_state_on_the_day(store: Path):
-    assert found(store, Narrowing(day=DAY)) == {
+    assert found(store, Narrowing(which="all", day=DAY)) == {
         "old": "repealed",
         "now": "in force",
         "coming": "not yet in force",
@@ -63,7 +63,7 @@ def test_in_force_keeps_what_may_be(store: Path):
     kept = found(store, Narrowing(which="in force", day=DAY))
     assert kept.keys() == {"now", "undated", "other"}
     # Without a day it is today, when what was coming has come.
-    assert found(store, Narrowing(which="in force")).keys() == {"now", "coming", "undated", "other"}
+    assert found(store, Narrowing()).keys() == {"now", "coming", "undated", "other"}
 
 
 def test_not_in_force_keeps_only_what_certainly_is_not(store: Path):
@@ -80,6 +80,8 @@ def test_a_law_narrows_every_choice(store: Path, which: str):
 
 def test_a_narrowing_is_true_where_something_is_left_out():
     assert not Narrowing()
-    assert not Narrowing(day=DAY)
+    assert not Narrowing(which="all")
+    assert not Narrowing(which="all", day=DAY)
+    assert Narrowing(day=DAY)
     assert Narrowing(laws=("A",))
-    assert Narrowing(which="in force")
+    assert Narrowing(which="not in force")

@@ -40,6 +40,42 @@ def shown(interface: Language = "en", **changes: Any) -> str:
     return results(given, interface)
 
 
+WORDINGS = [
+    {"id": "old", "valid_from": None, "valid_to": "2008-12-31"},
+    {"id": "new", "valid_from": "2030-01-01", "valid_to": None},
+    {"id": "undated", "valid_from": None, "valid_to": None},
+]
+
+
+@pytest.mark.parametrize(
+    ("interface", "said"),
+    [
+        (
+            "en",
+            [
+                "Earlier wording, until 31 December 2008",
+                "Later wording, from 1 January 2030",
+                "Another wording, without dates",
+            ],
+        ),
+        (
+            "fr",
+            [
+                "Rédaction antérieure, jusqu’au 31 décembre 2008",
+                "Rédaction postérieure, à partir du 1er janvier 2030",
+                "Autre rédaction, sans dates",
+            ],
+        ),
+    ],
+)
+def test_the_other_wordings_of_an_article_are_linked(interface: Language, said: list[str]) -> None:
+    markup = shown(interface, wordings=WORDINGS, valid_to="2029-12-31")
+    (items,) = re.findall(r'<ul class="wordings">(.*?)</ul>', markup)
+    assert [text_of(each) for each in re.findall(r"<li>(.*?)</li>", items)] == said
+    assert re.findall(r"id=(\w+)", items) == ["old", "new", "undated"]
+    assert "wordings" not in shown(interface)
+
+
 def tags(markup: str) -> list[str]:
     return re.findall(r"<(/?[a-z0-9]+)", markup)
 

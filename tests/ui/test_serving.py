@@ -6,13 +6,14 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from haystack import Pipeline
+from haystack import Document, Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.utils import Secret
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -30,7 +31,7 @@ from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
 from ui.narrowing import Narrowing
-from ui.serving import AT_ONCE, EVERYTHING, Serving
+from ui.serving import AT_ONCE, OF_TODAY, Serving
 
 
 def make_store(folder: Path, word: str) -> Path:
@@ -184,6 +185,33 @@ def test_what_the_pipeline_leaves_out_is_not_named_either(stores: list[Path]):
     assert {each["id"] for each in shown} <= {"owed0", "owed1"}
 
 
+@pytest.mark.parametrize("question", ["art. 1 Code", "deposit"])
+def test_what_is_not_in_force_today_is_answered_only_where_all_is_searched(
+    question: str, tmp_path: Path
+):
+    path = tmp_path / "law.db"
+    days = {"old": {"valid_to": "2019-12-31"}, "new": {"valid_from": "2020-01-01"}}
+    meta = {"law": "Code", "number": "1"}
+    StatuteDocumentStore(str(path)).write_documents(
+        [
+            Document(id=id_, content="A deposit is owed.", meta={**meta, **each})
+            for id_, each in days.items()
+        ]
+    )
+    serving = Serving("lexical", path)
+
+    def found(narrowing: Narrowing) -> set[str]:
+        return {each["id"] for each in serving.answer(question, narrowing)["documents"]}
+
+    assert found(OF_TODAY) == {"new"}
+    assert found(Narrowing(day=date(2010, 1, 1))) == {"old"}
+    assert found(Narrowing(which="not in force")) == {"old"}
+    assert found(Narrowing(which="all")) == {"old", "new"}
+    (best, *_) = serving.answer("art. 1 Code", Narrowing(which="all"))["documents"]
+    assert best["id"] == "new"
+    assert [each["id"] for each in best["wordings"]] == ["old"]
+
+
 def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], tmp_path: Path):
     serving = Serving("lexical", stores[0])
     with pytest.raises(LoadingError, match="no store"):
@@ -212,7 +240,7 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
         if isinstance(part, StatuteTextEmbedder):
             monkeypatch.setattr(part, "run", partial(counted, part), raising=False)
 
-    def found(question: str, narrowing: Narrowing = EVERYTHING) -> list[str]:
+    def found(question: str, narrowing: Narrowing = OF_TODAY) -> list[str]:
         return [each["id"] for each in serving.answer(question, narrowing)["documents"]]
 
     assert found("art. 7 Work Code") == ["a1"]

@@ -18,7 +18,7 @@ from ui.law.parts import trail
 from ui.law.reading import Law
 from ui.naming import article_title, citation
 from ui.notice import beyond, notice
-from ui.states import state_line
+from ui.states import state_line, wordings_list
 from ui.takeaway import web_address
 from ui.texts import law as law_texts
 from ui.texts.article import TEXTS
@@ -78,6 +78,7 @@ def _state(
     limit = f"<p>{words(open_)}</p>" if open_ else ""
     return (
         f'<div class="standing">{f"<p>{that_day}</p>" if on else ""}{state_line(found, language)}'
+        f"{wordings_list(found, language, on)}"
         f"{limit}{back}{_ask_day(article, on, language)}</div>"
     )
 

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from components.converters.articles import article_of
+from components.retrievers.validity import validity_of
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.database import StoreError
@@ -136,7 +137,7 @@ class LawViews:
         """The document with the id that was asked for."""
         id_ = asked.required("id")
         store = self._places.store
-        for found in store.fetch(store.keys_of([id_])):
+        for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
             return found
         told = refusals.TEXTS[asked.language].no_article.format(id=shortened(id_))
         law = self._places.law()

@@ -147,7 +147,7 @@ TEXTS: Mapping[Language, AskTexts] = {
             "Up to 30 citations and 8 ranges are looked up, and 200 articles of a range. Ask for"
             " the rest separately.",
         ),
-        left_out="Named in your question, but outside of what you narrowed to: {articles}.",
+        left_out="Named in your question, but left out of the search: {articles}.",
         widen="Search all the law, in force or not, to read it.",
         found=("article found", "articles found"),
         announced=("article found.", "articles found."),

@@ -163,7 +163,7 @@ class ArticleEngine(Protocol):
         ...
 
     def matching(self, condition: Condition, limit: int) -> list[Document]:
-        """Articles that match, without content and embeddings, in any order."""
+        """Articles that match, with the fields of `rows.MATCHED` alone, in any order."""
         ...
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:

@@ -13,12 +13,12 @@ from typing import Any
 
 from haystack.errors import FilterError
 
+from components.converters.articles import DAY_FIELDS
 from components.stores.filter_syntax import check_filters
 
 Condition = dict[str, Any]
 
 TEXT_FIELDS = ("id", "law", "number", "language", "source_url")
-DAY_FIELDS = ("valid_from", "valid_to")
 NO_DAY = 0
 
 _FAR = 2**62

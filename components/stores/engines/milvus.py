@@ -31,6 +31,7 @@ from components.stores.engines.milvus_rows import (
     as_entity,
     states_plan,
 )
+from components.stores.engines.rows import MATCHED, article_meta
 
 Value = TypeVar("Value")
 
@@ -202,9 +203,9 @@ class MilvusEngine:
         """See `ArticleEngine.matching`."""
 
         def read() -> list[Document]:
-            fields = ["id", "law", "number", "position"]
+            fields = ["id", *MATCHED]
             found = self._queried(self._name, parse_filters(condition), fields, limit)
-            return [Document(id=each.pop("id"), meta=dict(each)) for each in found]
+            return [Document(id=each["id"], meta=article_meta(each)) for each in found]
 
         return self._ask(read)
 

@@ -30,7 +30,7 @@ from components.stores.database import StoreError
 from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.qdrant_clients import let_go, may_pass, shared_client
-from components.stores.engines.rows import article_meta
+from components.stores.engines.rows import MATCHED, article_meta
 
 Value = TypeVar("Value")
 
@@ -201,9 +201,9 @@ class QdrantEngine:
 
         def read() -> list[Document]:
             wanted = convert_filters_to_qdrant(condition)
-            fields = ["id", "meta.law", "meta.number", "meta.position"]
+            fields = ["id", *(f"meta.{field}" for field in MATCHED)]
             found = self._scrolled(self._store.index, wanted, fields, limit)
-            return [Document(id=each["id"], meta=each["meta"]) for each in found]
+            return [Document(id=each["id"], meta=article_meta(each["meta"])) for each in found]
 
         return self._ask(read)
 

@@ -9,11 +9,14 @@ from typing import Any
 
 from haystack import Document
 
+from components.converters.articles import DAY_FIELDS
 from components.statutes.citation_numbers import parse_number
-from components.stores.engines.filters import DAY_FIELDS, day_number
+from components.stores.engines.filters import day_number
 
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _ALWAYS = ("law", "number", "headings", "position")
+MATCHED = ("law", "number", "position", *DAY_FIELDS)
+"""What `ArticleEngine.matching` reads of an article."""
 
 
 def as_row(document: Document, text_digest: str) -> dict[str, Any]:

@@ -168,9 +168,10 @@ def test_an_answer_may_begin_with_such_words(reply: str) -> None:
 @pytest.mark.parametrize(
     ("as_of", "why"),
     [
-        ("2024-01-01", "it was repealed on 2024-01-01"),
+        ("2024-01-01", "repealed; its last day in force was 20"),
         ("2020-01-01", "by the filters"),
-        (None, "by"),
+        (None, "repealed; its last day in force was 20"),
+        ("any", "by the filters"),
     ],
 )
 def test_what_was_left_out_says_why(as_of: str | None, why: str) -> None:
@@ -231,7 +232,7 @@ def test_sentences_without_a_citation_are_counted() -> None:
 def test_wrong_input_is_refused() -> None:
     with pytest.raises(QuestionError):
         CitedAnswerBuilder().run("", ARTICLES)
-    with pytest.raises(ValueError, match="isoformat"):
+    with pytest.raises(ValueError, match=r"CitedAnswerBuilder\.as_of"):
         CitedAnswerBuilder().run(QUESTION, ARTICLES, as_of="yesterday")
     with pytest.raises(ValueError, match="max_articles"):
         CitedAnswerBuilder(max_articles=0)

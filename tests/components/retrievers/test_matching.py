@@ -1,4 +1,4 @@
-"""Filters over days, where a document of another writer has a day that is none."""
+"""Filters over days and `as_of`, where another writer's date is not a day."""
 
 import logging
 from collections.abc import Sequence
@@ -44,7 +44,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 def found(store: Any, filters: dict[str, Any]) -> set[str]:
-    documents = StatuteBM25Retriever(store).run("rent", filters=filters)["documents"]
+    retriever = StatuteBM25Retriever(store, as_of="any")
+    documents = retriever.run("rent", filters=filters)["documents"]
     return {document.id for document in documents}
 
 
@@ -61,6 +62,8 @@ def test_a_day_that_cannot_be_read_is_unknown(store: Any, field: str, day: Any) 
         ]
     )
     assert found(store, in_force_on(DAY)) == {"a1", "a2", "a5"}
+    as_of = StatuteBM25Retriever(store).run("rent", as_of=DAY.isoformat())["documents"]
+    assert {document.id for document in as_of} == {"a1", "a2", "a5"}
     only = {"field": "meta.number", "operator": "!=", "value": "5"}
     assert found(store, in_force_on(DAY, only)) == {"a1", "a2"}
     assert found(store, not_in_force_on(DAY)) == {"a3", "a4"}
@@ -78,12 +81,15 @@ def test_the_other_day_of_the_article_holds(store: Any) -> None:
     assert found(store, in_force_on(DAY)) == {"a2"}
 
 
-def test_every_retriever_takes_it_so(store: Any) -> None:
+@pytest.mark.parametrize(
+    "narrowed", [{"filters": in_force_on(DAY)}, {"as_of": DAY.isoformat()}], ids=["filters", "day"]
+)
+def test_every_retriever_takes_it_so(store: Any, narrowed: dict[str, Any]) -> None:
     store.write_documents([article(1, valid_from="?"), article(2, valid_from="2021-01-01")])
-    cited = CitationRetriever(store).run("art. 1 Housing Code", filters=in_force_on(DAY))
+    cited = CitationRetriever(store).run("art. 1 Housing Code", **narrowed)
     assert [document.id for document in cited["pinned"]] == ["a1"]
     expander = StructureExpander(store, adjacent=1)
-    (middle,) = expander.run([article(2)], filters=in_force_on(DAY))["documents"]
+    (middle,) = expander.run([article(2)], **narrowed)["documents"]
     assert [each["id"] for each in middle.meta["neighbours"]] == ["a1"]
 
 
@@ -96,8 +102,8 @@ def test_it_is_said_once_for_a_content_of_the_store(
         for _ in range(2):
             for retriever in retrievers:
                 retriever.run("rent, art. 1 Housing Code", filters=in_force_on(DAY))
-    (record,) = (each for each in caplog.records if "that is none" in each.getMessage())
-    assert "2 articles have a date that is none (a1: valid_from '?')" in record.getMessage()
+    (record,) = (each for each in caplog.records if "not a day" in each.getMessage())
+    assert "2 articles have a date that is not a day (a1: valid_from '?')" in record.getMessage()
 
 
 def test_filters_that_are_at_fault_themselves_are_refused(store: Any) -> None:

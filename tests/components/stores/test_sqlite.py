@@ -269,7 +269,9 @@ def test_a_model_s_record_of_other_keys_is_named_with_its_file(
     store.publisher.record_model(StoreModel("m", "d", 2, "text"))
     with store.database.writing() as connection:
         connection.execute("UPDATE facts SET value = ? WHERE key = 'model'", (value,))
-    with pytest.raises(StoreError, match=r"law\.db is damaged: its record 'model' does not describe a model"):
+    with pytest.raises(
+        StoreError, match=r"law\.db is damaged: its record 'model' does not describe a model"
+    ):
         _ = store.model
 
 

@@ -220,8 +220,34 @@ def test_quotes_and_backslashes_in_names_and_ids(
     assert (index(odd[1:]).encoded, look().listed('Act "A"').keys()) == (0, set(ids[1:]))
     assert_holds(look(), odd[1:], tiny_model)
     cited = f"art. {odd[1]['number']} Act A"
-    found = ask(load_pipeline(engine, store=address), cited)["documents"]
+    found = ask(load_pipeline(engine, store=address), cited, as_of="any")["documents"]
     assert ids[1] in [each["id"] for each in found]
+
+
+def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
+    engine: str, index: Index, address: str, articles: list[Article]
+) -> None:
+    old, new, other = (dict(each) for each in articles[:3])
+    old |= {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
+    new |= {"id": "new", "law": old["law"], "number": old["number"], "valid_from": "2020-01-01"}
+    index([old, new, other])
+    pipeline = load_pipeline(engine, store=address)
+    cited = f"art. {old['number']} {old['law']}"
+
+    def found(**options: Any) -> tuple[list[str], set[str]]:
+        documents = ask(pipeline, cited, **options)["documents"]
+        ids = [each["id"] for each in documents]
+        return [id_ for id_ in ids if id_ in ("old", "new")], set(ids)
+
+    assert found() == (["new"], {"new", other["id"]})
+    assert found(as_of="2010-01-01") == (["old"], {"old", other["id"]})
+    assert found(as_of="any")[0] == ["new", "old"]
+    documents = ask(pipeline, cited)["documents"]
+    assert documents[0]["wordings"] == [
+        {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
+    ]
+    (left_out,) = ask(pipeline, cited, as_of="2000-01-01")["left_out"]
+    assert (left_out["id"], left_out["state"]) == ("new", "not yet in force")
 
 
 def test_a_run_that_was_interrupted_goes_on(

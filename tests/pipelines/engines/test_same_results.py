@@ -70,6 +70,7 @@ FILTERS: list[dict[str, Any] | None] = [
     in_force_on(date(2026, 1, 1), HOUSING),
     {"field": "meta.law", "operator": "in", "value": []},
 ]
+DAYS = ("any", "today", "any", "2015-01-01")
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +119,10 @@ def pipelines(
 
 
 def lists(
-    pipeline: Pipeline, question: str, filters: dict[str, Any] | None
+    pipeline: Pipeline, question: str, filters: dict[str, Any] | None, as_of: str
 ) -> dict[str, list[Document]]:
     """What each stage hands out."""
-    outputs = run(pipeline, question, set(STAGES), 50, filters)
+    outputs = run(pipeline, question, set(STAGES), 50, filters, as_of)
     found = {stage: outputs[stage]["documents"] for stage in STAGES}
     return {**found, **{name: outputs["citation"][name] for name in ("pinned", "left_out")}}
 
@@ -157,8 +158,9 @@ def test_every_stage_finds_the_same_articles_with_every_filter(
         asked = QUESTIONS if filters is None else [QUESTIONS[number % 7], QUESTIONS[3]]
         for question in asked:
             label = f"{engine}: {question!r} with {filters}"
-            ours = lists(pipelines["hybrid"], question, filters)
-            theirs = lists(pipelines[engine], question, filters)
+            as_of = DAYS[number % len(DAYS)]
+            ours = lists(pipelines["hybrid"], question, filters, as_of)
+            theirs = lists(pipelines[engine], question, filters, as_of)
             for stage in ("citation", "pinned", "left_out", "bm25", "dense"):
                 scale = BM25_OF_MILVUS if (engine, stage) == ("milvus", "bm25") else 1.0
                 assert_same(ours[stage], theirs[stage], scale, f"{label}: {stage}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ def test_number_filters_and_day_are_honoured(law_service: Any, text_store: Path)
     assert [each["law"] for each in documents] == ["Work Code"] * 2
     told = law_service.client.post("/lexical/run", json={**QUESTION, "as_of": "2020-02-29"}).json()
     assert told["as_of"] == "2020-02-29"
+    for as_of, day in (("today", date.today().isoformat()), ("any", None)):
+        told = law_service.client.post("/lexical/run", json={**QUESTION, "as_of": as_of}).json()
+        assert told.get("as_of") == day
     by_hand = ask_once(load_pipeline("lexical", text_store), QUESTION["query"])
     assert [each["id"] for each in told["documents"]] == [
         each["id"] for each in by_hand["documents"]
@@ -76,11 +80,11 @@ def test_nothing_found_is_an_answer(law_service: Any):
         ({"filters": {"operator": "AND", "conditions": 5}}, "must be a list of filters"),
         ({"filters": {"operator": ["AND"], "conditions": []}}, "Unknown logical operator"),
         ({"filters": {"field": "id", "operator": "in", "value": [1] * 501}}, "at most 500 values"),
-        ({"as_of": "yesterday"}, "'as_of' must be a date, written as 2024-12-31"),
-        ({"as_of": 20241231}, "'as_of' must be a date"),
-        ({"as_of": "2024-13-31"}, "'as_of' must be a date"),
-        ({"as_of": "1735603200"}, "'as_of' must be a date"),
-        ({"as_of": "0000086400"}, "'as_of' must be a date"),
+        ({"as_of": "yesterday"}, "'as_of' must be 'today', 'any' or a date, written as 2024-12-31"),
+        ({"as_of": 20241231}, "'as_of' must be 'today', 'any' or a date"),
+        ({"as_of": "2024-13-31"}, "'as_of' must be 'today', 'any' or a date"),
+        ({"as_of": "1735603200"}, "'as_of' must be 'today', 'any' or a date"),
+        ({"as_of": "0000086400"}, "'as_of' must be 'today', 'any' or a date"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_it_must_be(

@@ -55,6 +55,25 @@ def test_the_state_on_another_day_can_be_asked(site: Site, day: str, state: str)
     assert ("/article?id=h2", "Back to today") in links(page)
 
 
+def test_an_article_leads_to_its_other_wordings(site: Site):
+    old = document(1, id="old", valid_to="2018-12-31")
+    client = site([*small_law(), old])
+    page = client.get(article_link("h1", "en")).text
+    assert ("/article?id=old", "Earlier wording, until 31 December 2018") in links(page)
+    page = client.get(article_link("old", "fr")).text
+    assert ("/fr/article?id=h1", "Rédaction postérieure, à partir du 1er janvier 2019") in links(
+        page
+    )
+    # On a day before its own a wording says nothing of an earlier one that is there.
+    page = client.get(article_link("h1", "en", on="2015-01-01")).text
+    assert "Not yet in force; from 1 January 2019" in page
+    assert "An earlier wording, if there was one" not in page
+    assert ("/article?id=old&on=2015-01-01", "Earlier wording, until 31 December 2018") in links(
+        page
+    )
+    assert 'class="wordings"' not in client.get(article_link("h3", "en")).text
+
+
 def test_of_an_article_without_dates_no_day_can_be_asked(site: Site):
     client = site(small_law())
     for id_, asked in (("h1", True), ("h2", True), ("h3", False)):
