@@ -6,7 +6,6 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -88,11 +87,7 @@ class OpenFile:
     def size(self) -> int:
         """Bytes of the file and its log, or more."""
         # Another file may stand at the path by now, and a smaller one.
-        size = 0
-        for file in self._files:
-            with suppress(OSError):
-                size += os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
-        self._size = max(self._size, size)
+        self._size = max(self._size, sum(map(_bytes_of, self._files)))
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:
@@ -208,6 +203,13 @@ if hasattr(os, "register_at_fork"):
 def log_of(path: Path) -> Path:
     """The file beside a store in which SQLite keeps what is not in the store's own yet."""
     return path.with_name(f"{path.name}-wal")
+
+
+def _bytes_of(file: str) -> int:
+    try:
+        return os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+    except OSError:
+        return 0
 
 
 def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:
