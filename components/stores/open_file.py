@@ -91,7 +91,7 @@ class OpenFile:
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:
-        """Limit the next statement to what a file of this size can be worth.
+        """Limit the next statement to what it can need in a file of this size.
 
         A crafted file can lead SQLite in circles: pages that many others point to, or a text that
         goes on in its own middle. An honest row takes 35 bytes or more with its indexes, and each
@@ -108,8 +108,8 @@ class OpenFile:
     def end_read(self) -> None:
         """Lift the limit: what is written is not in the file yet."""
         if threading.get_ident() != self._thread:
-            # The garbage collector ends a read elsewhere. To wait for this connection while it
-            # waits for the interpreter, to look at the limit, would be for ever.
+            # The garbage collector ends a read in another thread. To wait there for SQLite's lock,
+            # while SQLite waits for the interpreter to look at the limit, would be a deadlock.
             return
         limit_steps(self.connection, None)
         self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
