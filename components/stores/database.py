@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.stores.failures import READ_ERRORS, StoreError, damaged, told
+from components.stores.failures import READ_ERRORS, StoreError, damaged, told, unreadable
 from components.stores.open_file import FileIdentity, OpenFile, opening
 from components.stores.opening import open_store, roll_back
 from components.stores.rows import from_json
@@ -146,7 +146,7 @@ class StatuteDatabase:
                 if opened.has_changed(self.path):
                     message = f"{self.path} was changed while it was read. Ask again."
                     raise StoreError(message) from error
-                raise StoreError(told(self.path, error)) from error
+                raise StoreError(unreadable(self.path, error)) from error
             finally:
                 opened.end_read()
 

@@ -21,19 +21,27 @@ def damaged(path: Path, what: str) -> str:
     )
 
 
-def told(path: Path, error: Exception) -> str:
-    """What SQLite's error means for the file, and how to mend it."""
+def unreadable(path: Path, error: Exception) -> str:
+    """What one of `READ_ERRORS` means for the file, and how to mend it."""
     text = str(error)
-    # These first: some of them quote the file, whose words may be those of the others.
-    if isinstance(error, MemoryError) or text == "string or blob too big":
-        return damaged(path, "a value in it claims to be larger than the file")
-    if text == "interrupted":
-        return damaged(path, "a read took more steps than a file of its size can need")
+    if isinstance(error, MemoryError):
+        return f"{path}: there is not enough memory to read it."
     if isinstance(error, UnicodeDecodeError):
         return damaged(path, "a name in it is not UTF-8")
     if text.startswith("Could not decode to UTF-8"):
         column = text.partition("column '")[2].partition("'")[0]
         return damaged(path, f"a text in its column {column!r:.80} is not UTF-8")
+    if text == "string or blob too big":
+        return damaged(path, "a value in it claims to be larger than the file")
+    if text == "interrupted":
+        return damaged(path, "a read took more steps than a file of its size can need")
+    return told(path, error)
+
+
+def told(path: Path, error: Exception) -> str:
+    """What SQLite's error means for the file, and how to mend it."""
+    text = str(error)
+    # First, since SQLite quotes the file here, whose words may be those that are looked for below.
     if "malformed" in text or "not a database" in text:
         return damaged(path, f"{text:.300}")
     if "full" in text or "disk I/O" in text:

@@ -138,8 +138,9 @@ class VectorJournal:
     def _dim(self, model_digest: str) -> int | None:
         """Length of this encoder's vectors, where it is on record."""
         model = read_model(self._database)
-        known = model is not None and model_digest in (model.digest, model.biencoder_digest)
-        return model.dim if known else None
+        if model is None or model_digest not in (model.digest, model.biencoder_digest):
+            return None
+        return model.dim
 
     def _damaged(self, digest: object, what: str) -> StoreError:
         return StoreError(

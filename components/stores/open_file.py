@@ -6,7 +6,6 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -88,15 +87,11 @@ class OpenFile:
     def size(self) -> int:
         """Bytes of the file and its log, or more."""
         # Another file may stand at the path by now, and a smaller one.
-        size = 0
-        for file in self._files:
-            with suppress(OSError):
-                size += os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
-        self._size = max(self._size, size)
+        self._size = max(self._size, sum(map(_bytes_of, self._files)))
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:
-        """Limit the next statement to what a file of this size can be worth.
+        """Limit the next statement to what it can need in a file of this size.
 
         A crafted file can lead SQLite in circles: pages that many others point to, or a text that
         goes on in its own middle. An honest row takes 35 bytes or more with its indexes, and each
@@ -113,8 +108,8 @@ class OpenFile:
     def end_read(self) -> None:
         """Lift the limit: what is written is not in the file yet."""
         if threading.get_ident() != self._thread:
-            # The garbage collector ends a read elsewhere. To wait for this connection while it
-            # waits for the interpreter, to look at the limit, would be for ever.
+            # The garbage collector ends a read in another thread. To wait there for SQLite's lock,
+            # while SQLite waits for the interpreter to look at the limit, would be a deadlock.
             return
         limit_steps(self.connection, None)
         self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -208,6 +203,13 @@ if hasattr(os, "register_at_fork"):
 def log_of(path: Path) -> Path:
     """The file beside a store in which SQLite keeps what is not in the store's own yet."""
     return path.with_name(f"{path.name}-wal")
+
+
+def _bytes_of(file: str) -> int:
+    try:
+        return os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+    except OSError:
+        return 0
 
 
 def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:

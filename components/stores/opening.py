@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-from components.stores.failures import PATIENCE, StoreError, told
+from components.stores.failures import PATIENCE, StoreError, unreadable
 from components.stores.filters import register_filter_function
 from components.stores.open_file import OpenFile, is_inherited, limit_steps, log_of, state_of
 
@@ -92,10 +92,10 @@ def open_store(path: Path) -> OpenFile:
         register_filter_function(connection)
         limit_steps(connection, None)
     except (sqlite3.OperationalError, MemoryError, UnicodeDecodeError) as error:
-        raise StoreError(told(path, error)) from error
+        raise StoreError(unreadable(path, error)) from error
     except sqlite3.Error as error:
         raise StoreError(
-            f"{path} is not a Lexarbor store ({error}). Name the file that "
+            f"{path} is not a Lexarbor store ({error!s:.300}). Name the file that "
             "python -m pipelines.index wrote, or another name to make a new one."
         ) from error
     else:

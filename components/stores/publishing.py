@@ -214,9 +214,10 @@ class LawPublisher:
         )
         published = {}
         for id_, law, digest, has in rows:
-            check_texts(
-                self._database.path, id_, law=law, text_digest="" if digest is None else digest
-            )
+            if type(id_) is not str or type(law) is not str:
+                check_texts(self._database.path, id_, law=law)
+            if digest is not None and type(digest) is not str:
+                check_texts(self._database.path, id_, text_digest=digest)
             published[id_] = Published(law, digest, bool(has))
         return published
 

@@ -78,7 +78,7 @@ class IndexedReads:
     def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         keys = np.empty(count, dtype=np.int64)
         matrix = np.empty((count, dim), dtype=np.float32)
-        room, size = memoryview(matrix).cast("B"), 4 * dim
+        room, size = memoryview(matrix.data).cast("B"), 4 * dim
         sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
         rows = self.database.rows(sql)
         index = -1

@@ -109,8 +109,8 @@ def from_json(text: object) -> Any:
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     # As many brackets are in every deep text, and in few others.
-    if text.count("[") + text.count("{") > _DEEPEST:
-        _check_depth(value)
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+        raise ValueError(_TOO_DEEP)
     if "\\u" in text:  # as half of a character, which no text may hold, can only be written
         try:
             json.dumps(value, ensure_ascii=False).encode()
@@ -119,17 +119,18 @@ def from_json(text: object) -> Any:
     return value
 
 
-def _check_depth(value: Any) -> None:
+def _is_deep(value: Any) -> bool:
     level = [value]
     for _ in range(_DEEPEST + 1):
+        if not level:
+            return False
         level = [
             child
             for each in level
             if isinstance(each, dict | list | tuple)
             for child in (each.values() if isinstance(each, dict) else each)
         ]
-    if level:
-        raise ValueError(_TOO_DEEP)
+    return bool(level)
 
 
 def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
@@ -232,9 +233,9 @@ def _parts(
         raise TypeError("score")
     if blob is not None:
         # Of a number, bytes() makes as many zeros.
-        if type(blob["data"]) is not list or type(blob["meta"]) is not dict:
+        if type(blob["data"]) is not list or type(blob.get("meta", {})) is not dict:
             raise TypeError("blob")
-        if not isinstance(blob["mime_type"], str | None):
+        if not isinstance(blob.get("mime_type"), str | None):
             raise TypeError("mime_type")
         blob = ByteStream.from_dict(blob)
     if sparse is not None:
@@ -252,7 +253,8 @@ def _damaged(path: Path, id_: object, what: str) -> StoreError:
 def _json(document: Document, value: dict[str, Any]) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        _check_depth(value)
+        if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+            raise ValueError(_TOO_DEEP)
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(

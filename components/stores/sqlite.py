@@ -86,7 +86,10 @@ class StatuteDocumentStore(AsyncTwins, IndexedReads):
         self.database.follow()
         rows = self._select(f"{BARE}, embedding", filter_clause(filters))
         path, dim = self.database.path, self._dim()
-        return [from_row(path, *row, dim=dim) for row in rows]
+        return [
+            from_row(path, id_, content, meta, other, vector, dim=dim)
+            for id_, content, meta, other, vector in rows
+        ]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE

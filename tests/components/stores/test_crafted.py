@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -25,6 +25,7 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import in_force_on
+from components.stores import open_file
 from components.stores.answerability import load_threshold
 from components.stores.database import StoreError
 from components.stores.model_record import StoreModel
@@ -115,13 +116,14 @@ def command(main: Callable[[list[str]], int], path: str, *arguments: str) -> Non
         patch.setattr("pipelines.command_line.say", said.append)
         patch.setattr("pipelines.export.show", said.append)
         patch.setattr("pipelines.tree.show", said.append)
+        patch.setattr("os.fsync", lambda _: None)
         code = main(["--store", path, *arguments])
     Path(f"{path}.jsonl").unlink(missing_ok=True)
     if code:
         raise StoreError("\n".join(said))
 
 
-def refusals(path: Path) -> dict[str, str]:
+def refusals(path: Path, among: Collection[str] = ()) -> dict[str, str]:
     """What of a file is refused, and how; anything but a result and a StoreError is raised.
 
     A day that is not one, Haystack's filters refuse by a FilterError.
@@ -129,6 +131,8 @@ def refusals(path: Path) -> dict[str, str]:
     store = StatuteDocumentStore(path)
     refused = {}
     for name, ask in asks(store):
+        if among and name not in among:
+            continue
         try:
             ask()
         except FilterError:
@@ -146,6 +150,7 @@ def sql(*statements: str, values: tuple[Any, ...] = ()) -> Craft:
 
     def craft(path: Path) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA writable_schema = ON")
             for statement in statements[:-1]:
                 connection.execute(statement)
@@ -506,8 +511,26 @@ PAGES: dict[str, tuple[Craft, str]] = {
 @pytest.mark.parametrize(("craft", "asked"), PAGES.values(), ids=PAGES)
 def test_a_read_without_end_is_ended(path: Path, craft: Craft, asked: str) -> None:
     craft(path)
-    refused = refusals(path)
-    assert set(asked.split()) <= set(refused)
+    assert set(refusals(path, asked.split())) == set(asked.split())
+
+
+def test_the_limit_leaves_the_smallest_rows_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    store.write_documents([Document(id=f"{number}") for number in range(3_000)])
+    wide = {"operator": "OR", "conditions": [{**MATCHED, "value": "2030-01-01"}] * 50}
+    listed = {"field": "meta.law", "operator": "in", "value": [str(each) for each in range(9_000)]}
+    # Nothing but what the file's size accounts for, and a fifth of that.
+    monkeypatch.setattr("components.stores.open_file._FREE_STEPS", 0)
+    monkeypatch.setattr("components.stores.open_file._STEPS_A_LOOK", 1_000)
+    honest = open_file.limit_steps
+    monkeypatch.setattr(open_file, "limit_steps", lambda at, most: honest(at, most and most // 5))
+    assert store.count_documents() == len(store.keys_matching(None)) == 3_000
+    for filters in (IN_FORCE, MATCHED, wide, listed):
+        store.keys_matching(filters)
+    assert len(store.filter_documents()) == 3_000
+    assert len(store.vectors()[0]) == len(list(store.texts())) == len(list(store.entries())) == 0
 
 
 CELLS = [
@@ -534,10 +557,10 @@ CONTENT = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_chance_finds_no_other_error(honest: Path, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    for turn in range(25):
+    for turn in range(40):
         path = Path(shutil.copy(honest, tmp_path / f"{turn}.db"))
         if turn % 2:
             content = bytearray(path.read_bytes())

@@ -1,6 +1,7 @@
 """The store's own reads and the checks of what is written."""
 
 import asyncio
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,18 @@ def test_an_unusable_vector_is_refused_by_name_and_nothing_is_written(
 def test_meta_that_is_no_json_is_refused_by_name(store: StatuteDocumentStore) -> None:
     with pytest.raises(ValueError, match="document 'x': its meta cannot be stored"):
         store.write_documents([Document(id="x", content="x", meta={"when": object()})])
+
+
+def test_meta_too_deep_to_be_read_again_is_refused_by_name(store: StatuteDocumentStore) -> None:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    for levels in (deep, json.loads("[" * 101 + "]" * 101)):
+        with pytest.raises(ValueError, match="document 'x': its meta cannot be stored"):
+            store.write_documents([Document(id="x", content="x", meta={"levels": levels})])
+    deepest = {"levels": json.loads("[" * 99 + "]" * 99)}
+    store.write_documents([Document(id="x", content="x", meta=deepest)])
+    assert [document.meta for document in store.filter_documents()] == [deepest]
 
 
 @pytest.mark.parametrize("field", ["id", "content", "meta"])
