@@ -1,11 +1,12 @@
 """An answer in the articles' own words."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from haystack import Document
 
 from components.converters.articles import language_of, passages_of
-from components.statutes.replies.bearing import bearing_passages
+from components.statutes.replies.bearing import Excerpt, bearing_excerpts
 from components.statutes.replies.checked import (
     CheckedCitation,
     CheckedQuotation,
@@ -13,14 +14,16 @@ from components.statutes.replies.checked import (
     CheckedStatement,
 )
 
+_BLANK_LINES = re.compile(r"\n\s*\n")
+
 
 def verbatim_reply(
     question: str, documents: Sequence[Document], whole: Collection[str] = ()
 ) -> CheckedReply:
-    """What articles say that bears on a question, word for word, each passage cited.
+    """What articles say that bears on a question, word for word, each excerpt cited.
 
-    The passage that a re-ranker found best (`meta["passage"]`) is taken, else those that share most
-    words with the question. An article without text says nothing.
+    The paragraph of the passage that a re-ranker found best (`meta["passage"]`) is taken, else
+    those that share most words with the question. An article without text says nothing.
 
     Args:
         question: in plain words.
@@ -30,14 +33,15 @@ def verbatim_reply(
     text = ""
     statements = []
     for label, document in enumerate(documents, start=1):
-        content = document.content or ""
-        for passage in _passages(question, document, document.id in whole):
-            words = content[slice(*passage)]
+        for excerpt in _excerpts(question, document, document.id in whole):
             start = len(text) + len("\n\n") * bool(text)
+            words = _BLANK_LINES.sub("\n", excerpt.text)  # one would end the quotation
             quoted = f"“{words}”"
             mark = f"[{label}]"
             end = start + len(quoted)
-            quotation = CheckedQuotation(start, end, words, "verified", document.id, passage)
+            quotation = CheckedQuotation(
+                start, end, words, "verified", document.id, (excerpt.start, excerpt.end)
+            )
             citation = CheckedCitation(
                 end + 1, end + 1 + len(mark), mark, "verified", (document.id,)
             )
@@ -50,11 +54,12 @@ def verbatim_reply(
     return CheckedReply(text, tuple(statements))
 
 
-def _passages(question: str, document: Document, whole: bool) -> list[tuple[int, int]]:
+def _excerpts(question: str, document: Document, whole: bool) -> list[Excerpt]:
     content = document.content or ""
     if whole and content.strip():
-        return [(0, len(content))]
-    best = passages_of(document.meta).get("passage")
-    if best and best["start"] < best["end"] <= len(content):
-        return [(best["start"], best["end"])]
-    return bearing_passages(question, content, language_of(document.meta))
+        return [Excerpt(content, 0, len(content))]
+    passage = passages_of(document.meta).get("passage")
+    best = None
+    if passage and passage["start"] < passage["end"] <= len(content):
+        best = passage["start"], passage["end"]
+    return bearing_excerpts(question, content, language_of(document.meta), best)

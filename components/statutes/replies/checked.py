@@ -63,7 +63,8 @@ class CheckedQuotation:
     Attributes:
         start, end: Its span in the reply, with its marks.
         text: What is quoted.
-        state: Whether it stands, in one piece, in the article cited for it.
+        state: Whether it stands, in one piece, in the article cited for it; "[...]" may stand for
+            whole sentences of it.
         id: The article that it was looked for in; None where none is cited.
         passage: Where it stands in that article's text.
         why: What speaks against it; "" when verified.

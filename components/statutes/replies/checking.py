@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from components.statutes.replies.attribution import articles_of
 from components.statutes.replies.checked import (
@@ -16,13 +17,20 @@ from components.statutes.replies.checked import (
 from components.statutes.replies.citing import checked_citations
 from components.statutes.replies.plain_text import PlainText, plain_text
 from components.statutes.replies.quotations import Quotation, find_quotations
-from components.statutes.replies.sentences import says_something, sentence_spans, trimmed
+from components.statutes.replies.sentences import (
+    ArticleSentence,
+    article_sentences,
+    says_something,
+    sentence_spans,
+    trimmed,
+)
 
 SHORTEST_QUOTATION = 12
 TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
 # In some styles the sentence's own punctuation goes inside the closing mark.
 _ENDING = ".,;:!?。，；：！？、 "
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_SENTENCES_LEFT_OUT = re.compile(r"\s*\[ ?\.\.\. ?\]\s*")
 _LEFT_OUT = re.compile(r"^(?:\[?\s?\.\.\.\s?\]?\s*)|(?:\s*\[?\s?\.\.\.\s?\]?)$")
 
 
@@ -33,7 +41,8 @@ def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
       Code"). It must name one of the sources.
     - A quotation must be one piece of the text of *the* article that is cited for it, from word to
       word, of 12 characters at least, after blanks, quotation marks and dashes are made alike.
-      `attribution.articles_of` says which article that is.
+      `attribution.articles_of` says which article that is. "[...]" may stand for whole sentences,
+      but for none that may restrict the sentence before ("unless", "within").
 
     Args:
         reply: What was written.
@@ -131,4 +140,50 @@ class _Texts:
         if id_ not in self._plain:
             self._plain[id_] = plain_text(self._sources[id_].text)
         article = self._plain[id_]
-        return article.find(words) or article.find(words.rstrip(_ENDING))
+        return (
+            article.find(words)
+            or article.find(words.rstrip(_ENDING))
+            or self._sentences(self._sources[id_], article, _SENTENCES_LEFT_OUT.split(words))
+        )
+
+    def _sentences(
+        self, source: Source, article: PlainText, parts: Sequence[str]
+    ) -> tuple[int, int] | None:
+        """The span of parts of an article between which whole sentences are left out, or None."""
+        if len(parts) < 2:
+            return None
+        sentences = article_sentences(source.text, source.language)
+        spans: list[tuple[int, int]] = []
+        begin = 0
+        for part in parts:
+            span = article.find(part, begin)
+            while span and spans and not _begins_sentence(source.text, sentences, span[0]):
+                span = article.find(part, span[0] + 1)
+            if span is None or not part:
+                return None
+            if spans and not _may_be_cut_behind(source.text, sentences, spans[-1][1]):
+                return None
+            spans.append(span)
+            begin = span[1]
+        return spans[0][0], spans[-1][1]
+
+
+def _begins_sentence(article: str, sentences: Sequence[ArticleSentence], place: int) -> bool:
+    return any(
+        each.start <= place < each.end and not _has_words(article[each.start : place])
+        for each in sentences
+    )
+
+
+def _may_be_cut_behind(article: str, sentences: Sequence[ArticleSentence], place: int) -> bool:
+    """Whether a sentence ends there, and the next one does not restrict it."""
+    return any(
+        each.start < place <= each.end
+        and not _has_words(article[place : each.end])
+        and not behind.qualifies
+        for each, behind in pairwise(sentences)
+    )
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)

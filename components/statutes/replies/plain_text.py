@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from dataclasses import dataclass
 
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
@@ -51,8 +52,8 @@ class PlainText:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
-    def find(self, words: str) -> tuple[int, int] | None:
-        """Span in the original of the first place where some words stand, or None.
+    def find(self, words: str, begin: int = 0) -> tuple[int, int] | None:
+        """Span in the original of the first place from `begin` on where some words stand, or None.
 
         They must begin and end between words and numbers: "lawful to keep" does not stand in
         "unlawful to keep", "refundable" not in "non-refundable", "000 crowns" not in "1,000 crowns"
@@ -61,8 +62,9 @@ class PlainText:
 
         Args:
             words: As `plain_text` makes them.
+            begin: A place in the original.
         """
-        place = self.text.find(words)
+        place = self.text.find(words, bisect_left(self.starts, begin))
         while words and place >= 0:
             span = self.starts[place], self.ends[place + len(words) - 1]
             if not _cuts(self.original, span[0]) and not _cuts(self.original, span[1]):

@@ -105,10 +105,19 @@ def test_without_a_reply_the_articles_found_answer_in_their_own_words() -> None:
 
 def test_a_verbatim_answer_stands_the_check() -> None:
     """What is said to be verified without having been looked up is, when it is looked up."""
-    answer = built(documents=ARTICLES[:2])
-    checked = QuoteVerifier().run([ChatMessage.from_assistant(answer["text"])], ARTICLES[:2])
+    other = "A register is kept of it, and anybody may read it. "
+    kept, due = "A deposit is kept apart.", "My deposit is back within a year."
+    articles = [
+        ARTICLES[0],
+        article(16, f"{other * 20}{kept} {other * 9}{kept} {due} {other * 20}"),
+        article(17, f"{kept}\n\n{due}\n\n" + f"{other}\n\n" * 20),
+    ]
+    answer = built(documents=articles)
+    assert f"“[...] {kept} [...] {kept} {due} [...]” [2]" in answer["text"]
+    assert f"“{kept}\n{due}” [3]" in answer["text"]
+    checked = QuoteVerifier().run([ChatMessage.from_assistant(answer["text"])], articles)
     found = checked["checked"][0].quotations
-    assert [each.state for each in found] == ["verified", "verified"]
+    assert [each.state for each in found] == ["verified"] * 3
     assert [each.passage for each in found] == [
         tuple(each["passage"])
         for statement in answer["statements"]
@@ -116,9 +125,10 @@ def test_a_verbatim_answer_stands_the_check() -> None:
     ]
 
 
-def test_the_rankers_passage_is_what_is_quoted() -> None:
-    ranked = article(1, "First part. Second part.", passage={"start": 12, "end": 24})
-    assert built(documents=[ranked])["text"] == "“Second part.” [1]"
+def test_the_paragraph_of_the_rankers_passage_is_what_is_quoted() -> None:
+    text = f"{'First part. ' * 50}\nSecond part. It is whole."
+    ranked = article(1, text, passage={"start": text.index("It"), "end": len(text)})
+    assert built(documents=[ranked])["text"] == "“Second part. It is whole.” [1]"
 
 
 def test_an_answer_is_not_built_in_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,69 +1,105 @@
-"""The passages of an article that bear on a question."""
+"""The excerpts of an article that bear on a question."""
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.bearing import SHORT_ARTICLE, bearing_passages
+from components.statutes.replies.bearing import LEFT_OUT, SHORT_ARTICLE, bearing_excerpts
+from components.statutes.replies.sentences import article_sentences
 
 FILLER = "The registry holds a book of every lease, and anybody may read it on working days. "
-ARTICLE = (
-    FILLER * 4
-    + "The landlord shall return the deposit within thirty days.\n"
-    + FILLER * 4
-    + "A deposit that is kept without reason bears double interest.\n"
-    + FILLER * 2
+DEPOSIT = "The landlord shall return the deposit."
+INTEREST = "A deposit that is kept bears double interest."
+ARTICLE = f"{FILLER * 4}{DEPOSIT}\n{FILLER * 4}\n{INTEREST}\n{FILLER * 2}"
+
+
+def excerpts(question: str, article: str = ARTICLE, language: str = "en") -> list[str]:
+    return [each.text for each in bearing_excerpts(question, article, language)]
+
+
+def test_whole_paragraphs_are_taken_in_the_articles_order() -> None:
+    article = f"{FILLER * 3}{DEPOSIT}\n{FILLER * 4}\n{INTEREST}\n{FILLER * 2}"
+    assert excerpts("My landlord keeps my deposit", article) == [f"{FILLER * 3}{DEPOSIT}", INTEREST]
+
+
+def test_of_a_long_paragraph_sentences_are_taken_and_what_is_left_out_is_marked() -> None:
+    interest = "A kept deposit bears interest."
+    article = f"{FILLER * 9}{DEPOSIT} {FILLER * 9}{interest} {FILLER.strip()}"
+    assert excerpts("deposit interest", article) == [
+        f"{LEFT_OUT} {DEPOSIT} {LEFT_OUT} {interest} {LEFT_OUT}"
+    ]
+    (from_beginning,) = excerpts("zebra", article)  # no word is shared
+    assert from_beginning.startswith(FILLER) and from_beginning.endswith(f". {LEFT_OUT}")
+
+
+@pytest.mark.parametrize(
+    ("language", "rule", "exceptions"),
+    [
+        ("en", DEPOSIT, ["It may be refused only for a serious reason."]),
+        ("en", DEPOSIT, ["However, rent is set off.", "This must be asked for within two years."]),
+        (
+            "en",
+            DEPOSIT,
+            ["Subsection (1) does not apply to halls.", "But it does to rooms."],
+        ),
+        ("fr", "Le bailleur rend la garantie.", ["Toutefois, il garde le loyer, sauf accord."]),
+        ("de", "Der Vermieter gibt die Kaution zurück.", ["Dies gilt nicht für Heime."]),
+        ("zh", "出租人应当返还押金。", ["但是有欠租的除外。", "请求应当在两年内提出。"]),
+    ],
 )
+@pytest.mark.parametrize("between", [" ", "\n(2) "])
+def test_no_sentence_stands_without_the_exceptions_behind_it(
+    language: str, rule: str, exceptions: list[str], between: str
+) -> None:
+    behind = between + " ".join(exceptions)
+    article = f"(1) {FILLER * 20}{rule}{behind} {FILLER * 20}"
+    (found,) = excerpts(rule, article, language)
+    assert found == f"{LEFT_OUT} {rule}{behind} {LEFT_OUT}"
 
 
-def passages(question: str, article: str = ARTICLE) -> list[str]:
-    return [article[start:end] for start, end in bearing_passages(question, article, "en")]
+def test_an_exception_belongs_to_what_leads_to_its_list() -> None:
+    listed = (
+        "The landlord may keep the deposit where:\n(a) rent is owed;\n"
+        + "".join(f"({letter}) {FILLER.strip()[:-1]};\n" for letter in "bcdefghijklmnopqrst")
+        + "(u) the flat is damaged,\nunless the tenant has insured it."
+    )
+    assert excerpts("Who may keep a deposit?", f"{FILLER * 9}\n{listed}\n{FILLER * 9}") == [listed]
 
 
-def test_sentences_that_share_words_are_taken_in_the_articles_order() -> None:
-    found = passages("My landlord keeps my deposit")
-    assert len(found) == 2
-    assert found[0].endswith("The landlord shall return the deposit within thirty days.")
-    assert "A deposit that is kept without reason bears double interest." in found[1]
+def test_the_passage_of_a_ranker_is_widened_to_its_paragraph() -> None:
+    begin = ARTICLE.index("deposit")
+    (found,) = bearing_excerpts("lease", ARTICLE, "en", (begin, begin + 5))
+    assert found.text == f"{FILLER * 4}{DEPOSIT}"
+    assert (found.start, found.end) == (0, len(found.text))
 
 
-def test_a_rare_word_counts_more_than_two_that_stand_everywhere() -> None:
-    article = FILLER * 8 + "A kennel needs a permit."
-    found = passages("Which lease does the registry ask of a kennel?", article)
-    assert "A kennel needs a permit." in found[-1]
+def test_a_short_article_is_one_excerpt() -> None:
+    assert excerpts("anything", "  One. Two.\n") == ["One. Two."]
+    assert excerpts("anything", " \n") == []
 
 
-def test_a_short_article_is_one_passage() -> None:
-    assert passages("anything", "  One. Two.\n") == ["One. Two."]
-    assert passages("anything", " \n") == []
-
-
-def test_where_no_word_is_shared_its_beginning_is_taken() -> None:
-    (found,) = passages("zebra")
-    assert found == FILLER.strip()
-
-
-def test_a_sentence_without_end_is_cut_between_words() -> None:
-    article = "deposit " * 400
-    found = passages("deposit", article)
-    assert all(len(each) <= 700 for each in found)
-    assert set(" ".join(found).split()) == {"deposit"}
-
-
-def test_chinese_is_cut_too() -> None:
-    (found,) = passages("押金", "押金应当返还" * 300)
-    assert 0 < len(found) <= 700
+def test_a_sentence_without_end_is_not_cut() -> None:
+    assert excerpts("deposit", "deposit " * 400) == [("deposit " * 400).strip()]
+    assert excerpts("押金", "押金应当返还" * 300, "zh") == ["押金应当返还" * 300]
 
 
 @given(
-    st.text(st.sampled_from("ab .\n。押"), max_size=60).map(lambda text: text * 30),
+    st.text(st.sampled_from("ab .\n。押(:;"), max_size=60).map(lambda text: text * 30),
     st.text(st.sampled_from("ab 押"), min_size=1, max_size=10),
 )
-def test_passages_stand_in_order_and_apart(article: str, question: str) -> None:
-    spans = bearing_passages(question, article)
-    assert all(0 <= start < end <= len(article) for start, end in spans)
-    assert all(before[1] <= after[0] for before, after in pairwise(spans))
-    assert bool(spans) == bool(article.strip())
-    assert all(article[start:end] == article[start:end].strip() for start, end in spans)
-    assert len(article) > SHORT_ARTICLE or len(spans) <= 1
+def test_excerpts_are_whole_sentences_in_order(article: str, question: str) -> None:
+    found = bearing_excerpts(question, article)
+    assert all(before.end <= after.start for before, after in pairwise(found))
+    assert bool(found) == bool(article.strip())
+    sentences = [article[each.start : each.end] for each in article_sentences(article)]
+    for each in found:
+        for part in each.text.split(LEFT_OUT):
+            assert part.strip() in article
+            # Of whole sentences, one behind the other, nothing is left.
+            rest = "".join(part.split())
+            for sentence in sorted(sentences, key=len, reverse=True):
+                rest = rest.replace("".join(sentence.split()), "")
+            assert not rest
+    assert len(article) > SHORT_ARTICLE or len(found) <= 1

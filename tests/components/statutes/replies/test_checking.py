@@ -43,6 +43,34 @@ def check(reply: str, sources: Sequence[Given] = SOURCES) -> CheckedReply:
     return check_reply(reply, sources)
 
 
+PETS = Given(
+    "h20",
+    "Housing Code",
+    "20",
+    "The tenant may keep a dog. Its breed is told.\nThe landlord may refuse a cat. This is "
+    "possible only for a serious reason. The tenant may keep fish.",
+)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "state"),
+    [
+        ("The tenant may keep a dog. [...] The landlord may refuse a cat. This is possible only "
+         "for a serious reason.", "verified"),
+        ("[…] may keep a dog. […] The tenant may keep […]", "verified"),
+        ("The tenant [...] keep a dog.", "not found"),
+        ("The tenant may keep a dog. [...] may refuse a cat.", "not found"),
+        ("The landlord may refuse a cat. [...] The tenant may keep fish.", "not found"),
+        ("The tenant may keep fish. [...] Its breed is told.", "not found"),
+        ("The tenant may keep a dog ... The tenant may keep fish.", "not found"),
+    ],
+)  # fmt: skip
+def test_whole_sentences_may_be_left_out_but_no_exception(quoted: str, state: CheckState) -> None:
+    (found,) = check(f"It says “{quoted}” [1].", [PETS]).quotations
+    assert found.state == state
+    assert found.passage is None or found.passage[1] > PETS.text.index("keep fish") - 40
+
+
 def citations(reply: str) -> list[tuple[str, CheckState, tuple[str, ...]]]:
     return [(each.text, each.state, each.ids) for each in check(reply).citations]
 

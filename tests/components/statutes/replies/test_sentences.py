@@ -1,4 +1,4 @@
-"""A reply's sentences."""
+"""The sentences of a reply and of an article."""
 
 from itertools import pairwise
 
@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.sentences import says_something, sentence_spans
+from components.statutes.replies.sentences import (
+    article_sentences,
+    says_something,
+    sentence_spans,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +91,48 @@ def test_what_says_something(sentence: str) -> None:
 )
 def test_what_says_nothing(sentence: str, behind: str) -> None:
     assert not says_something(sentence, behind)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked"),  # with a | behind each sentence, two behind a paragraph
+    [
+        ("en", "One.| Two.||\nThree\nruns on.| Four.||\nFive."),
+        ("en", "(1) One.| Two.|\nThree.||\n(2) Four.|| (3) Five."),
+        ("en", "(1) One must:\n(a) two;\n(b) three.|\nFour.||\n(2) Five."),
+        ("en", "One —\n(i) two;\n(ii) three —\n(A) four. Five;\nunless six.||\nSeven."),
+        ("en", "Under art. 5, cf. Mr. Smith, he must\n(a) pay; and\n(b) go.||\nThree."),
+        ("en", "One heading|\nTwo.||\n\nThree without a stop||\n\nFour."),
+        ("fr", "§ 1er. Un.| Deux.||\n\n§2. Trois :\n 1. quatre;\n 2. cinq.||\n§3. Six."),
+        ("fr", "Un :\n\n1° Deux. Trois ;\n\n2° Quatre.||\n\nCinq."),
+        ("zh", "甲应当：\n（一）乙；\n（二）丙。||\n丁。|戊。"),
+    ],
+)
+def test_the_sentences_of_an_article_and_their_paragraphs(language: str, marked: str) -> None:
+    article = marked.replace("|", "")
+    found: dict[int, list[str]] = {}
+    for each in article_sentences(article, language):
+        found.setdefault(each.paragraph, []).append(article[each.start : each.end])
+    assert list(found.values()) == [
+        [sentence.strip() for sentence in paragraph.split("|")] for paragraph in marked.split("||")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "qualifies"),
+    [
+        ("en", "However, rent is due.", True),
+        ("en", "It is due within two years.", True),
+        ("en", "Paragraph (1) does not apply to halls.", True),
+        ("en", "Rent is due.", False),
+        ("fr", "Par dérogation à l'article 3, il est dû.", True),
+        ("fr-BE", "Il est dû, sauf accord.", True),
+        ("fr", "Il est dû.", False),
+        (None, "但是不返还。", True),
+        (None, "Es sei denn, er zahlt.", True),
+    ],
+)
+def test_what_may_restrict_the_sentence_before(
+    language: str | None, sentence: str, qualifies: bool
+) -> None:
+    (found,) = article_sentences(sentence, language)
+    assert found.qualifies == qualifies
