@@ -15,6 +15,9 @@ os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Before torch is imported: threads of several workers would only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The suite asserts no times: a busy machine is no fault.
 settings.register_profile("lexarbor", deadline=None)
