@@ -3,13 +3,19 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test test-all check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m ui --open
 
+# Two processes, one torch thread each; the tests of a file stay together and share its fixtures.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.test
+	$(PYTEST)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

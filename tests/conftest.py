@@ -15,6 +15,9 @@ os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Before torch is imported: threads of several workers would only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The suite asserts no times: a busy machine is no fault.
 settings.register_profile("lexarbor", deadline=None)
@@ -76,19 +79,7 @@ def aldermere_questions() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder folder with random weights: few words, other words letter by letter."""
-    import string
+    """A cross-encoder folder with random weights."""
+    from tiny_bert import tiny_ranker as write_ranker
 
-    from sentence_transformers import CrossEncoder
-    from tiny_bert import fixed_wordpiece, save_bert
-    from transformers import BertForSequenceClassification
-
-    folder = tmp_path_factory.mktemp("tiny-ranker")
-    words = ["the", "landlord", "tenant", "court", "must", "pay", "mend", "roof", "rent", "law"]
-    letters = string.ascii_lowercase + string.digits
-    tokenizer = fixed_wordpiece([*words, *letters, *(f"##{each}" for each in letters), *".,?"])
-    kind = BertForSequenceClassification
-    save_bert(folder / "bert", tokenizer, longest=96, kind=kind, num_labels=1)
-    encoder = CrossEncoder(str(folder / "bert"), device="cpu", local_files_only=True)
-    encoder.save_pretrained(str(folder / "model"), create_model_card=False)
-    return folder / "model"
+    return write_ranker(tmp_path_factory.mktemp("tiny-ranker"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -96,3 +97,18 @@ def save_bert(
     )
     kind(sizes).save_pretrained(folder)
     return folder
+
+
+def tiny_ranker(folder: Path) -> Path:
+    """Write a cross-encoder folder with random weights: few words, others letter by letter."""
+    from sentence_transformers import CrossEncoder
+    from transformers import BertForSequenceClassification
+
+    words = ["the", "landlord", "tenant", "court", "must", "pay", "mend", "roof", "rent", "law"]
+    letters = string.ascii_lowercase + string.digits
+    tokenizer = fixed_wordpiece([*words, *letters, *(f"##{each}" for each in letters), *".,?"])
+    kind = BertForSequenceClassification
+    save_bert(folder / "bert", tokenizer, longest=96, kind=kind, num_labels=1)
+    encoder = CrossEncoder(str(folder / "bert"), device="cpu", local_files_only=True)
+    encoder.save_pretrained(str(folder / "model"), create_model_card=False)
+    return folder / "model"
