@@ -18,6 +18,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ COMMANDS = (
     "ui.__main__",
 )
 N_QUESTIONS = 50
+DAY = date(2026, 11, 1)  # rankings of today change with the days
 RANKED = ("lexical", "dense", "hybrid", "hybrid_rerank", "answer", "answer_hybrid")
 
 
@@ -46,7 +48,9 @@ def component_types() -> dict[str, Any]:
 
     for module in pkgutil.walk_packages(components.__path__, "components."):
         importlib.import_module(module.name)
-    found = {name: cls for name, cls in component.registry.items() if name.startswith("components.")}
+    found = {
+        name: cls for name, cls in component.registry.items() if name.startswith("components.")
+    }
     from components.stores.sqlite import StatuteDocumentStore
 
     found["components.stores.sqlite.StatuteDocumentStore"] = StatuteDocumentStore
@@ -255,12 +259,16 @@ def rankings(store: Path, model: Path) -> dict[str, dict[str, list[str]]]:
     found = {}
     for name in RANKED:
         parts = pipeline_sockets()[name]["types"]
-        overrides: dict[str, Any] = {f"{part}.dtype": "float32" for part in ("embedder", "ranker") if part in parts}
+        overrides: dict[str, Any] = {
+            f"{part}.dtype": "float32" for part in ("embedder", "ranker") if part in parts
+        }
         if "ranker" in parts:
             overrides["ranker.candidates"] = 20
         pipeline = load_pipeline(name, store, model, overrides)
         found[name] = {
-            each.id: [document["id"] for document in ask(pipeline, each.text)["documents"]]
+            each.id: [
+                document["id"] for document in ask(pipeline, each.text, as_of=DAY)["documents"]
+            ]
             for each in questions
         }
     return found
@@ -284,9 +292,7 @@ def contracts(folder: Path, minilm: str, tiny_ranker: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def now(
-    tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path
-) -> dict[str, Any]:
+def now(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> dict[str, Any]:
     return contracts(tmp_path_factory.mktemp("contracts"), minilm, tiny_ranker)
 
 
