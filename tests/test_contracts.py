@@ -29,10 +29,22 @@ ROOT = Path(__file__).resolve().parent.parent
 FROZEN = ROOT / "tests" / "contracts.json"
 
 COMMANDS = (
-    *(f"pipelines.{name}" for name in ("index ask evaluate calibrate export tree serve".split())),
-    *(f"training.{name}" for name in ("cusines graph ranker pretrain".split())),
-    *(f"training.{name}" for name in ("ablate ablate_graph ablate_ranker".split())),
-    *(f"training.{name}" for name in ("bm25_table clean_questions".split())),
+    "pipelines.index",
+    "pipelines.ask",
+    "pipelines.evaluate",
+    "pipelines.calibrate",
+    "pipelines.export",
+    "pipelines.tree",
+    "pipelines.serve",
+    "training.cusines",
+    "training.graph",
+    "training.ranker",
+    "training.pretrain",
+    "training.ablate",
+    "training.ablate_graph",
+    "training.ablate_ranker",
+    "training.bm25_table",
+    "training.clean_questions",
     "ui.__main__",
 )
 N_QUESTIONS = 50
