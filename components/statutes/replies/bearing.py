@@ -88,11 +88,12 @@ def _within(best: tuple[int, int], sentences: list[ArticleSentence]) -> set[int]
         / max(1, min(best[1] - best[0], each.end - each.start))
         for each in sentences
     ]
-    return {place for place, share in enumerate(shares) if share > 0.5 or share == max(shares)}
+    most = max(shares, default=0.0)
+    return {place for place, share in enumerate(shares) if share > 0.5 or share == most}
 
 
 def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[int]:
-    """Chosen sentences with the rest of their paragraphs, or with what restricts them."""
+    """The chosen sentences, the rest of their paragraphs where short, and what restricts them."""
     of_paragraph: dict[int, list[int]] = {}
     for place, each in enumerate(sentences):
         of_paragraph.setdefault(each.paragraph, []).append(place)
@@ -114,7 +115,7 @@ def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[
 
 
 def _excerpts(article: str, sentences: list[ArticleSentence], taken: set[int]) -> list[Excerpt]:
-    """The taken sentences as excerpts; neighbouring ones are of one, and so are a paragraph's."""
+    """The taken sentences as excerpts: one for neighbours, and one for those of a paragraph."""
     groups: list[list[int]] = []
     for place in sorted(taken):
         last = groups[-1][-1] if groups else -2
