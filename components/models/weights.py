@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from sentence_transformers.base.modules import Router, Transformer
 from torch import nn
-from transformers import PreTrainedModel
 
 from components.models.errors import ModelError
+
+if TYPE_CHECKING:
+    from sentence_transformers.base.modules import Transformer
+    from transformers import PreTrainedModel
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -107,6 +109,9 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
 
 def _readers(module: nn.Module, part: Path) -> Iterator[tuple[Transformer, Path]]:
     """The Transformers in a module, each with the folder that it was opened from."""
+    # Takes seconds to import, which a command that only reads its settings should not pay.
+    from sentence_transformers.base.modules import Router, Transformer
+
     if isinstance(module, Router):
         path = part / "router_config.json"
         path = path if path.exists() else part / "config.json"  # as older versions saved it
