@@ -99,8 +99,8 @@ def _ask(options: argparse.Namespace) -> int:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
     if "not_followed" in answer:
         say(
-            f"Too much for one question, and not looked up: {'; '.join(answer['not_followed'])}. "
-            "Ask for it separately."
+            "Too much for one question, and not looked up in full: "
+            f"{'; '.join(answer['not_followed'])}. Ask for it separately."
         )
     left_out = answer.get("left_out", [])
     if left_out and "answer" not in answer:  # an answer notes it itself

@@ -156,8 +156,8 @@ class RunAnswer(BaseModel):
     )
     not_followed: list[str] | None = Field(
         None,
-        description="Citations that were not looked up: the question has too many, or a range is "
-        "too long.",
+        description="Citations that were not looked up in full: the question has too many, or a "
+        "range is too long.",
     )
     left_out: list[dict[str, Any]] | None = Field(
         None,

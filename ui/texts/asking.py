@@ -143,7 +143,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         missing="Not in the law that is searched here: {articles}.",
         also_found="What follows is what was found for your question.",
         not_followed=(
-            "Too much for one question, and not looked up: {citations}.",
+            "Too much for one question, and not looked up in full: {citations}.",
             "Up to 30 citations and 8 ranges are looked up, and 200 articles of a range. Ask for"
             " the rest separately.",
         ),
@@ -269,7 +269,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         missing="Absent du droit consulté ici : {articles}.",
         also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
         not_followed=(
-            "Trop pour une seule question, et non recherché : {citations}.",
+            "Trop pour une seule question, et non recherché en entier : {citations}.",
             "Au plus 30 citations et 8 suites d’articles sont recherchées, et 200 articles par"
             " suite. Demandez le reste séparément.",
         ),
