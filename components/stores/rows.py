@@ -108,8 +108,7 @@ def from_json(text: object) -> Any:
         raise ValueError(f"is not JSON ({error})") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    # As many brackets are in every deep text, and in few others.
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+    if len(text) > 2 * _DEEPEST and _is_deep(text, value):
         raise ValueError(_TOO_DEEP)
     if "\\u" in text:  # as half of a character, which no text may hold, can only be written
         try:
@@ -119,7 +118,10 @@ def from_json(text: object) -> Any:
     return value
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(text: str, value: Any) -> bool:
+    # As many brackets are in every deep text, and in few others.
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return False
     level = [value]
     for _ in range(_DEEPEST + 1):
         if not level:
@@ -253,7 +255,7 @@ def _damaged(path: Path, id_: object, what: str) -> StoreError:
 def _json(document: Document, value: dict[str, Any]) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+        if _is_deep(text, value):
             raise ValueError(_TOO_DEEP)
         return text
     except (TypeError, ValueError, RecursionError) as error:
