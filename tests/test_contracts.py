@@ -249,11 +249,10 @@ def a_ranker_model(folder: Path, minilm: str, tiny_ranker: Path) -> Path:
         shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
         generator = np.random.default_rng(7)
         tensors = load_file(part / "model.safetensors")
-        drawn = {
-            name: generator.normal(0, 0.3, tensors[name].shape).astype(np.float32)
-            for name in sorted(tensors)
-        }
-        save_file(drawn, part / "model.safetensors", {"format": "pt"})
+        for name, tensor in sorted(tensors.items()):
+            if tensor.ndim == 2:  # biases and scales stay as they are
+                tensors[name] = generator.normal(0, 0.1, tensor.shape).astype(np.float32)
+        save_file(tensors, part / "model.safetensors", {"format": "pt"})
         RankerSettings(2, 32).save(part)
 
     registry.BiEncoder.load(minilm, device="cpu").save(folder / "model", kept={"ranker": write})

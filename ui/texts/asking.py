@@ -269,7 +269,7 @@ TEXTS: Mapping[Language, AskTexts] = {
         missing="Absent du droit consulté ici : {articles}.",
         also_found="Ce qui suit est ce qui a été trouvé pour votre question.",
         not_followed=(
-            "Trop pour une seule question, et non recherché en entier : {citations}.",
+            "Trop pour une seule question, et non recherché en entier : {citations}.",
             "Au plus 30 citations et 8 suites d’articles sont recherchées, et 200 articles par"
             " suite. Demandez le reste séparément.",
         ),
