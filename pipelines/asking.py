@@ -24,7 +24,7 @@ from components.retrievers.validity import (
     state_on,
 )
 from components.statutes.question import QuestionError, clean_question
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.filter_syntax import check_filters
 from pipelines.files import LoadingError
 from pipelines.filled_stores import check_stores

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from components.models.graph_vectors import Nodes, enriched, graph_for, seen_by_articles
 from components.statutes.corpus import StatuteCorpus
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.publishing import LawVectors, Published
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts

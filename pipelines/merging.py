@@ -11,7 +11,7 @@ from components.converters.articles import article_of
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.counts import counted
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.publishing import Place, Published, arrange
 from components.stores.sqlite import StatuteDocumentStore
 

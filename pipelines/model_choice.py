@@ -13,7 +13,7 @@ from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import known_language
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import bundled_model, place_now

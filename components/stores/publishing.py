@@ -14,8 +14,8 @@ from haystack import Document
 from numpy.typing import NDArray
 
 from components.converters.articles import LAW_ARTICLES
-from components.stores.database import StatuteDatabase, StoreError
-from components.stores.failures import damaged
+from components.stores.database import StatuteDatabase
+from components.stores.failures import StoreError, damaged
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import upgrade
 from components.stores.rows import COLUMNS, NO_POSITION, as_row, check_texts, parsed

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, number_of
 from components.statutes.article import indexed_text
-from components.stores.database import StatuteDatabase, StoreError
-from components.stores.failures import damaged
+from components.stores.database import StatuteDatabase
+from components.stores.failures import StoreError, damaged
 from components.stores.filters import filter_clause, raise_filter_failure
 from components.stores.model_record import StoreModel, has_vectors, read_model
 from components.stores.opening import roll_back

@@ -13,7 +13,6 @@ from components.models.errors import ModelError
 from components.models.locate import find_model
 from components.statutes.counts import articles_of_laws
 from components.statutes.lexical import analysis_version
-from components.stores.database import StoreError
 from components.stores.engines.engine import (
     INDEXING,
     LAW,
@@ -23,6 +22,7 @@ from components.stores.engines.engine import (
     EngineRecord,
     read_record,
 )
+from components.stores.failures import StoreError
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import default_parameters, opened
 from pipelines.engines.merging import changed_laws, check_laws, settle_left

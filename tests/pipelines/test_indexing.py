@@ -15,7 +15,7 @@ from haystack import Document
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.open_file import OpenFile
 from components.stores.opening import open_store

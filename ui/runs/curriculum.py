@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from ui.article_text import law_attributes, words
 from ui.language import Language, decimal, number
 from ui.law.links import article_link

@@ -8,7 +8,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from ui.runs.json_lines import stamp_of
 from ui.runs.run import METRICS_FILE, PROGRESS_FILE
 

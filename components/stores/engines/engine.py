@@ -13,8 +13,8 @@ from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
 from components.statutes.lexical import analysis_version
-from components.stores.database import StoreError
 from components.stores.engines.filters import Condition
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 
 FORMAT = 1

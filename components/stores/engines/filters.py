@@ -8,7 +8,8 @@ and their negations on text, and comparisons of whole numbers.
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
 from typing import Any
 
 from haystack.errors import FilterError
@@ -109,7 +110,7 @@ def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
         if value is None:
             return compared(f"{field}_day", "==", NO_DAY)
         day, clock = _moment(value, condition)
-        return compared(f"{field}_day", "==", day) if clock == time() else False
+        return compared(f"{field}_day", "==", day) if clock == time_of_day() else False
     if field == "position":
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return compared(field, "==", int(value)) if whole and abs(value) < _FAR else False
@@ -121,7 +122,7 @@ def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Co
         if value is None:
             return False
         day, clock = _moment(value, condition)
-        if clock != time():  # a moment within a day lies after that day's beginning
+        if clock != time_of_day():  # a moment within a day lies after that day's beginning
             operator = {">=": ">", "<": "<="}.get(operator, operator)
         found = compared(f"{field}_day", operator, day)
         if operator.startswith("<"):
@@ -140,7 +141,7 @@ def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Co
     )
 
 
-def _moment(value: Any, condition: Condition) -> tuple[int, time]:
+def _moment(value: Any, condition: Condition) -> tuple[int, time_of_day]:
     """Day and time of the day, in UTC."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -149,7 +150,7 @@ def _moment(value: Any, condition: Condition) -> tuple[int, time]:
                 moment = moment.astimezone(UTC)
             return moment.toordinal(), moment.time()
         if isinstance(moment, date):
-            return moment.toordinal(), time()
+            return moment.toordinal(), time_of_day()
     except (ValueError, OverflowError) as error:
         raise FilterError(f"{value!r} is no ISO date, in {condition}.") from error
     raise FilterError(f"{value!r} is no ISO date, in {condition}.")

@@ -20,7 +20,6 @@ from milvus_haystack.filters import parse_filters
 from pymilvus import MilvusClient, MilvusException
 
 from components.statutes.term_weights import spelled
-from components.stores.database import StoreError
 from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.milvus_rows import (
@@ -32,6 +31,7 @@ from components.stores.engines.milvus_rows import (
     states_plan,
 )
 from components.stores.engines.rows import MATCHED, article_meta
+from components.stores.failures import StoreError
 
 Value = TypeVar("Value")
 

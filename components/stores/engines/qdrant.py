@@ -26,11 +26,11 @@ from haystack_integrations.document_stores.qdrant.converters import (
 from haystack_integrations.document_stores.qdrant.filters import convert_filters_to_qdrant
 from qdrant_client import QdrantClient, models
 
-from components.stores.database import StoreError
 from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.qdrant_clients import let_go, may_pass, shared_client
 from components.stores.engines.rows import MATCHED, article_meta
+from components.stores.failures import StoreError
 
 Value = TypeVar("Value")
 

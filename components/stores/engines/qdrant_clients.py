@@ -12,7 +12,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 
 _ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
 # Too long, in conflict with another shard that makes the same collection, too many.

@@ -23,7 +23,7 @@ from components.retrievers import bm25
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.corpus import read_questions
 from components.statutes.question import QuestionError
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 REPOSITORY = Path(__file__).resolve().parents[3]

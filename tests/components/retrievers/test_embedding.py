@@ -22,7 +22,7 @@ from components.models.errors import VectorError
 from components.retrievers import dense_vectors
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.snapshot import reload
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 

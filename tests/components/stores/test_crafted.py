@@ -27,7 +27,7 @@ from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import in_force_on
 from components.stores import open_file
 from components.stores.answerability import load_threshold
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.opening import upgrade
 from components.stores.sqlite import StatuteDocumentStore

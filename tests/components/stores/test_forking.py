@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from haystack import Document
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 COUNT = (

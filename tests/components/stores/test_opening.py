@@ -10,7 +10,7 @@ import psutil
 import pytest
 from haystack import Document
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.opening import APPLICATION_ID, FORMAT_VERSION, write_ahead
 from components.stores.sqlite import StatuteDocumentStore
 

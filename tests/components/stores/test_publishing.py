@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from haystack import Document
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.publishing import Published
 from components.stores.sqlite import StatuteDocumentStore

@@ -15,7 +15,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 

@@ -20,9 +20,9 @@ from milvus_lite.server_manager import server_manager_instance
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from components.stores.database import StoreError
 from components.stores.engines import engine as engine_module
 from components.stores.engines.engine import tried
+from components.stores.failures import StoreError
 from pipelines import ask as ask_command
 from pipelines.asking import ask
 from pipelines.command_line import FAILED, WRONG_USE

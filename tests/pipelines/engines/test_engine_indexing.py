@@ -12,7 +12,6 @@ import pytest
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.problems import CorpusError
-from components.stores.database import StoreError
 from components.stores.engines.engine import (
     LAW,
     RECORD,
@@ -23,6 +22,7 @@ from components.stores.engines.engine import (
 )
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
+from components.stores.failures import StoreError
 from pipelines.asking import ask
 from pipelines.engines import writing
 from pipelines.engines.indexing import EngineReport

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from graph_stores import Article, Index, MakeArticle, assert_complete, computed, vectors_by_law
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 

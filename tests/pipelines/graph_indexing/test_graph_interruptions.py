@@ -17,7 +17,7 @@ from graph_stores import (
 )
 
 from components.models.biencoder import BiEncoder
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 

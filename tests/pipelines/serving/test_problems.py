@@ -10,7 +10,7 @@ import pytest
 from haystack.errors import FilterError
 
 from components.models.errors import ModelError, VectorError
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from pipelines.serving.logs import JsonLines
 
 SECRET = "my landlord Mr. Unmistakable"

@@ -8,7 +8,7 @@ import pytest
 from small_law import document, in_order, small_law
 
 from components.retrievers.readable import ReadableStore
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui import beside
 from ui.law import places as places_module

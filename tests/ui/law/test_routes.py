@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from components.retrievers.readable import ReadableStore
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from ui.collection import Collection
 from ui.law.links import article_link, division_link, picture_link
 from ui.law.places import Places

@@ -15,7 +15,7 @@ import pytest
 from run_records import a_line, an_epoch, an_example, records
 from starlette.testclient import TestClient
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from ui.frame import SCRIPTS
 
 WriteRun = Callable[..., Path]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from pipelines.trained_demo import TrainedDemo
 from ui.runs.sources import Sources
 
