@@ -93,11 +93,11 @@ def gains(
     found: list[StageGain] = []
     values: dict[str, Values] = {}
     searching: list[str] = []
-    for run in runs:
-        stage, n_found = run.stage, sum(map(bool, run.rankings.values()))
+    for stage_run in runs:
+        stage, n_found = stage_run.stage, sum(map(bool, stage_run.rankings.values()))
         if stage.name == CITATION and not n_found:
             continue
-        own = values[stage.name] = _values(run, qrels, depth)
+        own = values[stage.name] = _values(stage_run, qrels, depth)
         taken = [name for name in stage.takes if name != CITATION and values.get(name)]
         before = max(taken, key=lambda name: _map_at_first(values[name]), default=None)
         if not stage.takes and stage.name != CITATION:
@@ -110,7 +110,7 @@ def gains(
                 **_measure(own),
                 before=before,
                 gain=_gain(own, values[before]) if before else {},
-                ceiling=_ceiling(run, qrels),
+                ceiling=_ceiling(stage_run, qrels),
             )
         )
     return found

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from training.data import TrainingData
     from training.learner import Learner
-    from training.negatives import CurriculumNegatives
+    from training.negatives.sampling import CurriculumNegatives
     from training.records import Progress
     from training.resuming import RunState
 
@@ -192,7 +192,7 @@ def curriculum_negatives(
     Raises:
         SettingsError: The data cannot give them.
     """
-    from training.negatives import CurriculumNegatives
+    from training.negatives.sampling import CurriculumNegatives
 
     try:
         return CurriculumNegatives(

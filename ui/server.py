@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any
@@ -43,7 +43,7 @@ def build_server(
     pages: Mapping[str, gr.Blocks],
     routes: Sequence[Route] = (),
     passwords: Passwords | None = None,
-    names: Collection[str] | None = None,
+    names: Iterable[str] | None = None,
 ) -> FastAPI:
     """The application that serves the site.
 

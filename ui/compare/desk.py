@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container
 
 from components.statutes.question import QuestionError, clean_question
 from pipelines.comparing import Comparison
@@ -28,7 +28,7 @@ class ComparingDesk:
         language: of the interface.
     """
 
-    def __init__(self, compare: Compare, names: Collection[str], language: Language) -> None:
+    def __init__(self, compare: Compare, names: Container[str], language: Language) -> None:
         self._compare = compare
         self._names = names
         self._language: Language = language
@@ -55,8 +55,8 @@ class ComparingDesk:
             missing = self._missing(found)
             if not found.moved:
                 return missing + message(*asks.nothing), ""
-            announced = render.announced(found, self._language)
-            return announced + missing, render.comparison(asked, found, self._language)
+            said = render.announced(found, self._language)
+            return said + missing, render.comparison(asked, found, self._language)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             # An error's message may quote the question, which is never logged; its place may not.
             place = "".join(traceback.format_tb(error.__traceback__))
