@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from components.stores.engines.engine import ArticleEngine, engine_of, tried
+from components.stores.engines import engine_of
+from components.stores.engines.engine import ArticleEngine, tried
 from pipelines.engines.addresses import QDRANT_STORE, local_folder
 from pipelines.files import LoadingError
 

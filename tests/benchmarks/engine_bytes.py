@@ -32,7 +32,7 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.biencoder import BiEncoder
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
-from components.stores.engines.engine import engine_of
+from components.stores.engines import engine_of
 from components.stores.engines.rows import as_row
 from components.stores.journal import text_digest
 from pipelines.bundled import bundled_model

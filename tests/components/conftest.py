@@ -19,7 +19,8 @@ from components.embedders.text import StatuteTextEmbedder
 from components.models import registry
 from components.models.graph import LegislativeGraphEncoder
 from components.models.ranker_folder import Calibration, RankerSettings
-from components.stores.engines.engine import LAW, engine_of
+from components.stores.engines import engine_of
+from components.stores.engines.engine import LAW
 from components.stores.engines.rows import as_row
 from components.stores.sqlite import StatuteDocumentStore
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from scipy.sparse import csr_array
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
-from training.bm25.settings import Terms
 from training.bm25.weights import rows_of, word_weights
+
+Terms = Literal["lower_cased", "analysed"]
 
 _QUESTIONS_AT_A_TIME = 32
 _WORD = re.compile(r"\w+")

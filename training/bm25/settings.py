@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from components.statutes.article import TextRule
+from training.bm25.searching import Terms
 from training.command_line import Place, Target
 from training.setting_checks import share
-
-Terms = Literal["lower_cased", "analysed"]
 
 
 @dataclass(frozen=True, kw_only=True)

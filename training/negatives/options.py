@@ -182,11 +182,9 @@ def in_range(
 
 
 def _view_names() -> tuple[str, ...]:
-    """The views there are: each is a module of their folder."""
-    # Imported here: a view knows of the options.
-    from training.negatives import views
-
-    return tuple(sorted(module.name for module in iter_modules(views.__path__)))
+    """The names of the views: each is a module in the folder `views`."""
+    folder = str(Path(__file__).with_name("views"))
+    return tuple(sorted(module.name for module in iter_modules([folder])))
 
 
 def _among(names: tuple[str, ...]) -> str:

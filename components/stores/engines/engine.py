@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from haystack import Document
 from haystack.dataclasses import SparseEmbedding
-from haystack.document_stores.types import DocumentStore
 
 from components.statutes.lexical import analysis_version
 from components.stores.engines.filters import Condition
@@ -173,33 +172,6 @@ class ArticleEngine(Protocol):
     def close(self) -> None:
         """Close the connection, where no one else holds it."""
         ...
-
-
-def engine_of(document_store: DocumentStore, pauses: Sequence[float] = ASKING) -> ArticleEngine:
-    """The engine under one of Haystack's document stores; nothing is connected yet.
-
-    Args:
-        document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-        pauses: seconds between tries.
-
-    Raises:
-        TypeError: it is another store.
-    """
-    package = type(document_store).__module__
-    store: Any = document_store
-    if package.startswith("haystack_integrations.document_stores.qdrant"):
-        from components.stores.engines.qdrant import QdrantEngine
-
-        return QdrantEngine(store, pauses)
-    if package.startswith("milvus_haystack"):
-        from components.stores.engines.milvus import MilvusEngine
-
-        return MilvusEngine(store, pauses)
-    raise TypeError(
-        "document_store must be a QdrantDocumentStore or a MilvusDocumentStore, got "
-        f"{type(document_store).__name__}. Other stores have StatuteEmbeddingRetriever and "
-        "StatuteBM25Retriever."
-    )
 
 
 def by_score(documents: Sequence[Document]) -> list[Document]:

@@ -2,7 +2,8 @@
 
 from haystack.document_stores.types import DocumentStore
 
-from components.stores.engines.engine import ArticleEngine, engine_of
+from components.stores.engines import engine_of
+from components.stores.engines.engine import ArticleEngine
 from components.stores.held import HoldsStore
 
 
