@@ -9,6 +9,8 @@ import html
 import json
 from typing import Literal
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from ui.language import LANGUAGES, Language, address
 from ui.texts import guard
 from ui.texts.frame import TEXTS
@@ -32,11 +34,20 @@ STYLES = (
     "answer.css",
     "law.css",
     "compare.css",
-    "runs.css",
+    "training.css",
     "print.css",
 )
 # In this order: the second uses what the first declares.
 SCRIPTS = ("page.js", "asked.js")
+
+# Every value is escaped; a template marks what is HTML already with `|safe`.
+TEMPLATES = Environment(
+    loader=PackageLoader("ui"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 def document(view: View | None, language: Language, title: str, main: str, here: str) -> str:

@@ -22,12 +22,10 @@ from ui.language import LANGUAGES, Language, address
 from ui.law.places import Places
 from ui.law.routes import law_routes
 from ui.password import Passwords
-from ui.runs.results import Results, default_folder
-from ui.runs.routes import runs_routes
-from ui.runs.sources import Sources
 from ui.server import build_server
 from ui.serving import Serving
 from ui.standing import Standing
+from ui.training import Sources, training_routes
 
 
 def build_site(
@@ -46,7 +44,7 @@ def build_site(
         serving: what answers.
         searched: tells what is searched now.
         standing: how far the search has learnt the law, where it learns.
-        runs: folders in which trainings lie, besides that of the model that is served.
+        runs: folders of training runs to show, besides that of the model that is served.
         demo: the training on the demo law, where that is what is served.
         passwords: who may read; None for everybody.
         names: host names under which the site may be asked for; None for any.
@@ -65,10 +63,11 @@ def build_site(
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
     places = Places(lambda: serving.store)
     places.prepare()
-    sources = Sources(lambda: serving.store, runs, demo)
+    folders = [folder.expanduser().resolve() for folder in runs]
+    sources = Sources(lambda: serving.store, folders, demo)
     routes = [
         *law_routes(places, searched),
-        *runs_routes(sources, Results(default_folder()), lambda: serving.store, searched),
+        *training_routes(sources, searched),
         *(standing_routes(standing) if standing is not None else []),
     ]
     return build_server(pages, routes, passwords, names)

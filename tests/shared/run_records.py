@@ -1,8 +1,7 @@
-"""What trainings and grids write down, made up."""
+"""Invented records of training runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 BUCKETS = ([70, 20, 10], [15, 70, 15], [10, 20, 70])
@@ -48,22 +47,6 @@ def an_epoch(epoch: int, **fields: Any) -> dict[str, Any]:
 
 
 def records(epochs: int = 3) -> list[dict[str, Any]]:
-    """A whole run's: the last one only measures."""
+    """A whole run; the last record only measures."""
     last = {"epoch": epochs, "step": epochs * 4, "dev": {"R@10": 0.75, "R@100": 0.95, "MAP": 0.5}}
     return [*(an_epoch(epoch) for epoch in range(epochs)), last]
-
-
-def a_line(arm: str, each: Sequence[float], **fields: Any) -> dict[str, Any]:
-    """What a grid writes of a run."""
-    return {
-        "key": f"{arm}-{fields}",
-        "dataset": "town_en",
-        "arm": arm,
-        "seed": 0,
-        "fold": 0,
-        "folds": 1,
-        "settings": {"learning_rate": 1e-4},
-        "questions": list(range(len(each))),
-        "values": {"R@10": list(each), "MAP": list(each), "R@5": list(each)},
-        **fields,
-    }

@@ -160,7 +160,7 @@ def test_an_unknown_function_or_session_is_refused(client: TestClient, views: di
             assert client.post(f"{path}{JOIN}", json=call).status_code == 400
 
 
-NAMES = ["id", "of", "in", "on", "as", "page", "q", "run", "question", "chart", "scheme", "x"]
+NAMES = ["id", "of", "in", "on", "as", "page", "q", "run", "question", "x"]
 VALUES = [
     "",
     "0",

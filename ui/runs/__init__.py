@@ -1,1 +1,0 @@
-"""Training runs: what models learned, read from what their trainings wrote down."""
