@@ -10,13 +10,14 @@ import signal
 import socket
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
-from ui.password import PasswordError, Passwords
+from ui.guard import PasswordError, read_passwords
 
 if TYPE_CHECKING:
     from ui.learning import Learning
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return WRONG_USE
     try:
-        passwords = None if options.auth is None else Passwords.read(Path(options.auth))
+        passwords = [] if options.auth is None else read_passwords(Path(options.auth))
     except PasswordError as error:
         say(f"error: {error}")
         return WRONG_USE
@@ -115,9 +116,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _serve(
-    options: argparse.Namespace, listening: socket.socket, passwords: Passwords | None
-) -> int:
+def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Sequence[str]) -> int:
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
     say("Starting")
@@ -152,8 +151,8 @@ def _serve(
         f"{articles_of_laws(collection.articles, len(collection.laws))}, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
-    if passwords is not None:
-        say("Name and password go over the network readable: put TLS in front (docs/demo.md).")
+    if passwords:
+        say("Passwords cross the network unencrypted: put TLS in front of the page (docs/demo.md).")
     elif not is_loopback(options.host):
         say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:

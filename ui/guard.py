@@ -1,52 +1,67 @@
-"""Guard: what stands between the network and the site."""
+"""Guard: what stands between the network and the site.
+
+Passwords (HTTP Basic), host names, origins, limits, security headers and refusals. TLS, the
+client's real address and any other way to log in are a reverse proxy's (docs/demo.md).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import ipaddress
 import logging
-import math
+import os
 import re
 import secrets
 import traceback
-from collections.abc import Collection
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+from cachetools import LRUCache, TTLCache
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
 from pipelines.serving.limits import BODY_LIMIT
 from pipelines.serving.origins import is_from_elsewhere, is_named
-from ui.joining import JOIN
-from ui.language import language_of
-from ui.missing import missing
-from ui.password import Passwords
-from ui.texts.guard import TEXTS
-from ui.tries import Tries
+from ui.frame import document
+from ui.language import Language, language_of
+from ui.law.refusals import refusal_main
+from ui.texts.guard import TEXTS, GuardTexts
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 NONCE = "lexarbor.nonce"
 
-# Of what Gradio serves, what its views use and nothing else: it also has uploads, files, a proxy,
-# run history and monitoring, which are then not there for anyone.
-_READ = frozenset({"theme.css", "gradio_api/app_id", "gradio_api/queue/data"})
-_READ_BELOW = ("assets/", "static/fonts/", "static/js/")
-# No address of ours has any of these; file systems do.
-_STRANGE = re.compile(r"//|\\|(?:^|/)\.|[\x00-\x1f\x7f]")
+_MIN_PASSWORD_CHARS = 12
+# Ten wrong passwords a minute are 14,400 a day: too few to guess twelve characters.
+_WRONG_PASSWORDS = 10
+_BLOCKED_SECONDS = 60
+_COUNTED_ADDRESSES = 4096
+
+_QUEUE_JOIN = "gradio_api/queue/join"
+# An answer that nobody fetches stays in memory, with 200 KB for a page of results.
+_UNFETCHED_ANSWERS = 8
+_SESSIONS = 128
+
+# All that our views use of Gradio. Its uploads, files, proxy, API and monitoring are not served.
+_GRADIO = frozenset({"theme.css", "gradio_api/app_id", "gradio_api/queue/data"})
+_GRADIO_BELOW = ("assets/", "static/fonts/", "static/js/")
+# Parts of a path that mean something to file systems; none of our addresses has them.
+_UNSAFE_PATH = re.compile(r"//|\\|(?:^|/)\.|[\x00-\x1f\x7f]")
 
 # Gradio sets styles from script everywhere, so styles may be inline; scripts need the nonce.
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self' 'nonce-{nonce}'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -58,49 +73,87 @@ _HEADERS = {
 }
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="Lexarbor", charset="UTF-8"'}
 _CLOSE = {"Connection": "close"}
-# Gradio would let pages of every site read its answers, with the reader's password.
-_KEPT_BACK = frozenset({b"origin"})
+# Gradio must not see the origin: it would let every site read its answers, with credentials. The
+# length changes where a call is written again.
+_DROPPED_HEADERS = frozenset({b"origin", b"content-length"})
 
 _logger = logging.getLogger(__name__)
+
+
+class PasswordError(ValueError):
+    """The password file is refused."""
+
+
+def read_passwords(path: Path) -> list[str]:
+    """Read a file of `name:password` lines; blank lines are skipped.
+
+    Raises:
+        PasswordError: the file cannot be read, others may read it, or a line is wrong.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            # The mode of the open file: the path could lead to another file a moment later.
+            mode = os.fstat(file.fileno()).st_mode
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PasswordError(f"cannot read the password file {path}: {error}") from None
+    if os.name == "posix" and mode & 0o077:
+        raise PasswordError(f"{path} is open to other users; run: chmod 600 {path}")
+    passwords: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        name, colon, password = line.partition(":")
+        if not name or not colon or len(password) < _MIN_PASSWORD_CHARS or name in passwords:
+            # The line is not quoted: it may be a password alone.
+            raise PasswordError(
+                f"{path}:{number}: write name:password, each name once, with "
+                f"{_MIN_PASSWORD_CHARS} characters or more in the password"
+            )
+        passwords[name] = line
+    if not passwords:
+        raise PasswordError(f"{path} is empty; write name:password into it")
+    return list(passwords.values())
 
 
 class Guard:
     """ASGI middleware: serves what the site's pages use, to those who may read it.
 
-    Every answer carries a Content-Security-Policy with a fresh nonce, which is at
-    `scope[NONCE]` for whoever writes the page's scripts. What is not served gets, in this order,
-    in the language of its address:
+    Every answer carries a Content-Security-Policy with a fresh nonce, which `scope[NONCE]` holds
+    for the code that writes the page's scripts. Refusals, in the order in which they are checked:
 
-    - 408, 413: its body does not come within `body_seconds`, or is longer than `BODY_LIMIT` bytes.
-    - 421: it is for a name that is not ours.
-    - 401, 429: it has no password that fits, or its address has sent too many wrong ones.
-    - 404: the site has no such address, or not for this method; for a browser's reader a page.
-    - 403: a page of another site asks.
-    - 500: nobody foresaw it; its kind and place are logged.
+    - 408, 413: the body takes longer than `body_seconds`, or has more than `BODY_LIMIT` bytes.
+    - 421: the request is for a host name that is not ours.
+    - 401, 429: the password is missing or wrong; the address has sent too many wrong ones.
+    - 404: the site has no such address, or not for this method. Browsers get a page.
+    - 403: a page of another site sent the request.
+    - 400, 429: no page of this site makes such a call; the queue is full.
+    - 500: an unexpected error, logged by type and place.
 
     Args:
         app: the application.
-        pages: addresses of the views that Gradio draws; each has its own Gradio below it.
+        pages: the views that Gradio draws, by address; each has its own Gradio below it.
         read: all other addresses that are served, for reading.
-        passwords: who may read; None for everybody.
+        passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
-        body_seconds: time in which a request's body must have come.
+        body_seconds: time limit for a request's body.
     """
 
     def __init__(
         self,
         app: ASGIApp,
-        pages: Collection[str],
+        pages: Mapping[str, gr.Blocks],
         read: Collection[str],
-        passwords: Passwords | None = None,
+        passwords: Collection[str] = (),
         names: Collection[str] | None = None,
         body_seconds: float = 10.0,
     ) -> None:
         self._app = app
         self._read = frozenset({*pages, *read})
-        self._below = sorted({page.rstrip("/") + "/" for page in pages}, key=len, reverse=True)
-        self._passwords = passwords
-        self._tries = Tries()
+        self._roots = sorted({page.rstrip("/") + "/" for page in pages}, key=len, reverse=True)
+        self._queues = {f"{path.rstrip('/')}/{_QUEUE_JOIN}": page for path, page in pages.items()}
+        self._passwords = [_credentials(each) for each in passwords]
+        self._wrong: TTLCache[bytes, int] = TTLCache(_COUNTED_ADDRESSES, _BLOCKED_SECONDS)
         self._names = names
         self._body_seconds = body_seconds
 
@@ -108,15 +161,12 @@ class Guard:
         """Serve one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return
-        nonce = secrets.token_urlsafe(16)
-        scope[NONCE] = nonce
-
+        nonce = scope[NONCE] = secrets.token_urlsafe(16)
         started = False
 
-        async def guarded_send(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -125,82 +175,155 @@ class Guard:
                 headers.update(_HEADERS)
             await send(message)
 
+        language = language_of(scope["path"])
+        refusal = None
         try:
-            await self._answer(scope, receive, guarded_send)
+            await self._answer(scope, TEXTS[language], receive, send_guarded)
         except ClientDisconnect:
             return
-        except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets an answer
-            # An error's message may quote what was asked, which is never logged; its place may not.
+        except HTTPException as error:
+            refusal = error
+        except Exception as error:  # noqa: BLE001 - the reader gets an answer whatever failed
+            # The error's message may quote a question, which is never logged; its place does not.
             place = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("An answer failed with %s:\n%s", type(error).__name__, place)
-            if not started:
-                failed = _told(TEXTS[language_of(scope["path"])].failed, 500)
-                await failed(scope, receive, guarded_send)
+            refusal = HTTPException(500, TEXTS[language].failed)
+        if refusal is not None and not started:
+            response = self._response(refusal, scope, language)
+            await response(scope, receive, send_guarded)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        texts = TEXTS[language_of(scope["path"])]
-        # A connection that is closed with bytes unread would be reset under its answer: whatever
-        # that is, the body is read first.
+    def _response(self, refusal: HTTPException, scope: Scope, language: Language) -> Response:
+        status, text = refusal.status_code, refusal.detail
+        headers = {"Cache-Control": "no-store", **(refusal.headers or {})}
+        if scope["path"] in self._queues:  # Gradio's script shows the detail
+            return JSONResponse({"detail": text}, status, headers)
+        accepts = Headers(scope=scope).get("accept", "")
+        if status == 404 and scope["method"] in ("GET", "HEAD") and "text/html" in accepts:
+            title, why = text.rstrip("."), TEXTS[language].not_found_why
+            main = refusal_main(title, why, (), language)
+            return HTMLResponse(document(None, language, title, main, "/"), status, headers)
+        return PlainTextResponse(f"{text}\n", status, headers)
+
+    async def _answer(self, scope: Scope, texts: GuardTexts, receive: Receive, send: Send) -> None:
+        # The body is read before anything is refused: a connection closed with bytes unread is
+        # reset, and the client never sees the refusal.
         try:
             async with asyncio.timeout(self._body_seconds):
                 body = await read_body(receive)
         except TimeoutError:
-            refusal: Response | None = _told(texts.too_slow, 408, _CLOSE)
+            raise HTTPException(408, texts.too_slow, _CLOSE) from None
         except BodyTooLongError:
-            refusal = _told(texts.too_long.format(limit=BODY_LIMIT // 1024), 413, _CLOSE)
-        else:
-            refusal = self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
-        passed = [(name, value) for name, value in scope["headers"] if name not in _KEPT_BACK]
-        await self._app({**scope, "headers": passed}, replaying(body, receive), send)
-
-    def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
-        texts = TEXTS[language_of(scope["path"])]
+            text = texts.too_long.format(limit=BODY_LIMIT // 1024)
+            raise HTTPException(413, text, _CLOSE) from None
+        method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
         if self._names is not None and not is_named(headers, self._names):
-            return _told(texts.other_host, 421)
-        if self._passwords is not None:
-            refusal = self._stranger(self._passwords, scope, headers)
-            if refusal is not None:
-                return refusal
-        method, path = scope["method"], scope["path"]
+            raise HTTPException(421, texts.other_host)
+        if self._passwords:
+            self._check_password(headers.get("authorization"), _client(scope), texts)
         if not self._serves(method, path):
-            trimmed = path.rstrip("/")
-            if method in ("GET", "HEAD") and trimmed in self._read:
-                asked = scope["query_string"].decode("latin-1")
-                return RedirectResponse(f"{trimmed}?{asked}" if asked else trimmed, 308)
-            if method in ("GET", "HEAD") and "text/html" in headers.get("accept", ""):
-                return missing(language_of(path))
-            return _told(texts.not_found, 404)
-        if method == "POST" and is_from_elsewhere(headers):
-            return _told(texts.other_site, 403)
-        return None
+            target, query = path.rstrip("/"), scope["query_string"].decode("latin-1")
+            if method in ("GET", "HEAD") and target in self._read:
+                target += f"?{query}" if query else ""
+                raise HTTPException(308, headers={"Location": target})
+            raise HTTPException(404, texts.not_found)
+        if method == "POST":
+            if is_from_elsewhere(headers):
+                raise HTTPException(403, texts.other_site)
+            body = _checked_call(self._queues[path], body, texts)
+        kept = [(name, value) for name, value in scope["headers"] if name not in _DROPPED_HEADERS]
+        await self._app({**scope, "headers": kept}, replaying(body, receive), send)
 
-    def _stranger(self, passwords: Passwords, scope: Scope, headers: Headers) -> Response | None:
-        texts = TEXTS[language_of(scope["path"])]
-        address = (scope.get("client") or ("",))[0]
-        given = headers.get("authorization")
-        if given is None:
-            return _told(texts.password_needed, 401, _CHALLENGE)
-        seconds = math.ceil(self._tries.seconds_to_wait(address))
-        if seconds > 0:
-            told = texts.too_many_tries.format(seconds=seconds)
-            return _told(told, 429, {"Retry-After": str(seconds)})
-        if passwords.admit(given):
-            return None
-        self._tries.count_wrong(address)
-        return _told(texts.password_needed, 401, _CHALLENGE)
+    def _check_password(self, given: str | None, client: bytes, texts: GuardTexts) -> None:
+        if given is not None:
+            # The right password waits as well: an answer to it would tell that it is right.
+            if self._wrong.get(client, 0) >= _WRONG_PASSWORDS:
+                retry = {"Retry-After": str(_BLOCKED_SECONDS)}
+                raise HTTPException(429, texts.too_many_tries, retry)
+            if self._admits(given):
+                return
+            self._wrong[client] = self._wrong.get(client, 0) + 1
+        raise HTTPException(401, texts.password_needed, _CHALLENGE)
+
+    def _admits(self, authorization: str) -> bool:
+        scheme, _, encoded = authorization.partition(" ")
+        try:
+            given = _credentials(base64.b64decode(encoded, validate=True).decode())
+        except ValueError:
+            return False
+        # Compare with every password, so that the time does not depend on which one is right.
+        matches = [secrets.compare_digest(given, each) for each in self._passwords]
+        return scheme.lower() == "basic" and any(matches)
 
     def _serves(self, method: str, path: str) -> bool:
-        if _STRANGE.search(path):
+        if _UNSAFE_PATH.search(path):
             return False
-        inner = next((path[len(each) :] for each in self._below if path.startswith(each)), path)
-        if method in ("GET", "HEAD"):
-            return path in self._read or inner in _READ or inner.startswith(_READ_BELOW)
-        return method == "POST" and inner == JOIN
+        if method == "POST":
+            return path in self._queues
+        inner = next((path[len(root) :] for root in self._roots if path.startswith(root)), path)
+        known = path in self._read or inner in _GRADIO or inner.startswith(_GRADIO_BELOW)
+        return method in ("GET", "HEAD") and known
 
 
-def _told(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
-    return PlainTextResponse(f"{text}\n", status, {"Cache-Control": "no-store", **(headers or {})})
+class _Call(BaseModel):
+    """What a page sends to ask. Gradio would also read files and addresses that objects name."""
+
+    model_config = ConfigDict(strict=True)
+
+    data: list[str | list[str] | None]
+    fn_index: int
+    session_hash: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    trigger_id: int | None = None
+
+
+def _checked_call(page: gr.Blocks, body: bytes, texts: GuardTexts) -> bytes:
+    """The body with nothing but a page's call in it."""
+    try:
+        call = _Call.model_validate_json(body)
+    except ValidationError:
+        raise HTTPException(400, texts.no_question) from None
+    function, queue = page.fns.get(call.fn_index), page._queue
+    if function is None or len(call.data) != len(function.inputs):
+        raise HTTPException(400, texts.no_question)
+    unfetched = queue.pending_event_ids_session.get(call.session_hash, ())
+    if len(queue) >= queue.max_size or len(unfetched) >= _UNFETCHED_ANSWERS:
+        # Gradio itself answers 503, for which its script has a text of its own.
+        raise HTTPException(429, texts.busy, {"Retry-After": "5"})
+    return call.model_dump_json().encode()
+
+
+def limit_sessions(queue: Any) -> None:
+    """Bound what a view's queue remembers of its sessions.
+
+    Gradio keeps the unfetched answers of 2,000 sessions and the names of all. It forgets the oldest
+    session even while its question waits, and the missing entry then stops the queue for everybody.
+    """
+    queue.pending_messages_per_session = _Sessions(asyncio.Queue)
+    queue.pending_event_ids_session = _Sessions(set)
+
+
+class _Sessions(LRUCache[str, Any]):
+    """The sessions used last; writing to a forgotten one has no effect."""
+
+    def __init__(self, empty: Callable[[], Any]) -> None:
+        super().__init__(_SESSIONS)
+        self._empty = empty
+
+    def __missing__(self, key: str) -> Any:
+        return self._empty()
+
+
+def _credentials(text: str) -> bytes:
+    # A letter with an accent has two spellings in Unicode; browsers send the composed one.
+    return unicodedata.normalize("NFC", text).encode()
+
+
+def _client(scope: Scope) -> bytes:
+    """The address that wrong passwords are counted for; of IPv6, the network of 64 bits."""
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host.encode()
+    if address.version == 6 and not address.ipv4_mapped:
+        return address.packed[:8]
+    return address.packed

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
 
 import gradio as gr
 import uvicorn
@@ -16,19 +13,13 @@ from starlette.routing import Route
 from pipelines.serving.limits import Limits
 from pipelines.serving.protocol import PromptProtocol
 from ui.frame import SCRIPTS, STYLES
-from ui.guard import Guard
-from ui.joining import Joining
-from ui.password import Passwords
-from ui.sessions import Sessions
+from ui.guard import Guard, limit_sessions
 from ui.shell import Shell
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
 
-_SECONDS_BETWEEN_LOOKS = 0.02
-
-# Sessions whose answers wait to be fetched: well more than can ask at once.
-_UNFETCHED = 256
+_POLL_SECONDS = 0.02
 
 _MAX_HEADERS = 16 * 1024  # bytes
 
@@ -42,15 +33,15 @@ _FILES = {
 def build_server(
     pages: Mapping[str, gr.Blocks],
     routes: Sequence[Route] = (),
-    passwords: Passwords | None = None,
-    names: Iterable[str] | None = None,
+    passwords: Sequence[str] = (),
+    names: Sequence[str] | None = None,
 ) -> FastAPI:
     """The application that serves the site.
 
     Args:
         pages: the views that Gradio draws, by their address.
         routes: everything else that is read, with plain paths.
-        passwords: who may read it; None for everybody.
+        passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which it may be asked for; None for any.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -73,17 +64,12 @@ def build_server(
             pwa=False,
         )
         queue = pages[path]._queue
-        # By itself it looks a thousand times a second whether somebody asks.
-        queue.sleep_when_free = _SECONDS_BETWEEN_LOOKS
-        # Gradio keeps the answers of 2,000 sessions that nobody fetched, 200 KB each, and never
-        # forgets that there were these sessions.
-        asking = partial(_asking, queue)
-        queue.pending_messages_per_session = Sessions(_UNFETCHED, asyncio.Queue, asking)
-        queue.pending_event_ids_session = Sessions(_UNFETCHED, set, asking)
-    app.add_middleware(Joining, pages=dict(pages))
+        # Gradio's own interval is a millisecond.
+        queue.sleep_when_free = _POLL_SECONDS
+        limit_sessions(queue)
     app.add_middleware(Shell, pages=dict(pages))
     read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
-    app.add_middleware(Guard, pages=list(pages), read=read, passwords=passwords, names=names)
+    app.add_middleware(Guard, pages=dict(pages), read=read, passwords=passwords, names=names)
     return app
 
 
@@ -103,15 +89,6 @@ def make_server(app: FastAPI) -> uvicorn.Server:
             ws="none",
         )
     )
-
-
-def _asking(queue: Any) -> set[str]:
-    """The sessions whose questions a queue holds or answers."""
-    waiting = [
-        event for each in queue.event_queue_per_concurrency_id.values() for event in each.queue
-    ]
-    answered = [event for job in queue.active_jobs if job for event in job]
-    return {event.session_hash for event in (*waiting, *answered)}
 
 
 def _file(name: str, media_type: str) -> Callable[[], Response]:

@@ -21,7 +21,6 @@ from ui.frame import VIEWS
 from ui.language import LANGUAGES, Language, address
 from ui.law.places import Places
 from ui.law.routes import law_routes
-from ui.password import Passwords
 from ui.server import build_server
 from ui.serving import Serving
 from ui.standing import Standing
@@ -35,7 +34,7 @@ def build_site(
     standing: Callable[[], Standing] | None = None,
     runs: Sequence[Path] = (),
     demo: TrainedDemo | None = None,
-    passwords: Passwords | None = None,
+    passwords: Sequence[str] = (),
     names: frozenset[str] | None = None,
 ) -> FastAPI:
     """The application.
@@ -46,7 +45,7 @@ def build_site(
         standing: how far the search has learnt the law, where it learns.
         runs: folders of training runs to show, besides that of the model that is served.
         demo: the training on the demo law, where that is what is served.
-        passwords: who may read; None for everybody.
+        passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
     """
     compared = Compared(lambda: serving.store, serving.model, serving.name)

@@ -12,7 +12,6 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from tiny_site import JOIN, on_a_port
 
-from ui.password import Passwords
 from ui.server import build_server
 
 pytestmark = pytest.mark.browser
@@ -28,7 +27,7 @@ def answer(question: Any) -> str:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[str]:
-    passwords = Passwords([(READER["username"], READER["password"])])
+    passwords = [f"{READER['username']}:{READER['password']}"]
     pages = {"/": tiny_site.view(answer), "/fr": tiny_site.view(answer)}
     with on_a_port(build_server(pages, passwords=passwords)) as port:
         yield f"http://127.0.0.1:{port}"

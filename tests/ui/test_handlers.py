@@ -18,6 +18,7 @@ from ui.language import LANGUAGES, address
 from ui.serving import Serving
 from ui.site import build_site
 
+JSON = {"Content-Type": "application/json"}
 STRANGE: list[Any] = [
     None,
     "",
@@ -115,7 +116,7 @@ def test_no_argument_of_any_function_breaks_the_site(
             for data in calls(function):
                 told = (path, function.api_name, repr(data)[:200])
                 call = json.dumps({"data": data, "fn_index": index, "session_hash": "fuzz"})
-                joined = client.post(f"{path}{JOIN}", content=call)
+                joined = client.post(f"{path}{JOIN}", content=call, headers=JSON)
                 if joined.status_code in (400, 413):
                     refused += 1
                     continue
@@ -148,18 +149,6 @@ def test_no_handler_trusts_that_its_fields_have_checked(views: dict[str, Any]):
                     assert len(answer) == len(function.outputs), told
 
 
-def test_an_unknown_function_or_session_is_refused(client: TestClient, views: dict[str, Any]):
-    for path, page in views.items():
-        index, function = next(iter(page.fns.items()))
-        good = {"data": usual(function), "fn_index": index, "session_hash": "s"}
-        for unknown in (-1, 999, 2**70, None, "0", 0.5, True, [0], {}):
-            call = {**good, "fn_index": unknown}
-            assert client.post(f"{path}{JOIN}", json=call).status_code == 400
-        for session in (None, 5, [], {}, "", "x" * 1_000, "../x", True):
-            call = {**good, "session_hash": session}
-            assert client.post(f"{path}{JOIN}", json=call).status_code == 400
-
-
 NAMES = ["id", "of", "in", "on", "as", "page", "q", "run", "question", "x"]
 VALUES = [
     "",
@@ -185,11 +174,10 @@ def test_no_parameter_of_any_address_breaks_the_site(
     assert {"/law", "/fr/law", "/article", "/training"} <= paths
     for path in paths:
         for name in NAMES:
-            for value in VALUES:
-                for query in ({name: value}, {name: [value, value]}, {"id": "h1", name: value}):
-                    answer = client.get(path, params=query)
-                    told = (path, name, value[:100], answer.status_code)
-                    assert answer.status_code < 500 or answer.status_code == 503, told
-                    assert "<b>injected" not in answer.text, told
-                    assert "root:" not in answer.text, told
+            for value in (*VALUES, ["h1", "h1"]):
+                answer = client.get(path, params={"id": "h1", name: value})
+                told = (path, name, value[:100], answer.status_code)
+                assert answer.status_code < 500 or answer.status_code == 503, told
+                assert "<b>injected" not in answer.text, told
+                assert "root:" not in answer.text, told
     assert "An answer failed" not in caplog.text

@@ -90,6 +90,7 @@ def _form(
         api_visibility="private",
         show_progress="minimal",
         show_progress_on=results,
+        preprocess=False,  # the desk checks all fields
         # By itself Gradio drops what is asked while a question is still compared.
         trigger_mode="always_last",
         # One comparison at a time; see `Compared`.

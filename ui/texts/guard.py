@@ -1,4 +1,4 @@
-"""What the guard tells whoever it does not serve."""
+"""Texts of the guard: why a request is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ui.language import Language
 
 @dataclass(frozen=True)
 class GuardTexts:
-    """Texts of the answers that are none."""
+    """Texts of refusals."""
 
     not_found: str
     not_found_why: str
@@ -28,21 +28,19 @@ class GuardTexts:
 TEXTS: Mapping[Language, GuardTexts] = {
     "en": GuardTexts(
         not_found="There is no such page.",
-        not_found_why=("The address may be mistyped, or older than what is searched here today."),
+        not_found_why="The address may be mistyped, or older than the law that is searched today.",
         too_long="The request is longer than {limit} KiB.",
         too_slow="The request did not come in time.",
         password_needed="A name and a password are needed to read this site.",  # noqa: S106
-        too_many_tries=(
-            "Too many wrong passwords came from your address. Try again in {seconds} s."
-        ),
+        too_many_tries="Too many wrong passwords from your address. Try again in a minute.",
         other_host=(
-            "This site is served to this machine alone, as localhost. To give it another name,"
+            "This site answers only as localhost, on this machine. To serve it under another name,"
             " start it with --auth or --insecure (docs/demo.md)."
         ),
-        other_site="Questions are taken from this site's own pages only.",
-        no_question="This question does not come from a page of this site. Load the page again.",
+        other_site="Only this site's own pages may ask questions.",
+        no_question="This request does not come from a page of this site. Load the page again.",
         busy="Many people are asking at this moment. Please try again in a few seconds.",
-        failed="Something failed on our side. Whoever runs this site finds the reason in its log.",
+        failed="Something failed on our side. The log of this site has the reason.",
     ),
     "fr": GuardTexts(
         not_found="Cette page n’existe pas.",
@@ -55,7 +53,7 @@ TEXTS: Mapping[Language, GuardTexts] = {
         password_needed="Un nom et un mot de passe sont nécessaires pour lire ce site.",  # noqa: S106
         too_many_tries=(
             "Trop de mots de passe erronés ont été envoyés depuis votre adresse. Réessayez"
-            " dans {seconds} s."
+            " dans une minute."
         ),
         other_host=(
             "Ce site n’est servi qu’à cette machine, sous le nom de localhost. Pour lui donner un"
