@@ -300,7 +300,7 @@ def test_where_everyone_asks_at_once_one_is_asked_to_try_again(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_site_that_cannot_be_reached_is_told(chromium, site, language):
+def test_a_site_that_cannot_be_reached_is_reported(chromium, site, language):
     context = chromium.new_context()
     page = context.new_page()
     page.goto(f"{site}{address('/', language)}")

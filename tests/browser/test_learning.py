@@ -68,7 +68,7 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_pag
     assert asked == []
 
 
-def test_a_page_that_is_opened_later_is_told_nothing_and_asks_once(open_page, learning_page):
+def test_a_page_that_is_opened_later_shows_nothing_and_asks_once(open_page, learning_page):
     address, standing = learning_page
     standing[0] = Standing("learnt", 1.0)
     page = open_page("about:blank", wait=False)

@@ -43,7 +43,7 @@ def test_the_answer_is_plain_and_complete(pipeline):
     assert all(rank >= 1 for rank in best["ranks"].values())
 
 
-def test_a_question_in_another_language_than_the_law_is_told_so(pipeline):
+def test_a_question_in_another_language_than_the_law_is_reported_so(pipeline):
     assert ask(pipeline, "Qui a la garde, la custody des enfants ?")["languages"] == ["en"]
     assert "languages" not in ask(pipeline, "Who keeps the children, and for how long?")
     named = ask(pipeline, "Que dit l'art. 12 Housing Code de ma caution ?")
@@ -52,7 +52,7 @@ def test_a_question_in_another_language_than_the_law_is_told_so(pipeline):
 
 
 @pytest.mark.parametrize("name", ["hybrid", "lexical", "dense"])
-def test_a_cited_article_that_a_filter_leaves_out_is_told(name, law_store):
+def test_a_cited_article_that_a_filter_leaves_out_is_reported(name, law_store):
     filters = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     answer = ask(load_pipeline(name, store=law_store), "art. 12 Housing Code", filters=filters)
     assert answer["left_out"] == [
@@ -82,7 +82,7 @@ def test_a_long_range_is_answered_by_all_of_it(tmp_path, make_article, write_cor
     assert answer["not_followed"] == ["9 to 10, Work Code", "10 to 11, Work Code"]
 
 
-def test_a_cited_article_that_is_not_there_is_told(pipeline):
+def test_a_cited_article_that_is_not_there_is_reported(pipeline):
     answer = ask(pipeline, "Does art. 999 Housing Code say who decides on custody?")
     assert answer["missing"] == ["art. 999, Housing Code"]
     assert answer["documents"]
@@ -97,7 +97,7 @@ def test_filters_reach_every_retriever(pipeline):
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "\x00\x07", "x" * 10_001, None, 7])
-def test_what_is_no_question_is_refused(pipeline, question):
+def test_what_is_not_a_question_is_refused(pipeline, question):
     with pytest.raises(QuestionError):
         ask(pipeline, question)
 
@@ -239,7 +239,7 @@ def test_what_was_not_in_force_can_be_asked_for_alone(dated_store):
 
 
 @pytest.mark.parametrize("foreign", [["Leeds", "York"], [{"id": "q"}], {"start": None}, "x", 5])
-def test_what_another_writer_keeps_under_our_names_is_no_part_of_the_answer(foreign):
+def test_what_another_writer_keeps_under_our_names_is_not_part_of_the_answer(foreign):
     meta = {"neighbours": foreign, "passage": foreign, "passages_read": foreign}
     found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
     assert found["neighbours"] == []

@@ -329,7 +329,7 @@ def test_a_files_own_store_is_asked_whatever_its_suffix(own_store):
 
 @pytest.mark.parametrize("name", ["index", "index_graph"])
 @pytest.mark.parametrize("model", [[], ["--model", "some/model"]])
-def test_a_pipeline_that_fills_a_store_is_none_to_ask(name, model, capsys):
+def test_a_pipeline_that_fills_a_store_cannot_be_asked(name, model, capsys):
     assert ask_main(["dog", "--pipeline", name, "--store", "law.db", *model]) == WRONG_USE
     told = capsys.readouterr().err
     assert f"'{name}' fills a store; it is no pipeline to ask." in told

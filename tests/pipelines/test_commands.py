@@ -219,7 +219,7 @@ def test_evaluating_prints_the_promised_json(command, law_store, questions, tmp_
         assert (tmp_path / name).exists()
 
 
-def test_two_pipelines_of_one_name_cannot_be_told_apart(command, law_store, questions, tmp_path):
+def test_two_pipelines_of_one_name_cannot_be_distinguished(command, law_store, questions, tmp_path):
     mine = tmp_path / "hybrid.yaml"
     mine.write_bytes(pipeline_file("hybrid").read_bytes())
     arguments = ("--store", law_store, "--questions", questions, "--compare", mine)

@@ -202,7 +202,7 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     assert (left_out["id"], left_out["state"]) == ("new", "not yet in force")
 
 
-def test_a_run_that_was_interrupted_goes_on(
+def test_a_run_that_was_interrupted_continues(
     engine, index, address, look, tiny_model, articles, monkeypatch
 ):
     monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
@@ -278,7 +278,7 @@ def test_a_folder_of_milvus_lite_outlives_its_process(index, address, articles):
 
 
 @pytest.mark.parametrize("close", [Pipeline.close, lambda each: asyncio.run(each.close_async())])
-def test_a_closed_pipeline_lets_go_of_the_engine_and_opens_it_again(
+def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(
     engine, index, address, articles, close
 ):
     index(articles)
@@ -354,7 +354,7 @@ def free_port() -> int:
         return port
 
 
-def test_an_engine_that_is_down_at_the_start_is_said_at_once(
+def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
     engine, short_timeouts, corpus, tiny_model
 ):
     url = f"http://127.0.0.1:{free_port()}"
@@ -368,7 +368,7 @@ def test_an_engine_that_is_down_at_the_start_is_said_at_once(
     assert time.monotonic() - began < 30
 
 
-def test_a_qdrant_cut_off_in_the_middle_is_gone_on_with(corpus, tiny_model, monkeypatch, tmp_path):
+def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypatch, tmp_path):
     address = str(tmp_path / "folder")
     monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
     upsert = QdrantClient.upsert

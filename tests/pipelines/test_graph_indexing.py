@@ -141,7 +141,7 @@ def test_a_law_in_a_file_of_its_own_is_seen_by_the_laws_that_cite_it(
     assert_complete(store, write(together), model)
 
 
-def test_a_store_goes_on_with_its_graph_unasked(
+def test_a_store_continues_with_its_graph_by_default(
     index, store, tiny_graphs, tiny_model, write, make_article, articles
 ):
     index(articles)

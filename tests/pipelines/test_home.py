@@ -85,7 +85,7 @@ def test_a_changed_demo_law_is_indexed_again(quick_demo):
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b""])
-def test_a_demo_store_that_cannot_be_used_is_built_anew(quick_demo, content):
+def test_a_demo_store_that_cannot_be_used_is_built_again(quick_demo, content):
     path = demo_store_path()
     path.parent.mkdir()
     path.write_bytes(content)

@@ -251,7 +251,9 @@ def test_another_models_store_is_refused_before_encoding(index, minilm, encoded,
     assert encoded == []
 
 
-def test_without_a_model_the_store_goes_on_with_its_own(index, tiny_model, make_article, articles):
+def test_without_a_model_the_store_continues_with_its_own(
+    index, tiny_model, make_article, articles
+):
     index(articles)
     said: list[str] = []
     report = index([*articles, make_article(31)], model=None, say=said.append)
@@ -260,7 +262,7 @@ def test_without_a_model_the_store_goes_on_with_its_own(index, tiny_model, make_
     assert any(str(tiny_model) in line for line in said)
 
 
-def test_everything_wrong_with_the_corpus_is_said_before_work_starts(
+def test_everything_wrong_with_the_corpus_is_reported_before_work_starts(
     tmp_path, store, tiny_model, articles
 ):
     lines = [json.dumps(each) for each in articles]
@@ -293,7 +295,7 @@ def test_a_vector_of_nan_is_refused_by_the_articles_name(index, store, monkeypat
     assert store.count_documents() == 0
 
 
-def test_a_full_disk_leaves_whole_laws_and_the_next_run_goes_on(
+def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
     index, store, encoded, tiny_model, monkeypatch, make_article
 ):
     monkeypatch.setattr("pipelines.encoding._BLOCK", {"cpu": 8})

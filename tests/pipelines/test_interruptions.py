@@ -124,7 +124,7 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(start, tmp_path
     assert_complete(store, expected)
 
 
-def test_a_killed_command_goes_on_where_it_stopped(corpus, tiny_model, tmp_path, expected):
+def test_a_killed_command_continues_where_it_stopped(corpus, tiny_model, tmp_path, expected):
     path = tmp_path / "law.db"
     arguments = ["--corpus", corpus, "--store", path, "--model", tiny_model]
     process = subprocess.Popen(
@@ -164,7 +164,7 @@ def index_in(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [400, 1_500] if can_mount() else [])
-def test_a_full_disk_is_said_and_the_store_opens_on_it(
+def test_a_full_disk_is_reported_and_the_store_opens_on_it(
     corpus, tiny_model, tmp_path, expected, kilobytes
 ):
     disk = tmp_path / "disk"

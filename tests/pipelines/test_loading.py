@@ -71,7 +71,7 @@ def read_text_of(tmp_path: Path, text: str | bytes) -> object:
         ("a: " + "x" * MAX_BYTES, "at most 65,536"),
     ],
 )
-def test_a_file_that_is_no_plain_mapping_is_refused_at_once(tmp_path, text, message):
+def test_a_file_that_is_not_a_plain_mapping_is_refused_at_once(tmp_path, text, message):
     with pytest.raises(LoadingError, match=message) as refusal:
         read_text_of(tmp_path, text)
     assert len(str(refusal.value)) < 600

@@ -100,7 +100,7 @@ def test_where_the_order_before_counts_the_best_score_still_decides(store, train
     assert answer["answer"]["closest"]["id"] == best["id"]
 
 
-def test_it_is_told_how_many_candidates_the_ranker_had_time_for(pipeline, store, trained):
+def test_it_reports_how_many_candidates_the_ranker_had_time_for(pipeline, store, trained):
     assert ask(pipeline, QUESTION)["ranking"] == {"n_candidates": 30, "n_ranked": 30}
     hurried = load_pipeline(
         "hybrid_rerank",

@@ -289,7 +289,7 @@ def test_a_wrong_field_is_refused(law_service, field, values):
         (b'{"query": "\\ud800", "filters": {"a": "\\ud800"}}', "application/json"),
     ],
 )
-def test_what_is_no_request_is_refused_as_json(law_service, body, kind):
+def test_what_is_not_a_request_is_refused_as_json(law_service, body, kind):
     response = law_service.client.post("/lexical/run", content=body, headers={"Content-Type": kind})
     assert response.status_code in (400, 422)
     assert response.json()["error"] == "invalid_request"
@@ -373,7 +373,7 @@ def test_a_body_over_the_limit_gets_413_however_it_is_sent(law_service, size):
     assert law_service.client.post("/nowhere", content=b" " * size).status_code == 413
 
 
-def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_told_to_come_back(
+def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come_back(
     hold, held, asking, until
 ):
     with hold(at_once=2, waiting=3) as service:
@@ -451,7 +451,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
         (VectorError("The embedding has 3 numbers, the store 384."), 500, "vectors"),
     ],
 )
-def test_our_errors_are_told_with_their_message(hold, held, until, failure, status, error):
+def test_our_errors_are_reported_with_their_message(hold, held, until, failure, status, error):
     held.released.set()
     held.failure = failure
     with hold() as service:
@@ -480,7 +480,7 @@ def test_a_name_of_another_machine_is_refused_at_every_address(hold, held):
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, RecursionError])
-def test_an_unforeseen_error_is_told_by_its_id_alone(hold, held, caplog, kind):
+def test_an_unforeseen_error_is_reported_by_its_id_alone(hold, held, caplog, kind):
     held.released.set()
     held.failure = kind(f"cannot answer {SECRET}")
     caplog.set_level(logging.INFO)

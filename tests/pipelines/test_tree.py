@@ -80,7 +80,7 @@ def test_an_article_is_drawn_into_a_file(command, tmp_path):
         ({"--model": "/absent/model"}, "/absent/model"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(command, tmp_path, changed, message):
+def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     asked = {"--corpus": "aldermere", "--article": "housing-12", "--out": str(tmp_path / "t.svg")}
     code, out, err = command(*(part for pair in (asked | changed).items() for part in pair))
     assert (code, out) == (2, "")

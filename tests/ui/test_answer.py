@@ -74,7 +74,7 @@ def plain(panel: str) -> str:
     return html.unescape(re.sub("<[^>]+>", "", panel))
 
 
-def test_every_doubt_is_said_in_words_behind_what_it_is_about():
+def test_every_doubt_is_reported_in_words_behind_what_it_is_about():
     panel = answer_panel(
         built('It is "returned within thirty days" [1], or "in a month or so" [7].'), "en"
     )

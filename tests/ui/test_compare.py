@@ -195,7 +195,7 @@ def test_no_question_gets_its_message(asked, question):
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_a_pipeline_that_is_none_gets_its_message(asked, name):
+def test_a_pipeline_that_does_not_exist_gets_its_message(asked, name):
     for sides in ((name, "hybrid"), ("hybrid", name), (name, name)):
         status, results = desk(asked).compare("deposit", *sides)
         assert "There is no such choice." in status
@@ -233,7 +233,7 @@ def words(markup: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]*>", "", spaced)).split())
 
 
-def test_each_article_says_how_it_moved_and_what_each_stage_said(comparison):
+def test_each_article_says_how_it_moved_and_what_each_stage_did(comparison):
     left, right = lists(render_comparison("deposit", comparison, "en"))
     assert left == [
         "Place 1 Article 2 Housing Code Down 1, to place 2 on the right"
@@ -254,7 +254,7 @@ def test_each_article_says_how_it_moved_and_what_each_stage_said(comparison):
     )
 
 
-def test_places_below_the_lists_and_their_ends_are_told(found):
+def test_places_below_the_lists_and_their_ends_are_reported(found):
     ids = [str(number) for number in range(1, 13)]
     left = found("lexical", ids)
     right = found("hybrid", ["12", *ids[:8], "20", "10"], cut=11)

@@ -120,7 +120,7 @@ def test_an_article_leads_to_its_other_wordings(site):
     assert 'class="wordings"' not in client.get(article_link("h3", "en")).text
 
 
-def test_the_place_of_an_article_is_told_in_lists(site):
+def test_the_place_of_an_article_is_reported_in_lists(site):
     page = site(small_law()).get(article_link("h3", "en")).text
     above, around = section(page, "It stands in"), section(page, "Before and after")
     assert told(above).split("articles")[:3] == [
@@ -141,7 +141,7 @@ def marked(part: str) -> list[str]:
     return [f"{name} {state}" for name, state in found]
 
 
-def test_what_does_not_bind_on_the_day_of_the_page_is_said_in_every_list(site):
+def test_what_does_not_bind_on_the_day_of_the_page_is_reported_in_every_list(site):
     documents = [
         document(1, text="See article 2, article 3 and article 4."),
         document(2, valid_to="2015-12-31"),
@@ -197,7 +197,7 @@ def test_addresses_that_are_not_of_the_web_are_no_links(site):
         assert not re.search(r'(?i)(?:href|src)="(?:javascript|data|file):', page)
 
 
-def test_a_division_lists_what_is_in_it_and_what_is_beside_it(site):
+def test_a_division_lists_what_is_in_it_and_what_is_next_to_it(site):
     client = site(small_law())
     page = client.get(division_link(HOUSING, ["Book I"], "en")).text
     assert links(page) == [
@@ -326,7 +326,7 @@ def test_while_the_law_is_read_articles_are_shown_and_the_rest_asked_for_later(m
     assert again["Afficher de nouveau cette page"] == "/fr/law?of=Work%20Code"
 
 
-def test_a_store_that_fails_is_said_without_its_reasons(make_store):
+def test_a_store_that_fails_is_reported_without_its_reasons(make_store):
     store = make_store(small_law())
 
     class Broken(Places):

@@ -108,7 +108,7 @@ def test_a_change_of_the_content_is_read(make_store):
     assert (len(before.articles), len(after.articles)) == (7, 8)
 
 
-def test_what_cannot_be_read_is_told_and_tried_again(make_store):
+def test_what_cannot_be_read_is_reported_and_tried_again(make_store):
     store = make_store(small_law())
     works = False
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_read_is_told_and_tried_again(make_store):
     assert places.law(30) is not None
 
 
-def test_a_reading_that_goes_on_ends_before_the_process_does(make_store, monkeypatch):
+def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypatch):
     begun = threading.Event()
 
     def endless(_: object, stop: threading.Event) -> None:

@@ -69,7 +69,7 @@ def test_the_page_takes_over_what_was_trained(make_demo):
     assert "now answers" in page.said[-1]
 
 
-def test_its_progress_is_followed_and_said_now_and_then(make_demo, monkeypatch):
+def test_its_progress_is_followed_and_reported_now_and_then(make_demo, monkeypatch):
     monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LINES", 0.0)
     steps = "for n in range(10):\n  wait_for(str(n))\n  progress(n)\n"
@@ -93,7 +93,7 @@ def test_its_progress_is_followed_and_said_now_and_then(make_demo, monkeypatch):
 
 
 @pytest.mark.parametrize("does", ["print('no luck'); sys.exit(1)", "print('no luck')"])
-def test_a_training_that_fails_is_said_with_the_log(make_demo, does):
+def test_a_training_that_fails_is_reported_with_the_log(make_demo, does):
     demo, page = make_demo(does), Page()
     assert learn(demo, page).state == "failed"
     assert page.taken_over == 0
@@ -103,7 +103,7 @@ def test_a_training_that_fails_is_said_with_the_log(make_demo, does):
     assert len(demo.starts()) == 1
 
 
-def test_it_ends_with_the_page_and_goes_on_at_the_next_start(make_demo):
+def test_it_ends_with_the_page_and_continues_at_the_next_start(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     with Learning(demo, page.take_over, page.said.append):
         until(lambda: demo.starts())
@@ -119,7 +119,7 @@ def test_it_ends_with_the_page_and_goes_on_at_the_next_start(make_demo):
 @pytest.mark.parametrize(
     ("by", "said"), [(signal.SIGTERM, "interrupted"), (signal.SIGKILL, "killed (memory may be")]
 )
-def test_a_training_that_somebody_ends_is_said_and_kept(make_demo, by, said):
+def test_a_training_that_somebody_ends_is_reported_and_kept(make_demo, by, said):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     demo.work.mkdir(parents=True)
     (demo.work / "checkpoint").touch()
@@ -133,7 +133,7 @@ def test_a_training_that_somebody_ends_is_said_and_kept(make_demo, by, said):
     assert len(demo.starts()) == 1
 
 
-def test_what_cannot_be_gone_on_with_is_trained_anew(make_demo):
+def test_what_cannot_be_resumed_is_trained_again(make_demo):
     demo, page = make_demo("sys.exit(2) if goes_on else finish()"), Page()
     demo.work.mkdir(parents=True)
     assert learn(demo, page).state == "learnt"

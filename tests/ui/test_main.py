@@ -19,7 +19,7 @@ from ui.serving import Serving
 from ui.standing import Standing
 
 
-def test_a_port_in_use_is_said_at_once_with_exit_code_2(capsys):
+def test_a_port_in_use_is_reported_at_once_with_exit_code_2(capsys):
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert main(["--port", str(port)]) == 2
@@ -45,7 +45,7 @@ def test_other_machines_are_let_in_with_a_password_only(host, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "1.5", ""])
-def test_a_port_that_is_none_is_refused(port, capsys):
+def test_a_port_that_is_invalid_is_refused(port, capsys):
     with pytest.raises(SystemExit) as ended:
         main([f"--port={port}"])
     assert ended.value.code == 2
@@ -99,7 +99,7 @@ def test_what_is_searched_is_counted_and_named():
     assert "1\u202f200 articles, 12 lois." in text_of(about(Collection(1200, laws), [], "fr"))
 
 
-def test_where_a_question_goes_is_told_as_it_is():
+def test_where_a_question_goes_is_stated():
     for language in LANGUAGES:
         here = about(Collection(1, ("A",)), [], language)
         told = [
@@ -130,7 +130,7 @@ def test_how_far_the_learning_is_stands_in_plain_words(seconds, words):
 
 
 @pytest.mark.parametrize("known", ["snapshot", "indexed"])
-def test_of_a_later_day_than_the_laws_own_it_is_said_that_much_may_have_changed(known):
+def test_of_a_later_day_than_the_laws_own_it_is_reported_that_much_may_have_changed(known):
     law = Collection(1, ("A",), **{known: "2026-03-31"})
     assert "31 March 2026" in beyond(law, date(2026, 4, 1), "en")
     assert "31 mars 2026" in beyond(law, date(2026, 4, 1), "fr")

@@ -94,7 +94,7 @@ def test_every_word_of_an_article_is_shown_in_order(content):
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),
     ],
 )
-def test_the_state_is_said_in_words(changes, words):
+def test_the_state_is_reported_in_words(changes, words):
     assert words in text_of(shown(**changes))
 
 
@@ -117,7 +117,7 @@ def test_only_the_law_is_marked_with_its_language():
     assert "lang=" not in shown(language='fr"><b>')
 
 
-def test_the_passage_that_a_ranker_found_best_is_marked_and_said():
+def test_the_passage_that_a_ranker_found_best_is_marked_and_reported():
     text = "The house is let. The lessor repairs it."
     there = {"start": text.index("The lessor"), "end": len(text)}
     markup = shown(content=text, passage=there)

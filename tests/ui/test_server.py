@@ -225,7 +225,7 @@ def test_every_answer_carries_the_security_headers(client):
             assert not any(name.startswith("access-control") for name in headers)
 
 
-def test_a_failure_is_told_and_logged_without_its_words(client, caplog):
+def test_a_failure_is_reported_and_logged_without_its_words(client, caplog):
     answer = client.get("/fails?q=my+wages")
     assert answer.text.startswith("Something failed")
     assert "wages" not in answer.text
@@ -263,7 +263,7 @@ def test_the_documents_load_nothing_from_another_host(client):
         assert re.findall(r"@import|url\(\W*(?:https?:)?//", client.get(sheet).text) == []
 
 
-def test_the_queue_is_bounded_and_one_too_many_is_told_in_their_language():
+def test_the_queue_is_bounded_and_one_too_many_is_reported_in_their_language():
     answering = threading.Event()
 
     def slow(_: Any) -> str:

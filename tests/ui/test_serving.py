@@ -212,7 +212,7 @@ def years(document: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("path", ["/", "/compare", "/law", "/training"])
-def test_the_next_reader_is_told_of_the_law_as_it_is_now(client, tmp_path, path, language):
+def test_the_next_reader_is_reported_of_the_law_as_it_is_now(client, tmp_path, path, language):
     here = address(path, language)
     assert years(client.get(here).text) == {"2025"}
     index_laws(tmp_path, ["Work Code", "Family Code"], AFTER)
@@ -223,7 +223,7 @@ def test_the_next_reader_is_told_of_the_law_as_it_is_now(client, tmp_path, path,
         assert "Housing Code" not in document
 
 
-def test_an_open_page_that_is_older_than_the_law_is_told_so_after_others_came(
+def test_an_open_page_that_is_older_than_the_law_is_reported_so_after_others_came(
     site, client, tmp_path
 ):
     (index_,) = ask_page(site).fns
@@ -240,7 +240,7 @@ def test_an_open_page_that_is_older_than_the_law_is_told_so_after_others_came(
         assert client.post(JOIN, json=wrong).status_code == 400
 
 
-def test_a_view_is_drawn_anew_only_where_something_changed(site, client, tmp_path, monkeypatch):
+def test_a_view_is_drawn_again_only_where_something_changed(site, client, tmp_path, monkeypatch):
     page, drawn = ask_page(site), []
     draw = page.get_config_file
     monkeypatch.setattr(page, "get_config_file", lambda: drawn.append(draw()) or drawn[-1])
@@ -253,7 +253,7 @@ def test_a_view_is_drawn_anew_only_where_something_changed(site, client, tmp_pat
     assert len(drawn) == 1
 
 
-def test_a_day_after_the_laws_own_is_told_where_it_was_asked_for(site, client):
+def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, client):
     (search,) = ask_page(site).fns.values()
     for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
         article = client.get("/article", params={"id": "a0", "on": on}).text
