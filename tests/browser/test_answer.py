@@ -21,8 +21,6 @@ from ui.language import LANGUAGES, address
 from ui.server import build_server
 
 pytestmark = pytest.mark.browser
-
-
 WRITTEN = (
     'The landlord "may not hold the money" [1]. It goes to a blocked account [1], and "every month '
     'the tenant is paid a tenth" [1]. Section 99 of the Housing Code of Aldermere helps, too. Ask '
@@ -230,8 +228,6 @@ def test_who_comes_back_from_an_article_is_where_it_was_opened(open_page, alderm
 
 
 BUSY = {"en": "Many people are asking", "fr": "Beaucoup de personnes"}
-
-
 LOST = {"en": "No answer came", "fr": "Aucune réponse"}
 
 

@@ -225,8 +225,6 @@ def test_on_a_small_phone_the_answer_comes_into_sight(open_page, aldermere_page,
 
 
 QUESTION = "Who pays for the heating? 50% & more #1"
-
-
 LAW = "Work Code of Aldermere (invented)"
 
 

@@ -21,8 +21,6 @@ from ui.collection import Collection
 from ui.standing import Standing
 
 pytestmark = pytest.mark.browser
-
-
 ALDERMERE = Collection(1, ("Housing Code of Aldermere (invented)",))
 
 
@@ -91,8 +89,6 @@ def test_axe_finds_no_violation_while_it_learns(open_page, learning_page, scheme
 
 
 LAY_QUESTION = "The neighbours play loud music every night."
-
-
 REPOSITORY = Path(__file__).parent.parent.parent
 
 
@@ -105,11 +101,7 @@ TrainedDemo.command = property(lambda demo: {command})
 from ui.__main__ import main
 sys.exit(main(["--port", "0"]))
 """
-
-
 BRIEF = '(*real(demo), "--max_steps=2", "--batch_size=4", "--negatives_per_question=1")'
-
-
 ENDLESS = '(sys.executable, "-c", "import time; time.sleep(600)", str(demo.folder))'
 
 

@@ -16,18 +16,12 @@ from ui.language import address
 from ui.law.links import article_link, division_link
 
 pytestmark = pytest.mark.browser
-
-
 CODE = "Housing Code of Aldermere (invented)"
-
-
 WAY = [
     "Book I. Letting of dwellings",
     "Title 2. Entering into a tenancy",
     "Chapter 2. Security and change of landlord",
 ]
-
-
 ARTICLE = "housing-12"
 
 
@@ -170,8 +164,6 @@ def test_no_request_leaves_the_page_and_it_works_without_a_script(chromium, site
 
 
 QUESTION = "My ex won't let me see our daughter at weekends."
-
-
 COMPARISON = "#results .comparison"
 
 
@@ -298,8 +290,6 @@ FRAMES = """() => [...document.querySelectorAll('g > rect:nth-child(2)')].map(fr
   frame.getBoundingClientRect().right,
   [...frame.parentElement.querySelectorAll('text')].map(t => t.getBoundingClientRect().right),
 ])"""
-
-
 MARGIN = 48
 
 

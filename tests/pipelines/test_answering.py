@@ -27,8 +27,6 @@ from pipelines.indexing import index_corpus
 from pipelines.loading import allow_replies, load_pipeline
 
 QUESTION = "Who decides on custody?"
-
-
 TEXTS = {
     "a1": "The family officer decides on custody within thirty days of the request.",
     "a2": "Support is paid on the first day of each month, see article 1.",

@@ -43,7 +43,7 @@ def test_the_answer_is_plain_and_complete(pipeline):
     assert all(rank >= 1 for rank in best["ranks"].values())
 
 
-def test_a_question_in_another_language_than_the_law_is_reported_so(pipeline):
+def test_a_question_in_another_language_than_the_law_is_noted(pipeline):
     assert ask(pipeline, "Qui a la garde, la custody des enfants ?")["languages"] == ["en"]
     assert "languages" not in ask(pipeline, "Who keeps the children, and for how long?")
     named = ask(pipeline, "Que dit l'art. 12 Housing Code de ma caution ?")

@@ -28,11 +28,7 @@ from pipelines.scorer import Scorer, scorer_of
 from pipelines.taken_out import answers_taken_out, without
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
-
-
 LAWS = ("Housing", "Work", "Family")
-
-
 OFF_TOPIC = ("volcanoes", "chess openings", "the moon's orbit", "bread", "jazz", "penguins")
 
 

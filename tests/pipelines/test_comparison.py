@@ -21,8 +21,6 @@ from pipelines.loading import load_pipeline
 from pipelines.timing import stopwatch, time_components
 
 QUESTION = "Who decides on custody?"
-
-
 CITING = "Does art. 12 Housing Code say who decides on custody?"
 
 

@@ -22,11 +22,7 @@ STAGES = ("citation", "bm25", "dense", "fuser")
 
 # How far scores of one article may lie apart: float32 in other orders of summing.
 CLOSE = 2e-5
-
-
 BM25_OF_MILVUS = 2.5  # k1 + 1, which Milvus multiplies every score by
-
-
 QUESTIONS = [
     "My landlord will not mend the boiler. What can I do?",
     "Who may marry, and who may not?",
@@ -43,20 +39,10 @@ QUESTIONS = [
     "zzzz qqqq",
     " ".join([*(f"zq{n}" for n in range(1_000)), "Who may keep a deposit?"]),
 ]
-
-
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code of Aldermere (invented)"}
-
-
 FROM_2015 = {"field": "meta.valid_from", "operator": ">=", "value": "2015-01-01"}
-
-
 REPEALED = {"field": "meta.valid_to", "operator": "<", "value": "2024-01-01"}
-
-
 NUMBERS = {"field": "meta.number", "operator": "in", "value": ["3", "5", "12", "14"]}
-
-
 FILTERS: list[dict[str, Any] | None] = [
     None,
     HOUSING,
@@ -81,8 +67,6 @@ FILTERS: list[dict[str, Any] | None] = [
     in_force_on(date(2026, 1, 1), HOUSING),
     {"field": "meta.law", "operator": "in", "value": []},
 ]
-
-
 DAYS = ("any", "today", "any", "2015-01-01")
 
 

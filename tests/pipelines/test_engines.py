@@ -106,8 +106,6 @@ def encoded(monkeypatch) -> list[str]:
 
 
 Article = dict[str, Any]
-
-
 CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}
 
 

@@ -87,11 +87,7 @@ def test_the_report_is_worked_out_by_hand(ours):
 
 
 QUESTION = "Who decides on custody?"
-
-
 CITING = "Does art. 12 Housing Code say who decides on custody?"
-
-
 Definition = dict[str, Any]
 
 

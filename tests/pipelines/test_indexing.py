@@ -23,8 +23,6 @@ from pipelines.indexing import IndexReport, index_corpus
 from pipelines.model_choice import model_place
 
 Article = dict[str, Any]
-
-
 Index = Callable[..., IndexReport]
 
 
@@ -324,8 +322,6 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
 
 
 ENGLISH: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
-
-
 FRENCH: dict[str | None, int] = {"en": 1, "fr": 1}
 
 

@@ -21,14 +21,8 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 
 Start = Callable[..., multiprocessing.Process]
-
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
 LAWS = 5
-
-
 ARTICLES = 3_000
 
 

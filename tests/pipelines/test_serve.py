@@ -39,8 +39,6 @@ def until() -> Callable[[Callable[[], bool]], None]:
 
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
 Started = Callable[..., tuple["subprocess.Popen[bytes]", str, Path]]
 
 

@@ -426,8 +426,6 @@ def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held, asking, 
 
 
 SECRET = "my landlord Mr. Unmistakable"
-
-
 SECRET_QUESTION = {"query": SECRET}
 
 

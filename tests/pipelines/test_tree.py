@@ -194,8 +194,6 @@ def test_lines_keep_within_their_room_and_number(text, room, lines):
 
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
 NOTE = "No model was asked."
 
 

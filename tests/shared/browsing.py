@@ -20,7 +20,6 @@ every_look = pytest.mark.parametrize(
         pytest.param("fr", "light", 390, marks=pytest.mark.slow),
     ],
 )
-
 FOCUS = """(() => {
   const it = document.activeElement, look = getComputedStyle(it);
   return [it.outerHTML.slice(0, 400), it.value || it.id || it.className,

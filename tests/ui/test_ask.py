@@ -24,8 +24,6 @@ from ui.takeaway import MEDIA_TYPES
 from ui.texts.asking import TEXTS
 
 LAWS = ("Housing Code", "Work Code")
-
-
 ARTICLE = {
     "id": "a",
     "law": "Housing Code",
@@ -252,8 +250,6 @@ def test_the_page_asks_for_the_day_that_was_chosen():
 
 
 ON = date(2020, 6, 1)
-
-
 DATED = {
     "old": {"valid_from": "1990-01-01", "valid_to": "2019-12-31"},
     "now": {"valid_from": "1990-01-01"},

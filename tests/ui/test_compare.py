@@ -155,8 +155,6 @@ def test_only_known_names_are_asked(text_store):
 
 
 NAMES = ("lexical", "dense", "hybrid")
-
-
 ODD = [None, "", 1.5, True, ["lexical"], {"lexical": 1}, b"lexical", "x" * 10**6, "../hybrid"]
 
 

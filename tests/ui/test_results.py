@@ -217,11 +217,7 @@ def test_every_word_stands_in_order_and_marks_are_of_the_span(text, start, lengt
 
 
 COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
-
-
 ON = date(2024, 2, 29)
-
-
 TODAY = date(2026, 11, 21)
 
 

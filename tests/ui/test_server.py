@@ -141,8 +141,6 @@ class Filled(dict[str, str]):
 
 
 CLIMBS = ["..", "%2e%2e", "%2E.", "%252e%252e", "....", "..;", "%c0%ae%c0%ae", "%00..", ".%00."]
-
-
 SLASHES = ["/", "%2f", "%5c", "\\", "%252f", "//"]
 
 
@@ -392,8 +390,6 @@ def test_no_argument_of_any_function_breaks_the_site(whole_client, views, capfd)
 
 
 NAMES = ["id", "of", "in", "on", "as", "page", "q", "run", "question", "chart", "scheme", "x"]
-
-
 VALUES = [
     "",
     "-1",

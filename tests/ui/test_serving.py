@@ -212,7 +212,7 @@ def years(document: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("path", ["/", "/compare", "/law", "/training"])
-def test_the_next_reader_is_reported_of_the_law_as_it_is_now(client, tmp_path, path, language):
+def test_the_next_reader_sees_the_law_as_it_is_now(client, tmp_path, path, language):
     here = address(path, language)
     assert years(client.get(here).text) == {"2025"}
     index_laws(tmp_path, ["Work Code", "Family Code"], AFTER)
@@ -223,7 +223,7 @@ def test_the_next_reader_is_reported_of_the_law_as_it_is_now(client, tmp_path, p
         assert "Housing Code" not in document
 
 
-def test_an_open_page_that_is_older_than_the_law_is_reported_so_after_others_came(
+def test_an_open_page_that_is_older_than_the_law_is_recognised_after_others_came(
     site, client, tmp_path
 ):
     (index_,) = ask_page(site).fns
