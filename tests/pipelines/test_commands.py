@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from chat_server import chat_server
 
-from pipelines.ask import main
 from pipelines.ask import main as ask_main
 from pipelines.calibrate import main as calibrate_main
 from pipelines.evaluate import main as evaluate_main
@@ -235,22 +234,6 @@ def test_a_question_about_an_unknown_article_is_named(command, law_store, questi
     assert code == 1
     assert "questions.jsonl:1: " in err
     assert "a99" in err
-
-
-Asked = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def asked(capsys) -> Asked:
-    """Asks a question; the exit code, standard output and standard error."""
-
-    def ask(*arguments: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main([str(each) for each in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return ask
 
 
 def test_every_command_answers_help(capsys):
