@@ -173,57 +173,6 @@ def test_each_message_is_its_own(open_page, aldermere_page):
     assert status.inner_text().strip() == "10 articles found."
 
 
-def test_the_passage_that_fits_is_marked_and_in_sight(open_page, serve_page):
-    from ui.collection import Collection
-
-    rest = " ".join(["word"] * 200)
-    text = f"{rest}\n{rest}\n(3) The lessor repairs the heating."
-    article = {
-        "id": "1",
-        "law": "Housing Code",
-        "number": "1",
-        "headings": [],
-        "content": text,
-        "ranks": {"bm25": 3, "reranker": 1},
-        "state": "unknown",
-        "passage": {"start": text.index("The lessor"), "end": len(text)},
-    }
-
-    def ask_reranked(question: str) -> dict[str, Any]:
-        return {"question": question, "took_ms": 1.0, "documents": [article]}
-
-    page = open_page(serve_page(ask_reranked, lambda: Collection(1, ("Housing Code",))))
-    ask(page, HEATING)
-    marked = page.locator("#results mark")
-    assert marked.all_inner_texts() == ["The lessor repairs the heating."]
-    assert marked.is_visible()
-    assert page.get_by_text("The part that fits your question best is marked.").count() == 1
-    background = marked.evaluate("each => getComputedStyle(each).backgroundColor")
-    assert background == "rgb(246, 232, 184)"
-    assert "Re-ranker rank 1" in " ".join(page.locator(".ranks").inner_text().split())
-
-
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("deposit", "#results h2"),
-        ("art. 999 Housing Code and my deposit", "#status .message"),
-        ("  ", "#status .message"),
-    ],
-)
-def test_on_a_small_phone_the_answer_comes_into_sight(open_page, aldermere_page, question, first):
-    page = open_page(aldermere_page, viewport={"width": 320, "height": 568})
-    page.get_by_label("Your question").fill(question)
-    page.get_by_role("button", name="Search").click()
-    page.wait_for_function(
-        """first => {
-            const place = document.querySelector(first)?.getBoundingClientRect();
-            return place && place.top > -2 && place.bottom <= innerHeight;
-        }""",
-        arg=first,
-    )
-
-
 QUESTION = "Who pays for the heating? 50% & more #1"
 LAW = "Work Code of Aldermere (invented)"
 

@@ -22,7 +22,6 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.calibrate import main as command_line_main
 from pipelines.calibrating import Calibration, calibrate
-from pipelines.files import LoadingError
 from pipelines.loading import load_pipeline
 from pipelines.scorer import Scorer, scorer_of
 from pipelines.taken_out import answers_taken_out, without
@@ -125,22 +124,6 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store):
     assert len(scores) == 18
     assert all(of["answerable"] > of["taken out"] for of in scores.values())
     assert found.separation.separates
-
-
-@pytest.mark.parametrize(
-    ("questions", "message"),
-    [
-        (marked(20), "0 different questions with an answer in the split 'dev';"),
-        (
-            answerable(range(1, 10)),
-            "9 different questions with an answer in the split 'dev'; 10 are",
-        ),
-        ([replace(q, text="Who?") for q in answerable(range(1, 25))], "1 different questions with"),
-    ],
-)
-def test_too_few_questions_are_refused(law_store, questions, message):
-    with pytest.raises(LoadingError, match=message):
-        measured(law_store, questions)
 
 
 def test_the_command_writes_what_it_prints(command, store, tmp_path):

@@ -145,16 +145,6 @@ def test_an_unchanged_corpus_encodes_and_writes_nothing(index, articles, monkeyp
     assert (report.encoded, report.written, report.removed, report.complete) == (0, 0, 0, True)
 
 
-def test_a_changed_article_alone_is_encoded(index, look, tiny_model, articles, encoded):
-    index(articles)
-    encoded.clear()
-    articles[4]["text"] = "Another rule on taxes."
-    report = index(articles)
-    assert [each.endswith("Another rule on taxes.") for each in encoded] == [True]
-    assert (report.encoded, report.written) == (1, 1)
-    assert_holds(look(), articles, tiny_model)
-
-
 def test_quotes_and_backslashes_in_names_and_ids(
     engine, index, look, address, articles, tiny_model, monkeypatch
 ):

@@ -267,18 +267,6 @@ ASKED = [
 ]
 
 
-@pytest.fixture
-def plain(tiny_graphs, corpus, tmp_path) -> Path:
-    index_corpus(corpus, tmp_path / "plain.db", model=str(tiny_graphs["tree"]))
-    return tmp_path / "plain.db"
-
-
-@pytest.fixture
-def through_graph(tiny_graphs, corpus, tmp_path) -> Path:
-    index_corpus(corpus, tmp_path / "law.db", model=str(tiny_graphs["tree"]), graph=True)
-    return tmp_path / "law.db"
-
-
 def measured(store: Path, top_k: int = 250, **of_dense: object) -> Measured:
     """Of hybrid.yaml, whose lists are this long before they are fused."""
     text = (FOLDER / "hybrid.yaml").read_text(encoding="utf-8")
@@ -287,23 +275,3 @@ def measured(store: Path, top_k: int = 250, **of_dense: object) -> Measured:
     mine = store.with_name("mine.yaml")
     mine.write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     return measure(str(mine), ASKED, store=store, model=None, depth=25)
-
-
-def rankings(of: Measured, name: str) -> dict[str, list[str]]:
-    return next(run.rankings for run in of.stages if run.stage.name == name)
-
-
-@pytest.mark.parametrize("top_k", [7, 250])
-def test_dense_and_graph_stand_in_one_table(plain, through_graph, top_k):
-    before, after = measured(plain, top_k), measured(through_graph, top_k)
-    assert [run.stage.name for run in before.stages] == ["citation", "bm25", "dense", "fused"]
-    assert [run.stage.name for run in after.stages] == [
-        *("citation", "bm25", "dense", "graph", "fused")
-    ]
-    assert rankings(after, "dense") == rankings(before, "dense")
-    assert all(len(found) == min(top_k, 30) for found in rankings(after, "dense").values())
-    assert rankings(after, "graph") != rankings(after, "dense")
-    gains = {gain["stage"]: gain["before"] for gain in stage_gains(after, ASKED)}
-    assert gains["dense"] == "bm25"
-    assert gains["graph"] == "dense"
-    assert gains["fused"] != "dense"

@@ -120,27 +120,6 @@ def test_with_citations_the_laws_that_see_a_change_are_computed_and_no_other(
         assert_complete(store, write(citing), model)
 
 
-def test_a_law_in_a_file_of_its_own_is_seen_by_the_laws_that_cite_it(
-    index, store, tiny_graphs, write, citing
-):
-    model = tiny_graphs["citing"]
-    laws = sorted({each["law"] for each in citing})
-    by_law = {law: [each for each in citing if each["law"] == law] for law in laws}
-    # The citing law comes before the law that it cites.
-    for law, seeing in zip(laws, (1, 2, 1), strict=True):
-        report = index(by_law[law], model=str(model))
-        assert computed(report) == seeing
-    together = [each for law in laws for each in by_law[law]]
-    assert_complete(store, write(together), model)
-    amended = [dict(each) for each in by_law[laws[1]]]
-    amended[1]["text"] = "Repealed."
-    amended.insert(0, {**amended[0], "id": "new", "number": "999", "text": "A new rule."})
-    report = index(amended, model=str(model))
-    assert (report.encoded, computed(report), report.articles, report.laws) == (2, 2, 31, 3)
-    together = [*by_law[laws[0]], *amended, *by_law[laws[2]]]
-    assert_complete(store, write(together), model)
-
-
 def test_a_store_continues_with_its_graph_by_default(
     index, store, tiny_graphs, tiny_model, write, make_article, articles
 ):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -223,22 +222,6 @@ def test_room_for_a_longer_law_is_made_in_one_step(
     assert [each.id for each in store.filter_documents()] == [
         each["id"] for each in [*longer, *together[20:]]
     ]
-
-
-def test_the_day_of_the_store_is_that_of_its_oldest_law(index, store, articles):
-    first, second = of_law(articles, "Work Code"), of_law(articles, "Family Code")
-    said: list[str] = []
-    for law, day, recorded in (
-        (first, date(2026, 3, 31), "2026-03-31"),
-        (second, date(2026, 5, 1), "2026-03-31"),
-        ([*first, *second], date(2026, 6, 1), "2026-06-01"),
-        (second[1:], date(2026, 2, 1), "2026-02-01"),
-        (second, None, None),
-        (first[1:], date(2026, 7, 1), None),
-    ):
-        index(law, model="none", snapshot=day, say=said.append)
-        assert store.publisher.recorded_days()[0] == recorded
-    assert sum("is not recorded as the day" in line for line in said) == 2
 
 
 def test_another_models_store_is_refused_before_encoding(index, minilm, encoded, articles):

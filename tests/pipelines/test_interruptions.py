@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import os
 import random
 import subprocess
 import sys
@@ -137,44 +136,3 @@ def test_a_killed_command_continues_where_it_stopped(corpus, tiny_model, tmp_pat
     assert_whole_laws(store)
     assert index_corpus(corpus, path, model=str(tiny_model)).encoded == ARTICLES - kept
     assert_complete(store, expected)
-
-
-def can_mount() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
-
-
-def index_in(
-    folder: Path, corpus: Path, model: Path, limit: Callable[[], None] | None
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipelines.index", "--corpus", str(corpus)]
-    return subprocess.run(
-        [*command, "--store", str(folder / "law.db"), "--model", str(model)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        preexec_fn=limit,
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kilobytes", [400, 1_500] if can_mount() else [])
-def test_a_full_disk_is_reported_and_the_store_opens_on_it(
-    corpus, tiny_model, tmp_path, expected, kilobytes
-):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
-    subprocess.run(mount, check=True)
-    try:
-        run = index_in(disk, corpus, tiny_model, None)
-        assert run.returncode == 1
-        assert "the disk is full" in run.stderr
-        store = StatuteDocumentStore(str(disk / "law.db"))
-        assert_whole_laws(store)
-        store.close()
-        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
-        index_corpus(corpus, disk / "law.db", model=str(tiny_model))
-        assert_complete(store, expected)
-        store.close()
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)

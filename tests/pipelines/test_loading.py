@@ -262,20 +262,6 @@ def test_an_attack_is_refused_by_its_key(unsafe, load, monkeypatch):
         assert len(str(refusal.value)) < 500
 
 
-@pytest.mark.parametrize("socket", ["prompt.template", "answer.pattern"])
-def test_nothing_leads_into_a_socket_that_could_not_be_checked(socket, load):
-    parts = {
-        "joiner": made(BRANCH, type_="str"),
-        "prompt": made(PROMPT, template="{{ q }}"),
-        "answer": made(ANSWER),
-    }
-    connected = [{"sender": "joiner.value", "receiver": socket}]
-    with pytest.raises(LoadingError, match=f"entry 1: receiver: .*{socket}"):
-        load({"components": parts, "connections": connected})
-    with pytest.raises(LoadingError, match=f"inputs.query: .*{socket}"):
-        load({"components": parts, "inputs": {"query": [socket]}})
-
-
 @pytest.mark.parametrize(
     "template",
     [

@@ -16,8 +16,6 @@ from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from ui.answer import answer_panel
-from ui.collection import Collection
-from ui.desk import Desk
 from ui.language import LANGUAGES
 from ui.texts.answers import TEXTS
 
@@ -115,27 +113,6 @@ def test_a_citation_that_holds_is_a_link_to_its_article():
     assert ">[9]</a>" not in panel
     # What begins within a quotation and ends behind it is none: elements stay within one another.
     assert spans(answer_panel(built('It is "returned 【1†within" thirty】 days.'), "en"))
-
-
-def test_nothing_found_is_a_message_with_how_close_the_best_came():
-    near = {
-        "law": "Housing Code",
-        "number": "12",
-        "score": 0.251,
-        "threshold": 0.4,
-        "enough": False,
-    }
-    answer = built(None, [], closest=near)
-    assert answer_panel(answer, "en") == ""
-    given = {"question": "When?", "took_ms": 1.0, "documents": [], "answer": answer}
-    desk = Desk(lambda *_: given, lambda: Collection(1, ()), "en")
-    shown = desk.search("When?")
-    assert "near enough" in shown.status
-    assert "article 12: its score is 0.25, and at least 0.40 is needed." in shown.status
-    assert shown.results == ""
-    # Where nothing was near, nobody can say how near.
-    given["answer"] = built(None, [])
-    assert "Nothing was found." in desk.search("When?").status
 
 
 @given(st.text(st.sampled_from("ab .:\n\r[1]【†】9\"'“”«»<&>"), max_size=40))

@@ -11,12 +11,11 @@ import pytest
 from pipelines.indexing import index_corpus
 from pipelines.serving.listening import listen
 from ui.__main__ import _learning, _parse, main
-from ui.about import about, standing
+from ui.about import about
 from ui.collection import Collection
 from ui.language import LANGUAGES
 from ui.notice import beyond, notice
 from ui.serving import Serving
-from ui.standing import Standing
 
 
 def test_a_port_in_use_is_reported_at_once_with_exit_code_2(capsys):
@@ -111,22 +110,6 @@ def test_where_a_question_goes_is_stated():
         assert kept in text_of(here)
         assert not any(kept in text_of(each) for each in told)
     assert "sent nowhere else" in text_of(about(Collection(1, ("A",)), [], "en"))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (None, "in a few minutes."),
-        (1, "in less than a minute."),
-        (45, "in about a minute."),
-        (170, "in about 3 minutes."),
-    ],
-)
-def test_how_far_the_learning_is_stands_in_plain_words(seconds, words):
-    told = standing(Standing("learning", 0.404, seconds), "en")
-    assert told["state"] == "learning"
-    assert told["told"].endswith(words)
-    assert told["share"] == "40%"
 
 
 @pytest.mark.parametrize("known", ["snapshot", "indexed"])

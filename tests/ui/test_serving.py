@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from haystack import Document, Pipeline
+from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.utils import Secret
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -111,31 +111,6 @@ def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(store
     # Each answer is of one store as a whole, and both have answered.
     assert all(len(answer) == 1 for answer in answers)
     assert set.union(*answers) == {"owed", "kept"}
-
-
-@pytest.mark.parametrize("question", ["art. 1 Code", "deposit"])
-def test_what_is_not_in_force_today_is_answered_only_where_all_is_searched(question, tmp_path):
-    path = tmp_path / "law.db"
-    days = {"old": {"valid_to": "2019-12-31"}, "new": {"valid_from": "2020-01-01"}}
-    meta = {"law": "Code", "number": "1"}
-    StatuteDocumentStore(str(path)).write_documents(
-        [
-            Document(id=id_, content="A deposit is owed.", meta={**meta, **each})
-            for id_, each in days.items()
-        ]
-    )
-    serving = Serving("lexical", path)
-
-    def found(narrowing: Narrowing) -> set[str]:
-        return {each["id"] for each in serving.answer(question, narrowing)["documents"]}
-
-    assert found(OF_TODAY) == {"new"}
-    assert found(Narrowing(day=date(2010, 1, 1))) == {"old"}
-    assert found(Narrowing(which="not in force")) == {"old"}
-    assert found(Narrowing(which="all")) == {"old", "new"}
-    (best, *_) = serving.answer("art. 1 Code", Narrowing(which="all"))["documents"]
-    assert best["id"] == "new"
-    assert [each["id"] for each in best["wordings"]] == ["old"]
 
 
 def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
