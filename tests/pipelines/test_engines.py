@@ -282,9 +282,7 @@ def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(
     ]
 
 
-@pytest.mark.parametrize(
-    ("behind_url", "flag"), [(None, None), (None, "belgium"), ("belgium", None), ("eu", "eu")]
-)
+@pytest.mark.parametrize(("behind_url", "flag"), [(None, None), ("eu", "eu")])
 def test_a_corpus_is_indexed_and_asked(
     engine, address, behind_url, flag, corpus, tiny_model, capsys
 ):
