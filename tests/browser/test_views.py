@@ -329,13 +329,13 @@ def opened(open_page, tmp_path) -> Callable[[StatuteCorpus, str], Any]:
 
 @pytest.mark.parametrize(
     ("source", "article_id"),
-    [("site", "housing-12"), ("pdpa_en", "PDPA-48-5-157"), ("capitals", "a20")],
+    [("aldermere", "housing-12"), ("pdpa_en", "PDPA-48-5-157"), ("capitals", "a20")],
 )
 def test_no_line_leaves_its_frame_or_covers_another(opened, real_data, source, article_id):
     if source == "capitals":
         corpus = capitals()
     else:
-        corpus = StatuteCorpus.read(source if source == "site" else real_data(source))
+        corpus = StatuteCorpus.read(source if source == "aldermere" else real_data(source))
     page = opened(corpus, article_id)
     lines = page.evaluate(BOXES)
     assert len(lines) > 15
