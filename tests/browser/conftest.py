@@ -170,3 +170,31 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+@pytest.fixture(scope="session")
+def two_codes(tmp_path_factory, aldermere_articles, minilm) -> Path:
+    """The beginnings of two of the demo's laws, with MiniLM's vectors; not to be written to."""
+    from pipelines.indexing import index_corpus
+
+    folder = tmp_path_factory.mktemp("codes")
+    lines = aldermere_articles.read_text("utf-8").splitlines()
+    kept = [
+        line
+        for law in ("housing", "family")
+        for line in [each for each in lines if json.loads(each)["id"].startswith(law)][:32]
+    ]
+    (folder / "articles.jsonl").write_text("\n".join(kept), "utf-8")
+    index_corpus(folder / "articles.jsonl", folder / "law.db", model=minilm)
+    return folder / "law.db"
+
+
+@pytest.fixture(scope="module")
+def site(serve_site, two_codes) -> str:
+    """The whole site over them."""
+    from ui.collection import Collection
+    from ui.serving import Serving
+    from ui.site import build_site
+
+    serving = Serving("hybrid", two_codes)
+    return serve_site(build_site(serving, lambda: Collection.of(serving.store))).rstrip("/")

@@ -1,33 +1,38 @@
-"""The page says how far the search has learnt its law, and then says no more."""
+"""python -m ui on an empty machine, and the line that says how far the search has learned."""
 
-from __future__ import annotations
-
+import contextlib
+import os
 import re
-from collections.abc import Callable
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import check_look
 
+from ui.app import EXAMPLES
 from ui.collection import Collection
 from ui.standing import Standing
 
 pytestmark = pytest.mark.browser
-
-SCREENSHOTS = Path(__file__).parent / "screenshots"
-LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 ALDERMERE = Collection(1, ("Housing Code of Aldermere (invented)",))
 
 
-def ask(question: str) -> dict[str, Any]:
+def find_nothing(question: str) -> dict[str, Any]:
     return {"question": question, "took_ms": 1.0, "documents": []}
 
 
 @pytest.fixture
-def learning_page(serve_page: Callable[..., str]) -> tuple[str, list[Standing]]:
+def learning_page(serve_page) -> tuple[str, list[Standing]]:
     """The address of a page that learns, and its standing, which a test sets."""
     standing = [Standing("learning", 0.4, 61.0)]
-    return serve_page(ask, lambda: ALDERMERE, lambda: standing[0]), standing
+    return serve_page(find_nothing, lambda: ALDERMERE, lambda: standing[0]), standing
 
 
 def looks(page: Any) -> list[str]:
@@ -37,9 +42,7 @@ def looks(page: Any) -> list[str]:
     return asked
 
 
-def test_the_line_follows_the_learning_and_the_end_comes_without_reload(
-    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]]
-):
+def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_page, learning_page):
     address, standing = learning_page
     page = open_page(address)
     asked = looks(page)
@@ -63,63 +66,7 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(
     assert asked == []
 
 
-def test_who_was_cut_off_for_a_while_still_hears_of_the_end(
-    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]], chromium: Any
-):
-    """Apart from `open_page`, for which a request that failed is a fault."""
-    address, standing = learning_page
-    page = chromium.new_page()
-    refused: list[str] = []
-
-    def refuse(route: Any) -> None:
-        refused.append(route.request.url)
-        if len(refused) % 2:
-            route.abort()
-        else:
-            route.fulfill(status=502, body="<h1>Bad gateway</h1>")
-
-    page.goto(address)
-    line = page.locator("#learning")
-    line.get_by_text("still learning this law").wait_for()
-    page.route("**/learning", refuse)
-    page.wait_for_timeout(5_000)
-    # It asks no more often than before, and what was told stays.
-    assert 2 <= len(refused) <= 3
-    assert line.locator(".share").inner_text() == "40%"
-    standing[0] = Standing("learnt", 1.0)
-    page.unroute("**/learning")
-    line.get_by_text("has learnt this law").wait_for()
-    page.close()
-
-
-def test_a_site_that_learns_no_more_is_asked_no_more(
-    learning_page: tuple[str, list[Standing]], chromium: Any
-):
-    page = chromium.new_page()
-    page.goto(learning_page[0])
-    line = page.locator("#learning")
-    line.get_by_text("still learning this law").wait_for()
-    page.route("**/learning", lambda route: route.fulfill(status=404, body="none"))
-    line.get_by_text("still learning this law").wait_for(state="detached")
-    asked = looks(page)
-    page.wait_for_timeout(3_000)
-    assert asked == []
-    page.close()
-
-
-def test_changes_are_announced_politely_and_the_share_is_not(
-    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]]
-):
-    page = open_page(learning_page[0])
-    told = page.get_by_role("status").filter(has_text=re.compile("still learning"))
-    told.wait_for()
-    assert "%" not in told.inner_text()
-    assert page.locator("#status").get_attribute("role") == "status"
-
-
-def test_a_page_that_is_opened_later_is_told_nothing_and_asks_once(
-    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]]
-):
+def test_a_page_that_is_opened_later_shows_nothing_and_asks_once(open_page, learning_page):
     address, standing = learning_page
     standing[0] = Standing("learnt", 1.0)
     page = open_page("about:blank", wait=False)
@@ -131,49 +78,175 @@ def test_a_page_that_is_opened_later_is_told_nothing_and_asks_once(
     assert page.locator("#learning").inner_text().strip() == ""
 
 
-def test_a_failure_is_told_on_every_page(
-    open_page: Callable[..., Any], learning_page: tuple[str, list[Standing]]
-):
-    address, standing = learning_page
-    standing[0] = Standing("failed")
-    for _ in range(2):
-        page = open_page(address)
-        page.locator("#learning").get_by_text("could not learn this law").wait_for()
-
-
-def test_a_page_that_learns_nothing_asks_nothing(
-    open_page: Callable[..., Any], serve_page: Callable[..., str]
-):
-    page = open_page("about:blank", wait=False)
-    asked = looks(page)
-    page.goto(serve_page(ask, lambda: ALDERMERE))
-    page.get_by_label("Your question").wait_for()
-    page.wait_for_timeout(3_000)
-    assert asked == []
-    assert page.locator("#learning").count() == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("device", "width"), [("desk", 1280), ("phone", 390)])
-def test_axe_finds_no_violation_while_it_learns(
-    open_page: Callable[..., Any],
-    learning_page: tuple[str, list[Standing]],
-    scheme: str,
-    device: str,
-    width: int,
-):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_no_violation_while_it_learns(open_page, learning_page, scheme, width):
     address, standing = learning_page
     page = open_page(address, color_scheme=scheme, viewport={"width": width, "height": 900})
-    SCREENSHOTS.mkdir(exist_ok=True)
-    for now, said in (
-        (standing[0], "still learning"),
-        (Standing("learnt", 1.0), "has learnt"),
-    ):
+    for now, said in ((standing[0], "still learning"), (Standing("learnt", 1.0), "has learnt")):
         standing[0] = now
         page.locator("#learning").get_by_text(said).wait_for()
-        name = f"{said.split()[1]}-{device}-{scheme}.png"
-        page.screenshot(path=SCREENSHOTS / name, full_page=True)
-        found = axe.run(page, options={"runOnly": LEVELS}).response["violations"]
-        assert [f"{each['id']}: {each['nodes'][0]['html']}" for each in found] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        check_look(page, said.split()[1], "en", scheme, width)
+
+
+LAY_QUESTION = "The neighbours play loud music every night."
+REPOSITORY = Path(__file__).parent.parent.parent
+
+
+# The command as it is, but for the training's length; or another training altogether.
+START = """
+import sys
+from pipelines.trained_demo import TrainedDemo
+real = TrainedDemo.command.fget
+TrainedDemo.command = property(lambda demo: {command})
+from ui.__main__ import main
+sys.exit(main(["--port", "0"]))
+"""
+BRIEF = '(*real(demo), "--max_steps=2", "--batch_size=4", "--negatives_per_question=1")'
+ENDLESS = '(sys.executable, "-c", "import time; time.sleep(600)", str(demo.folder))'
+
+
+@dataclass
+class Started:
+    """A page that was started, and what its terminal says."""
+
+    process: subprocess.Popen[bytes]
+    terminal: Path
+
+    @property
+    def said(self) -> str:
+        return self.terminal.read_text("utf-8")
+
+    def wait_for(self, pattern: str, seconds: float = 240) -> str:
+        """What the terminal says of this pattern, once it does."""
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.said)):
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < end, self.said
+            time.sleep(0.05)
+        return found[0]
+
+
+@contextlib.contextmanager
+def start(home: Path, terminal: Path, command: str = BRIEF) -> Iterator[Started]:
+    with terminal.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", START.format(command=command)],
+            cwd=REPOSITORY,
+            env={**os.environ, "LEXARBOR_HOME": str(home)},
+            stderr=stream,
+        )
+    try:
+        yield Started(process, terminal)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def running_with(word: str) -> list[str]:
+    """Processes that have the word in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if word in line:
+                found.append(line)
+    return found
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("home") / "not made yet"
+
+
+@pytest.fixture(scope="module")
+def first_start(home) -> Iterator[Started]:
+    with start(home, home.parent / "first.txt") as started:
+        yield started
+
+
+def ask(page: Any, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    page.locator(".asked q", has_text=question).wait_for()
+
+
+@pytest.mark.timeout(600)
+def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_reload(
+    open_page, first_start, home
+):
+    address = first_start.wait_for(r"http://\S+")
+    assert "Building the demo store" in first_start.said
+    assert "pipeline 'hybrid'" in first_start.said
+    assert (home / "demo.db").is_file()
+    page = open_page(address)
+    page.set_default_timeout(60_000)
+    line = page.locator("#learning")
+    line.get_by_text("still learning").wait_for()
+    learnt = line.get_by_text("has learnt this law")
+    questions = 0
+    while not learnt.is_visible():
+        ask(page, f"deposit {questions}")
+        assert page.get_by_role("article").count() == 10
+        questions += 1
+        page.wait_for_timeout(1_000)
+        assert "failed" not in first_start.said
+    assert questions > 0
+    first_start.wait_for("The page now answers with the model trained on this law")
+    ask(page, "deposit again")
+    assert page.get_by_role("article").count() == 10
+    (folder,) = home.glob("demo-*/")
+    assert {path.name for path in folder.iterdir() if "-" not in path.name} == {
+        "demo.db",
+        "model",
+        "training.lock",
+        "training.log",
+    }
+
+
+def test_every_example_finds_its_article(open_page, first_start):
+    page = open_page(first_start.wait_for(r"http://\S+"))
+    right = (
+        "Article 14 Housing Code",
+        "Article 30 Work Code",
+        "Article 30 Family Code",
+        "Article 20 Consumer Code",
+        "Article 10 Code of Procedure",
+        "Article 12 Housing Code",
+    )
+    for example, article in zip(EXAMPLES, right, strict=True):
+        page.get_by_role("button", name=example, exact=True).click()
+        page.locator(".asked q", has_text=example).wait_for()
+        top = page.locator("#results h3").all_text_contents()[:3]
+        assert f"{article} of Aldermere (invented)" in top
+    assert "Citation rank 1" in page.locator(".ranks").first.text_content()
+    ask(page, LAY_QUESTION)
+    ranks = page.locator(".ranks").first.text_content()
+    assert "BM25 rank" in ranks
+    assert "Dense rank" in ranks
+
+
+def test_it_ends_in_good_order_and_starts_again_with_the_trained_model(first_start, home):
+    first_start.process.send_signal(signal.SIGINT)
+    assert first_start.process.wait(15) == 0
+    assert "Traceback" not in first_start.said
+    began = time.monotonic()
+    with start(home, home.parent / "again.txt") as again:
+        again.wait_for(r"http://\S+")
+        assert time.monotonic() - began < 60
+        assert "Building" not in again.said
+        assert "raining" not in again.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_the_training_ends_with_the_page(home, tmp_path, ending):
+    shutil.copy(home / "demo.db", tmp_path / "demo.db")
+    with start(tmp_path, tmp_path / "terminal.txt", ENDLESS) as started:
+        started.wait_for("Training a model")
+        while not running_with(f"{tmp_path}/demo-"):
+            time.sleep(0.05)
+        started.process.send_signal(ending)
+        assert started.process.wait(20) == 0
+    assert running_with(f"{tmp_path}/demo-") == []
+    assert "Traceback" not in started.said
+    assert "untrained" not in started.said

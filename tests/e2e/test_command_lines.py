@@ -75,6 +75,7 @@ def test_lay_questions_find_their_articles(
     assert result["n_unanswerable"] > 0
 
 
+@pytest.mark.slow
 def test_real_law_in_another_language_is_searched_by_words(
     real_data: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +87,7 @@ def test_real_law_in_another_language_is_searched_by_words(
     assert json.loads(capsys.readouterr().out)["metrics"]["R@100"] >= 0.7
 
 
+@pytest.mark.slow
 def test_words_alone_reach_their_mark_on_obliqa(
     real_data: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

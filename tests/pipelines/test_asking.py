@@ -3,15 +3,13 @@
 import asyncio
 import copy
 import json
-from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from haystack import Document, Pipeline, component
-from haystack.errors import FilterError
 
 from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
@@ -26,11 +24,11 @@ PIPELINES = ["lexical", "dense", "hybrid"]
 
 
 @pytest.fixture(scope="module", params=PIPELINES)
-def pipeline(request: pytest.FixtureRequest, law_store: Path) -> Pipeline:
+def pipeline(request, law_store) -> Pipeline:
     return load_pipeline(request.param, store=law_store)
 
 
-def test_the_answer_is_plain_and_complete(pipeline: Pipeline) -> None:
+def test_the_answer_is_plain_and_complete(pipeline):
     answer = ask(pipeline, "Who decides on custody?", top_k=4)
     assert json.loads(json.dumps(answer)) == answer
     assert list(answer) == ["question", "pipeline", "took_ms", "documents", "as_of"]
@@ -45,14 +43,7 @@ def test_the_answer_is_plain_and_complete(pipeline: Pipeline) -> None:
     assert all(rank >= 1 for rank in best["ranks"].values())
 
 
-def test_scores_fall_and_no_article_stands_twice(pipeline: Pipeline) -> None:
-    documents = ask(pipeline, "wages and leave and notice", top_k=20)["documents"]
-    scores = [each["score"] for each in documents]
-    assert scores == sorted(scores, reverse=True)
-    assert len({each["id"] for each in documents}) == len(documents)
-
-
-def test_a_question_in_another_language_than_the_law_is_told_so(pipeline: Pipeline) -> None:
+def test_a_question_in_another_language_than_the_law_is_noted(pipeline):
     assert ask(pipeline, "Qui a la garde, la custody des enfants ?")["languages"] == ["en"]
     assert "languages" not in ask(pipeline, "Who keeps the children, and for how long?")
     named = ask(pipeline, "Que dit l'art. 12 Housing Code de ma caution ?")
@@ -60,15 +51,8 @@ def test_a_question_in_another_language_than_the_law_is_told_so(pipeline: Pipeli
     assert "languages" not in named
 
 
-def test_a_cited_article_is_first(pipeline: Pipeline) -> None:
-    documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
-    assert documents[0]["id"] == "a12"
-    assert documents[0]["ranks"]["citation"] == 1
-    assert documents[0]["score"] == 1.0
-
-
 @pytest.mark.parametrize("name", ["hybrid", "lexical", "dense"])
-def test_a_cited_article_that_a_filter_leaves_out_is_told(name: str, law_store: Path) -> None:
+def test_a_cited_article_that_a_filter_leaves_out_is_reported(name, law_store):
     filters = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     answer = ask(load_pipeline(name, store=law_store), "art. 12 Housing Code", filters=filters)
     assert answer["left_out"] == [
@@ -81,14 +65,12 @@ def test_a_cited_article_that_a_filter_leaves_out_is_told(name: str, law_store: 
 
 
 @pytest.mark.parametrize("name", [*PIPELINES, "hybrid_rerank", "answer_hybrid", "answer"])
-def test_every_pipeline_finds_as_many_cited_articles_as_can_be_asked_for(name: str) -> None:
+def test_every_pipeline_finds_as_many_cited_articles_as_can_be_asked_for(name):
     file = yaml.safe_load(pipeline_file(name).read_text("utf-8"))
     assert file["components"]["citation"]["init_parameters"]["top_k"] == MAX_TOP_K
 
 
-def test_a_long_range_is_answered_by_all_of_it(
-    tmp_path: Path, make_article: Any, write_corpus: Any
-) -> None:
+def test_a_long_range_is_answered_by_all_of_it(tmp_path, make_article, write_corpus):
     law = [make_article(n, law="Work Code", headings=[]) for n in range(1, 41)]
     index_corpus(write_corpus(tmp_path / "law.jsonl", law), tmp_path / "law.db", model="none")
     pipeline = load_pipeline("lexical", store=tmp_path / "law.db")
@@ -100,77 +82,28 @@ def test_a_long_range_is_answered_by_all_of_it(
     assert answer["not_followed"] == ["9 to 10, Work Code", "10 to 11, Work Code"]
 
 
-def test_a_cited_article_that_is_not_there_is_told(pipeline: Pipeline) -> None:
+def test_a_cited_article_that_is_not_there_is_reported(pipeline):
     answer = ask(pipeline, "Does art. 999 Housing Code say who decides on custody?")
     assert answer["missing"] == ["art. 999, Housing Code"]
     assert answer["documents"]
     assert json.loads(json.dumps(answer)) == answer
 
 
-def test_filters_reach_every_retriever(pipeline: Pipeline) -> None:
+def test_filters_reach_every_retriever(pipeline):
     only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     documents = ask(pipeline, "Who decides under art. 12?", top_k=30, filters=only)["documents"]
     assert documents
     assert {each["law"] for each in documents} == {"Work Code"}
 
 
-def test_malformed_filters_are_refused(pipeline: Pipeline) -> None:
-    with pytest.raises(FilterError):
-        ask(pipeline, "rent", filters={"field": "meta.law"})
-
-
 @pytest.mark.parametrize("question", ["", "  \n", "\x00\x07", "x" * 10_001, None, 7])
-def test_what_is_no_question_is_refused(pipeline: Pipeline, question: Any) -> None:
+def test_what_is_not_a_question_is_refused(pipeline, question):
     with pytest.raises(QuestionError):
         ask(pipeline, question)
 
 
-@pytest.mark.parametrize(
-    "question", ["租金多少？", "Cine plătește chiria?", "🏠🔑", "rent\x00 due?"]
-)
-def test_any_script_can_be_asked(pipeline: Pipeline, question: str) -> None:
-    ask(pipeline, question)
-
-
-@pytest.mark.parametrize(
-    ("top_k", "error"), [(-1, ValueError), (0, ValueError), ("3", TypeError), (True, TypeError)]
-)
-def test_a_number_of_articles_that_is_none_is_refused(
-    pipeline: Pipeline, top_k: Any, error: type[Exception]
-) -> None:
-    with pytest.raises(error, match=r"ask.top_k must be"):
-        ask(pipeline, "Who decides on rent?", top_k=top_k)
-
-
-def test_a_pipeline_that_declares_no_filters_says_so(law_store: Path) -> None:
-    pipeline = load_pipeline("lexical", store=law_store)
-    del pipeline.metadata["inputs"]["filters"]
-    with pytest.raises(LoadingError, match=r"declares no inputs.filters"):
-        ask(pipeline, "rent", filters={"field": "id", "operator": "==", "value": "a1"})
-
-
-@pytest.mark.parametrize(
-    ("meta", "state"),
-    [
-        ({}, "unknown"),
-        ({"valid_from": "2020-01-01"}, "in force"),
-        ({"valid_from": "2020-01-01", "valid_to": "2024-05-31"}, "repealed"),
-        ({"valid_to": "2024-06-01"}, "in force"),
-        ({"valid_from": "2024-06-02"}, "not yet in force"),
-        ({"valid_from": "some day"}, "unknown"),
-    ],
-)
-def test_the_state_is_that_of_the_day(meta: dict[str, str], state: str) -> None:
-    document = Document(id="1", content="x", meta={"law": "L", "number": "1", **meta})
-    found = found_article(document, date(2024, 6, 1))
-    assert found["state"] == state
-    assert {key: found[key] for key in meta} == meta
-
-
 @pytest.fixture(scope="module")
-def dated_store(
-    tmp_path_factory: pytest.TempPathFactory, make_article: Any, write_corpus: Any
-) -> Path:
+def dated_store(tmp_path_factory, make_article, write_corpus) -> Path:
     """Four articles on rent: without dates, from 2020, until 2019, from 2010 until 2030."""
     dates: list[dict[str, str]] = [
         {},
@@ -193,9 +126,7 @@ def dated_store(
         (date(2031, 1, 1), {"a8": "unknown", "a16": "in force"}),
     ],
 )
-def test_a_day_leaves_out_what_was_not_in_force(
-    dated_store: Path, day: date, states: dict[str, str]
-) -> None:
+def test_a_day_leaves_out_what_was_not_in_force(dated_store, day, states):
     pipeline = load_pipeline("lexical", store=dated_store)
     answer = ask(pipeline, "rent officer", as_of=day)
     assert {each["id"]: each["state"] for each in answer["documents"]} == states
@@ -209,7 +140,7 @@ def found(answer: Any) -> set[str]:
 OF_2005, EVERYTHING = {"a8", "a24"}, {"a8", "a16", "a24", "a32"}
 
 
-def test_the_law_of_today_is_asked_unless_the_question_says_otherwise(dated_store: Path) -> None:
+def test_the_law_of_today_is_asked_unless_the_question_says_otherwise(dated_store):
     pipeline = load_pipeline("lexical", store=dated_store)
     of_today = ask(pipeline, "rent officer", as_of=date.today())
     assert "a24" not in found(of_today)
@@ -221,24 +152,6 @@ def test_the_law_of_today_is_asked_unless_the_question_says_otherwise(dated_stor
     everything = ask(pipeline, "rent officer", as_of="any")
     assert found(everything) == EVERYTHING
     assert "as_of" not in everything
-
-
-def test_a_file_chooses_the_day_of_its_retrievers(dated_store: Path) -> None:
-    overrides = {"citation.as_of": "2005-06-01", "bm25.as_of": "2005-06-01"}
-    pipeline = load_pipeline("lexical", store=dated_store, overrides=overrides)
-    answer = ask(pipeline, "rent officer")
-    assert (found(answer), answer["as_of"]) == (OF_2005, "2005-06-01")
-    assert "a24" not in found(ask(pipeline, "rent officer", as_of="today"))
-    everything = load_pipeline("lexical", dated_store, overrides=dict.fromkeys(overrides, "any"))
-    assert found(ask(everything, "rent officer")) == EVERYTHING
-
-
-def test_a_file_older_than_the_parameter_takes_a_day_too(dated_store: Path) -> None:
-    pipeline = load_pipeline("lexical", store=dated_store)
-    del pipeline.metadata["inputs"]["as_of"]
-    assert found(ask(pipeline, "rent officer", as_of=date(2005, 6, 1))) == OF_2005
-    assert found(ask(pipeline, "rent officer", as_of="any")) == EVERYTHING
-    assert "a24" not in found(ask(pipeline, "rent officer"))
 
 
 @component
@@ -253,7 +166,7 @@ class Everything:
         return {"documents": self.document_store.filter_documents(filters)}
 
 
-def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_store: Path) -> None:
+def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_store):
     pipeline = Pipeline(
         metadata={
             "name": "own",
@@ -276,9 +189,7 @@ def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_sto
     assert "as_of" not in everything
 
 
-def test_an_article_names_its_other_wordings(
-    tmp_path: Path, make_article: Callable[..., dict[str, Any]], write_corpus: Callable[..., Path]
-) -> None:
+def test_an_article_names_its_other_wordings(tmp_path, make_article, write_corpus):
     articles = [
         {**make_article(8, valid_to="2019-12-31"), "id": "old"},
         {**make_article(8, valid_from="2020-01-01"), "id": "new"},
@@ -291,13 +202,6 @@ def test_an_article_names_its_other_wordings(
     assert wordings["new"] == [{"id": "old", "valid_from": None, "valid_to": "2019-12-31"}]
     assert {id_ for id_, each in wordings.items() if each is not None} == {"new"}
     assert json.loads(json.dumps(answer)) == answer
-
-
-def test_a_day_and_filters_hold_together(dated_store: Path) -> None:
-    pipeline = load_pipeline("lexical", store=dated_store)
-    only = {"field": "meta.number", "operator": "in", "value": ["8", "24"]}
-    answer = ask(pipeline, "rent officer", filters=only, as_of=date(2020, 1, 1))
-    assert [each["id"] for each in answer["documents"]] == ["a8"]
 
 
 NOT_HOUSING = {"field": "meta.law", "operator": "!=", "value": "Housing Code"}
@@ -313,9 +217,7 @@ NOT_HOUSING = {"field": "meta.law", "operator": "!=", "value": "Housing Code"}
         ({"filters": {"field": "meta.law", "operator": "==", "value": "Housing Code"}}, set()),
     ],
 )
-def test_a_question_narrows_what_the_file_lets_through(
-    dated_store: Path, asked: dict[str, Any], left: set[str]
-) -> None:
+def test_a_question_narrows_what_the_file_lets_through(dated_store, asked, left):
     of_each = {f"{name}.filters": copy.deepcopy(NOT_HOUSING) for name in ("citation", "bm25")}
     pipeline = load_pipeline("lexical", store=dated_store, overrides=of_each)
     question = "rent officer, art. 24 Housing Code"
@@ -325,38 +227,7 @@ def test_a_question_narrows_what_the_file_lets_through(
         assert {each["id"] for each in answer["documents"]} == left
 
 
-def test_asking_without_holding_up_the_loop_gives_the_same(pipeline: Pipeline) -> None:
-    question = "Who decides on custody under art. 12 Housing Code?"
-    only = {"field": "meta.law", "operator": "!=", "value": "Work Code"}
-    at_once = ask(pipeline, question, top_k=5, filters=only, as_of=date(2024, 2, 29))
-    awaited = asyncio.run(ask_async(pipeline, question, 5, only, date(2024, 2, 29)))
-    assert {**awaited, "took_ms": 0} == {**at_once, "took_ms": 0}
-
-
-def test_awaited_errors_are_ours(pipeline: Pipeline) -> None:
-    with pytest.raises(FilterError):
-        asyncio.run(ask_async(pipeline, "rent", filters={"field": "meta.law"}))
-
-
-@pytest.mark.parametrize("day", ["2024-2-29", "now", datetime(2024, 2, 29), 20240229])
-def test_a_day_that_is_not_one_is_refused(pipeline: Pipeline, day: Any) -> None:
-    with pytest.raises(LoadingError, match=r"ask\.as_of must be"):
-        ask(pipeline, "rent", as_of=day)
-
-
-def test_a_day_can_be_asked_for_without_leaving_anything_out(dated_store: Path) -> None:
-    pipeline = load_pipeline("lexical", store=dated_store)
-    answer = ask(pipeline, "rent officer", as_of="any", states_on=date(2005, 6, 1))
-    assert {each["id"]: each["state"] for each in answer["documents"]} == {
-        "a8": "unknown",
-        "a16": "not yet in force",
-        "a24": "in force",
-        "a32": "not yet in force",
-    }
-    assert "as_of" not in answer
-
-
-def test_what_was_not_in_force_can_be_asked_for_alone(dated_store: Path) -> None:
+def test_what_was_not_in_force_can_be_asked_for_alone(dated_store):
     pipeline = load_pipeline("lexical", store=dated_store)
     day = date(2005, 6, 1)
     asked: dict[str, Any] = {"as_of": "any", "states_on": day}
@@ -367,34 +238,8 @@ def test_what_was_not_in_force_can_be_asked_for_alone(dated_store: Path) -> None
     assert {each["id"] for each in answer["documents"]} == {"a16"}
 
 
-def test_a_day_of_states_that_is_no_date_is_refused(pipeline: Pipeline) -> None:
-    with pytest.raises(LoadingError, match=r"states_on must be a datetime\.date"):
-        ask(pipeline, "rent", states_on=datetime(2024, 2, 29))
-
-
-def test_metadata_of_any_kind_become_texts() -> None:
-    meta = {"law": None, "number": 12, "headings": "Repairs", "language": 3}
-    found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
-    assert {key: found[key] for key in meta} == {
-        "law": "",
-        "number": "12",
-        "headings": ["Repairs"],
-        "language": "3",
-    }
-
-
-def test_a_date_that_is_none_leaves_the_question_answered(tmp_path: Path) -> None:
-    meta = {"law": "Housing Code", "number": "1", "valid_from": "since the reform"}
-    store = StatuteDocumentStore(tmp_path / "own.db")
-    store.write_documents([Document(id="a1", content="The rent is due.", meta=meta)])
-    store.close()
-    pipeline = load_pipeline("lexical", store=tmp_path / "own.db")
-    (found,) = ask(pipeline, "When is rent due?", as_of=date(2020, 6, 1))["documents"]
-    assert (found["id"], found["state"]) == ("a1", "unknown")
-
-
 @pytest.mark.parametrize("foreign", [["Leeds", "York"], [{"id": "q"}], {"start": None}, "x", 5])
-def test_what_another_writer_keeps_under_our_names_is_no_part_of_the_answer(foreign: Any) -> None:
+def test_what_another_writer_keeps_under_our_names_is_not_part_of_the_answer(foreign):
     meta = {"neighbours": foreign, "passage": foreign, "passages_read": foreign}
     found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
     assert found["neighbours"] == []

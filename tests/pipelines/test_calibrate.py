@@ -1,25 +1,30 @@
 """Choosing the threshold: which questions are asked, what is written, what is refused."""
 
 import json
+import shutil
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document, Pipeline
+from hypothesis import given
+from hypothesis import strategies as st
 
+from components.models.ranker_folder import ranker_digest
 from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
-from components.statutes.separation import Decided, Separation, separation
-from components.stores.answerability import AnswerThreshold, load_threshold, save_threshold
+from components.stores.answerability import AnswerThreshold, load_threshold
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines import calibrate as command_line
-from pipelines import calibrating
-from pipelines.calibrating import Calibration, calibrate, threshold_record
-from pipelines.files import FOLDER, LoadingError
+from pipelines.asking import run
+from pipelines.calibrate import main as command_line_main
+from pipelines.calibrating import Calibration, calibrate
+from pipelines.loading import load_pipeline
+from pipelines.scorer import Scorer, scorer_of
+from pipelines.taken_out import answers_taken_out, without
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 LAWS = ("Housing", "Work", "Family")
@@ -62,7 +67,7 @@ def copied(store: Path, target: Path) -> Path:
 
 
 @pytest.fixture
-def store(law_store: Path, tmp_path: Path) -> Path:
+def store(law_store, tmp_path) -> Path:
     """A law store of one's own."""
     return copied(law_store, tmp_path / "own.db")
 
@@ -71,12 +76,12 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
+def command(capsys) -> Command:
     """Runs the command; its exit code, standard output and standard error."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
         try:
-            code = command_line.main([str(each) for each in arguments])
+            code = command_line_main([str(each) for each in arguments])
         except SystemExit as exit_:
             code = int(exit_.code or 0)
         captured = capsys.readouterr()
@@ -98,7 +103,7 @@ def kept(store: Path) -> AnswerThreshold | None:
         opened.close()
 
 
-def test_enough_marked_questions_are_taken_alone(law_store: Path) -> None:
+def test_enough_marked_questions_are_taken_alone(law_store):
     found = measured(law_store, [*answerable(range(7, 25)), *marked(20)])
     assert found.how == "marked"
     assert [found.n(kind) for kind in ("answerable", "marked", "taken out")] == [18, 20, 0]
@@ -110,22 +115,7 @@ def test_enough_marked_questions_are_taken_alone(law_store: Path) -> None:
     assert found.separation.threshold == pytest.approx((low + high) / 2)
 
 
-def test_repealed_law_is_asked_too(store: Path) -> None:
-    opened = StatuteDocumentStore(str(store))
-    every = {"field": "meta.position", "operator": ">=", "value": 0}
-    opened.update_by_filter(every, {"valid_to": "2001-01-01"})
-    opened.close()
-    found = measured(store, [*answerable(range(7, 25)), *marked(20)])
-    assert [found.n(kind) for kind in ("answerable", "marked")] == [18, 20]
-
-
-def test_few_marked_questions_are_joined_by_answers_taken_out(law_store: Path) -> None:
-    found = measured(law_store, [*answerable(range(7, 25)), *marked(19)])
-    assert found.how == "both"
-    assert [found.n(kind) for kind in ("answerable", "marked", "taken out")] == [18, 19, 18]
-
-
-def test_without_marked_questions_all_answers_are_taken_out(law_store: Path) -> None:
+def test_without_marked_questions_all_answers_are_taken_out(law_store):
     found = measured(law_store, answerable(range(7, 25)))
     assert found.how == "taken out"
     scores: dict[str, dict[str, float]] = {}
@@ -136,124 +126,7 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store: Path) -> 
     assert found.separation.separates
 
 
-def test_both_askings_of_a_question_are_held_out_together(
-    law_store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Sequence[str]] = []
-
-    def noted(scores: Any, kinds: Any, groups: Sequence[str]) -> Separation:
-        given.append(groups)
-        return separation(scores, kinds, groups)
-
-    monkeypatch.setattr(calibrating, "separation", noted)
-    questions = answerable(range(7, 25))
-    measured(law_store, [*questions, replace(questions[0], id="again", text=text_of(7).upper())])
-    assert sorted(Counter(given[0]).values()) == [2] * 17 + [4]
-
-
-def test_the_record_has_what_was_held_out(law_store: Path) -> None:
-    questions = answerable(range(7, 25))
-    found = measured(law_store, questions)
-    decided = Decided(0.6, 0.7, 0.8, 0.9)
-    found = replace(found, separation=replace(found.separation, held_out=decided))
-    record = threshold_record(found, "some/where/law.jsonl", QuestionSet(questions), "dev", "ab")
-    assert (record.precision, record.recall) == (0.6, 0.7)
-    assert (record.nothing_precision, record.nothing_recall) == (0.8, 0.9)
-    assert (record.questions, record.corpus_sha256) == ("law.jsonl", "ab")
-
-
-def test_other_splits_are_not_asked_but_their_answers_go_too(law_store: Path) -> None:
-    questions = answerable(range(7, 25))
-    alone = measured(law_store, questions)
-    # The same question stands in another split, where nearly all articles answer it.
-    most = tuple(f"a{n}" for n in [*range(1, 5), *range(7, 29)])
-    twice = [replace(questions[0], id="t", relevant=most, split="train")]
-    beside = measured(law_store, [*questions, *twice])
-    assert len(beside.scored) == len(alone.scored) == 36
-    changed = [
-        (a.kind, b.score < a.score)
-        for a, b in zip(alone.scored, beside.scored, strict=True)
-        if a.score != b.score
-    ]
-    assert changed == [("taken out", True)]
-
-
-def test_a_question_for_which_nothing_is_left_is_counted_apart(
-    tmp_path: Path, make_article: Any, write_corpus: Any, minilm: str
-) -> None:
-    from pipelines.indexing import index_corpus
-
-    # One division holds all: without it nothing is left.
-    articles = [make_article(n, law="Code", headings=["Chapter 1"]) for n in range(1, 13)]
-    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), tmp_path / "law.db", model=minilm)
-    questions = [*answerable(range(1, 13)), *marked(12)]
-    found = measured(tmp_path / "law.db", questions)
-    assert found.n_without_score == {"taken out": 12}
-    assert found.how == "marked"
-    with pytest.raises(LoadingError, match="0 different questions without an answer that got a"):
-        measured(tmp_path / "law.db", questions[:12])
-
-
-@pytest.mark.parametrize(
-    ("questions", "message"),
-    [
-        (marked(20), "0 different questions with an answer in the split 'dev';"),
-        (
-            answerable(range(1, 10)),
-            "9 different questions with an answer in the split 'dev'; 10 are",
-        ),
-        ([replace(q, text="Who?") for q in answerable(range(1, 25))], "1 different questions with"),
-    ],
-)
-def test_too_few_questions_are_refused(
-    law_store: Path, questions: list[Question], message: str
-) -> None:
-    with pytest.raises(LoadingError, match=message):
-        measured(law_store, questions)
-
-
-def test_a_files_filters_hold_where_answers_are_taken_out(law_store: Path, tmp_path: Path) -> None:
-    text = (FOLDER / "dense.yaml").read_text(encoding="utf-8")
-    only = "      top_k: 500\n      filters: {field: meta.law, operator: '==', value: Work Code}\n"
-    mine = tmp_path / "mine.yaml"
-    mine.write_text(text.replace("      top_k: 500\n", only), encoding="utf-8")
-    questions = answerable(range(7, 25))
-    by_itself, filtered = measured(law_store, questions), measured(law_store, questions, str(mine))
-    assert filtered.how == by_itself.how == "taken out"
-    best, best_filtered = (
-        [each.score for each in found.scored if each.kind == "taken out"]
-        for found in (by_itself, filtered)
-    )
-    assert all(a >= b for a, b in zip(best, best_filtered, strict=True))
-    assert best != best_filtered
-
-
-def test_a_ranker_is_measured_by_its_own_scores(
-    law_store: Path, tiny_ranker: Path, tmp_path: Path
-) -> None:
-    text = (FOLDER / "hybrid_rerank.yaml").read_text(encoding="utf-8")
-    mine = tmp_path / "mine.yaml"
-    ranker = text.index("  ranker:\n")
-    named = text[ranker:].replace("model: null", f"model: {tiny_ranker}", 1)
-    mine.write_text(text[:ranker] + named, encoding="utf-8")
-    found = measured(law_store, answerable(range(7, 19)), str(mine))
-    assert found.scorer.stage == "reranker"
-    assert all(0 < each.score < 1 for each in found.scored)
-
-
-def test_a_score_that_does_not_separate_makes_no_record(law_store: Path) -> None:
-    questions = [*answerable(range(7, 25)), *marked(20)]
-    turned = [
-        replace(q, relevant=() if q.answerable else ("a1",), answerable=not q.answerable)
-        for q in questions
-    ] + [Question(f"x{n}", text_of(n), (), "dev", False) for n in (1, 2)]
-    found = measured(law_store, turned)
-    assert found.separation.auc == 0
-    with pytest.raises(ValueError, match="does not separate"):
-        threshold_record(found, "law.jsonl", QuestionSet(turned), "dev", None)
-
-
-def test_the_command_writes_what_it_prints(command: Command, store: Path, tmp_path: Path) -> None:
+def test_the_command_writes_what_it_prints(command, store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
     before = StatuteDocumentStore(str(store)).content_version()
     code, out, err = command("--questions", questions, "--store", store, "--json")
@@ -288,19 +161,7 @@ def test_the_command_writes_what_it_prints(command: Command, store: Path, tmp_pa
     assert opened.content_version() == before
 
 
-def test_the_command_prints_a_table(command: Command, store: Path, tmp_path: Path) -> None:
-    questions = write(tmp_path / "law.jsonl", [*answerable(range(7, 25)), *marked(3)])
-    code, out, _ = command("--questions", questions, "--store", store, "--pipeline", "dense")
-    assert code == 0
-    assert out.startswith("dense, best score of the stage 'dense', the split 'dev'\n")
-    for start in ("answerable ", "marked ", "taken out ", "threshold 0.", "answered, precision"):
-        assert f"\n{start}" in out
-    assert "held out   95% interval" in out
-
-
-def test_no_threshold_is_written_where_none_is_good(
-    command: Command, store: Path, tmp_path: Path
-) -> None:
+def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
     assert command("--questions", questions, "--store", store)[0] == 0
     earlier = kept(store)
@@ -317,18 +178,7 @@ def test_no_threshold_is_written_where_none_is_good(
     assert kept(store) == earlier
 
 
-def test_the_threshold_of_another_model_is_not_given(store: Path) -> None:
-    opened = StatuteDocumentStore(str(store))
-    found = measured(store, answerable(range(7, 25)))
-    record = threshold_record(found, "aldermere", QuestionSet([]), "dev", None)
-    save_threshold(opened, replace(record, model_digest="of another"))
-    assert opened.model is not None
-    assert load_threshold(opened, "dense", opened.model.digest) is None
-
-
-def test_pipelines_and_stores_without_a_score_are_refused(
-    command: Command, law_store: Path, text_store: Path, tmp_path: Path
-) -> None:
+def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, text_store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
     asked = ("--questions", questions, "--store")
     code, out, err = command(*asked, law_store, "--pipeline", "lexical")
@@ -339,32 +189,138 @@ def test_pipelines_and_stores_without_a_score_are_refused(
     assert "text alone, no vectors" in err
 
 
-def test_an_engine_keeps_no_threshold(command: Command, tmp_path: Path) -> None:
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
-    asked = ("--questions", questions, "--store", "http://localhost:6333")
-    code, out, err = command(*asked, "--pipeline", "qdrant")
-    assert (code, out) == (2, "")
-    assert "an engine, which keeps no threshold" in err
+def document(score: float | None, **ranks: int) -> Document:
+    return Document(id=str(score), content="law", score=score, meta={"ranks": ranks})
+
+
+def reranking(store: Path, ranker: Path, **overrides: Any) -> Any:
+    named = {"ranker.model": str(ranker), **overrides}
+    return load_pipeline("hybrid_rerank", store, overrides=named)
+
+
+def test_a_ranker_comes_before_a_dense_retriever(law_store, tiny_ranker):
+    pipeline = reranking(law_store, tiny_ranker)
+    scorer = scorer_of(pipeline)
+    assert scorer == Scorer("reranker", "ranker", ranker_digest(tiny_ranker))
+    outputs = run(pipeline, "What does art. 12 Housing Code say on custody?", {"ranker"})
+    first, second = outputs["ranker"]["documents"][:2]
+    # The cited article stands first, unread.
+    assert (first.id, first.score) == ("a12", 1.0)
+    assert scorer.best(outputs) == second.score
+
+
+def test_a_ranker_that_scores_otherwise_is_another(law_store, tiny_ranker, tmp_path):
+    plain = scorer_of(reranking(law_store, tiny_ranker)).model_digest
+    fields = scorer_of(reranking(law_store, tiny_ranker, **{"ranker.meta_fields": ["law"]}))
+    calibrated = scorer_of(reranking(law_store, tiny_ranker, **{"ranker.calibrated": True}))
+    assert len({plain, fields.model_digest, calibrated.model_digest}) == 3
+    copy = tmp_path / "moved"
+    shutil.copytree(tiny_ranker, copy)
+    assert scorer_of(reranking(law_store, copy)).model_digest == plain
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(("--split", "test"), "It has the splits dev"), (("--pipeline", "hybird"), "did you mean")],
+    ("stage", "documents", "best"),
+    [
+        ("dense", [], None),
+        ("dense", [document(None)], None),
+        ("dense", [document(float("nan")), document(0.2), document(0.3)], 0.3),
+        ("dense", [document(float("nan"))], None),
+        ("dense", [document(-0.5), document(-0.1)], -0.1),
+        ("reranker", [document(0.4, reranker=1)], 0.4),
+        ("reranker", [], None),
+    ],
 )
-def test_wrong_use_is_said(
-    command: Command, law_store: Path, tmp_path: Path, arguments: tuple[str, str], message: str
-) -> None:
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
-    code, out, err = command("--questions", questions, "--store", law_store, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_the_best_score_is_one_that_the_stage_gave(stage, documents, best):
+    # What else a ranker lists is pinned, unread, or below its best.
+    listed = {"best": documents, "documents": [document(1.0)]}
+    outputs = {"documents": documents} if stage == "dense" else listed
+    assert Scorer(stage, "own", "d").best({"own": outputs}) == best
 
 
-def test_questions_on_articles_that_the_store_lacks_are_named(
-    command: Command, law_store: Path, tmp_path: Path
-) -> None:
-    questions = [*answerable(range(7, 25)), Question("q", "Who?", ("a99",), "dev")]
-    path = write(tmp_path / "law.jsonl", questions)
-    code, _, err = command("--questions", path, "--store", law_store)
-    assert code == 1
-    assert "law.jsonl:19: " in err
+RENT, WORK = ["Title I", "Chapter 1. Rent"], ["Title I", "Chapter 2. Work"]
+
+
+def taken_document(id_: str, law: str, headings: list[str], text: str) -> Document:
+    meta = {"law": law, "headings": headings, "number": id_, "position": 0}
+    return Document(id=id_, content=text, meta=meta)
+
+
+@pytest.fixture
+def small_store(tmp_path) -> StatuteDocumentStore:
+    made = StatuteDocumentStore(str(tmp_path / "law.db"))
+    made.write_documents(
+        [
+            taken_document("gold", "Housing", RENT, "The tenant pays the rent."),
+            taken_document("sibling", "Housing", RENT, "Rent is due monthly."),
+            taken_document("cousin", "Housing", WORK, "The caretaker works."),
+            taken_document("above", "Housing", RENT[:1], "This title is on dwellings."),
+            taken_document("below", "Housing", [*RENT, "Section 1"], "Rent may rise."),
+            taken_document("namesake", "Trade", RENT, "Shops pay rent too."),
+            taken_document("twin", "Trade", WORK, "the TENANT  pays the rent."),
+            taken_document("beside-twin", "Trade", WORK, "Shops close on Sunday."),
+            taken_document("bare", "Decree", [], "Deposits are held in trust."),
+            taken_document("other-bare", "Decree", [], "This decree is short."),
+            taken_document("empty", "Decree", [], ""),
+            taken_document("other-empty", "Trade", WORK, ""),
+        ]
+    )
+    return made
+
+
+def taken(small_store: StatuteDocumentStore, question: Question, *others: Question) -> set[str]:
+    return answers_taken_out(small_store, [question], [question, *others])[question.id]
+
+
+@pytest.mark.parametrize("n", [0, 501])
+def test_any_number_of_articles_can_be_left_out(tmp_path, n):
+    small_store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    small_store.write_documents([Document(id=f"a{place}", content="law") for place in range(502)])
+    filters: dict[str, Any] = dict(without(f"a{place}" for place in range(n)))
+    left = {each.id for each in small_store.filter_documents(filters)}
+    assert left == {f"a{place}" for place in range(n, 502)}
+
+
+@pytest.fixture(scope="module")
+def taken_from_law(law_store) -> dict[str, set[str]]:
+    """What goes with each article of the law, were it the answer."""
+    small_store = StatuteDocumentStore(str(law_store))
+    asked = [Question(f"a{n}", f"Question {n}?", (f"a{n}",)) for n in range(1, 31)]
+    found = answers_taken_out(small_store, asked, asked)
+    small_store.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def hybrid(law_store) -> Pipeline:
+    return load_pipeline("hybrid", law_store)
+
+
+@given(n=st.integers(1, 30), cited=st.booleans())
+def test_what_is_taken_out_never_comes_back(hybrid, taken_from_law, n, cited):
+    gone = taken_from_law[f"a{n}"]
+    # Articles 24 apart stand in one division.
+    assert gone == {f"a{other}" for other in range(1, 31) if (other - n) % 24 == 0}
+    law = ("Housing Code", "Work Code", "Family Code")[n % 3]
+    text = f"What does art. {n} {law} say on rule {n}?" if cited else f"Who decides on rule {n}?"
+    outputs = run(hybrid, text, {"citation", "bm25", "dense", "fuser"}, filters=without(gone))
+    listed = [
+        each.id
+        for of in outputs.values()
+        for socket, found in of.items()
+        if socket != "left_out"  # what the filters refused
+        for each in found
+    ]
+    assert len(outputs["dense"]["documents"]) == 30 - len(gone)
+    assert gone.isdisjoint(listed)
+
+
+def test_the_answer_its_twins_and_its_division_are_taken_out(small_store):
+    paid, decided = Question("q", "Who pays?", ("gold",)), Question("q", "Who pays?", ("bare",))
+    again = Question("r", "who  PAYS?", ("gold",), split="train")
+    both = Question("q", "Who pays?", ("gold", "beside-twin"))
+    gone = {"gold", "sibling", "twin"}
+    assert taken(small_store, paid) == gone
+    assert taken(small_store, decided) == {"bare"}
+    assert taken(small_store, decided, again) == {"bare", *gone}  # a question asked twice
+    assert taken(small_store, both) == {*gone, "beside-twin", "other-empty"}

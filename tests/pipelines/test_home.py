@@ -1,6 +1,8 @@
-"""Where Lexarbor keeps its files, and the demo store that it builds there."""
+"""Where Lexarbor keeps its files: the demo store, and the model trained for it."""
 
+import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -8,57 +10,64 @@ from typing import Any
 import pytest
 from haystack import Document
 
+from components.models.artifacts import write_model_folder
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
+from components.models.manifest import Manifest
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines import home, indexing
 from pipelines.asking import ask
-from pipelines.files import FOLDER, LoadingError
+from pipelines.files import FOLDER
+from pipelines.home import (
+    _is_current,
+    demo_store_path,
+    ensure_demo_store,
+    lexarbor_home,
+    store_to_ask,
+)
+from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.trained_demo import TrainedDemo
 
 
 @pytest.fixture
-def quick_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> list[str]:
+def quick_demo(tmp_path, monkeypatch, tiny_model) -> list[str]:
     """A home of its own, and demo stores that are built with the tiny model; what was built."""
     monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path / "home"))
     built: list[str] = []
-    index = indexing.index_corpus
+    index = index_corpus
 
     def index_quickly(source: str, path: Path, **options: object) -> object:
         built.append(str(path))
         options["model"] = options["model"] or str(tiny_model)
         return index(source, path, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(indexing, "index_corpus", index_quickly)
+    monkeypatch.setattr("pipelines.indexing.index_corpus", index_quickly)
     return built
 
 
-def test_the_environment_says_where_home_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_says_where_home_is(tmp_path, monkeypatch):
     monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
-    assert home.demo_store_path() == tmp_path / "demo.db"
+    assert demo_store_path() == tmp_path / "demo.db"
     monkeypatch.delenv("LEXARBOR_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.platform", "linux")
-    assert home.lexarbor_home() == tmp_path / "cache" / "lexarbor"
+    assert lexarbor_home() == tmp_path / "cache" / "lexarbor"
 
 
-def test_the_demo_store_is_built_once(quick_demo: list[str]) -> None:
+def test_the_demo_store_is_built_once(quick_demo):
     said: list[str] = []
-    path = home.ensure_demo_store(said.append)
+    path = ensure_demo_store(said.append)
     assert any("invented" in line for line in said)
     store = StatuteDocumentStore(str(path))
     assert store.count_documents() > 200
     assert store.has_vectors()
     store.close()
-    assert home.ensure_demo_store() == path
+    assert ensure_demo_store() == path
     assert quick_demo == [str(path)]
 
 
-def test_a_changed_demo_law_is_indexed_again(quick_demo: list[str]) -> None:
-    path = home.ensure_demo_store()
+def test_a_changed_demo_law_is_indexed_again(quick_demo):
+    path = ensure_demo_store()
     store = StatuteDocumentStore(str(path))
     store.publisher.record_corpus("of an earlier edition")
     # That edition had a law that is gone, and hardly an article of another that is still there.
@@ -70,37 +79,26 @@ def test_a_changed_demo_law_is_indexed_again(quick_demo: list[str]) -> None:
         [Document(id=f"old {n}", content="Old.", meta={"law": law}) for n in range(400)]
     )
     store.close()
-    home.ensure_demo_store()
+    ensure_demo_store()
     assert len(quick_demo) == 2
     assert store.count_documents() == whole
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b""])
-def test_a_demo_store_that_cannot_be_used_is_built_anew(
-    quick_demo: list[str], content: bytes
-) -> None:
-    path = home.demo_store_path()
+def test_a_demo_store_that_cannot_be_used_is_built_again(quick_demo, content):
+    path = demo_store_path()
     path.parent.mkdir()
     path.write_bytes(content)
-    home.ensure_demo_store()
+    ensure_demo_store()
     store = StatuteDocumentStore(str(path))
     assert store.count_documents() > 200
     store.close()
 
 
-def test_a_home_that_cannot_be_made_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path / "file" / "home"))
-    with pytest.raises(LoadingError, match=r"file/home cannot be made.*LEXARBOR_HOME"):
-        home.ensure_demo_store()
-
-
 @pytest.fixture
-def trained(quick_demo: list[str], tiny_model: Path) -> TrainedDemo:
+def trained(quick_demo, tiny_model) -> TrainedDemo:
     """A trained model, as the demo's training leaves it, and no store of it yet."""
-    demo = TrainedDemo.under(home.lexarbor_home())
+    demo = TrainedDemo.under(lexarbor_home())
     assert demo is not None
     model = BiEncoder.load(str(tiny_model))
     model.save(demo.model, kept={"graph": LegislativeGraphEncoder(model.dim).save})
@@ -116,91 +114,33 @@ def model_of(path: Path) -> str:
         store.close()
 
 
-def test_the_trained_models_store_is_the_demo_store(
-    quick_demo: list[str], trained: TrainedDemo
-) -> None:
-    assert home.demo_store_path() == home.lexarbor_home() / "demo.db"  # not built yet
-    assert home.ensure_demo_store() == trained.store
+def test_the_trained_models_store_is_the_demo_store(quick_demo, trained):
+    assert demo_store_path() == lexarbor_home() / "demo.db"  # not built yet
+    assert ensure_demo_store() == trained.store
     assert model_of(trained.store) == str(trained.model)
-    assert home.demo_store_path() == trained.store
-    assert home.ensure_demo_store() == trained.store
+    assert demo_store_path() == trained.store
+    assert ensure_demo_store() == trained.store
     assert quick_demo == [str(trained.store)]
     best = ask(load_pipeline("dense"), "deposit", top_k=1)["documents"]
     assert len(best) == 1
 
 
-def test_whoever_names_a_model_asks_the_untrained_store(
-    quick_demo: list[str], trained: TrainedDemo, tmp_path: Path
-) -> None:
-    untrained = home.lexarbor_home() / "demo.db"
-    assert home.store_to_ask(None, None, print) == trained.store
-    assert home.store_to_ask(None, "hybrid", print) == trained.store
-    assert home.store_to_ask(None, "hybrid", print, "some/model") == untrained
+def test_whoever_names_a_model_asks_the_untrained_store(quick_demo, trained, tmp_path):
+    untrained = lexarbor_home() / "demo.db"
+    assert store_to_ask(None, None, print) == trained.store
+    assert store_to_ask(None, "hybrid", print) == trained.store
+    assert store_to_ask(None, "hybrid", print, "some/model") == untrained
     own = tmp_path / "own.yaml"
     text = (FOLDER / "dense.yaml").read_text("utf-8")
     own.write_text(text.replace("model: null", "model: some/model"), encoding="utf-8")
-    assert home.store_to_ask(None, str(own), print) == untrained
-    assert home.ensure_demo_store(trained=False) == untrained
-    assert home.demo_store_path(trained=False) == untrained
+    assert store_to_ask(None, str(own), print) == untrained
+    assert ensure_demo_store(trained=False) == untrained
+    assert demo_store_path(trained=False) == untrained
 
 
-def test_a_broken_model_is_not_asked(quick_demo: list[str], trained: TrainedDemo) -> None:
-    home.ensure_demo_store()
-    weights = next(trained.model.rglob("*.safetensors"))
-    weights.write_bytes(weights.read_bytes()[:-1])
-    assert home.ensure_demo_store() == home.lexarbor_home() / "demo.db"
-    assert home.demo_store_path() == home.lexarbor_home() / "demo.db"
-
-
-def test_a_model_that_was_trained_again_gets_a_new_store(
-    quick_demo: list[str], trained: TrainedDemo, tiny_model: Path
-) -> None:
-    home.ensure_demo_store()
-    trained.clear()
-    model = BiEncoder.load(str(tiny_model))
-    for parameter in model.parameters():
-        parameter.data *= 1.5
-    model.save(trained.model, kept={"graph": LegislativeGraphEncoder(model.dim).save})
-    said: list[str] = []
-    assert home.ensure_demo_store(said.append) == trained.store
-    assert any("built anew" in line for line in said)
-    now = trained.trained()
-    store = StatuteDocumentStore(str(trained.store))
-    assert now is not None
-    assert store.model is not None
-    assert store.model.digest == now.digest
-    store.close()
-
-
-def test_a_home_that_was_moved_is_asked_where_it_is(
-    quick_demo: list[str],
-    trained: TrainedDemo,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    home.ensure_demo_store()
-    moved = tmp_path / "moved"
-    home.lexarbor_home().rename(moved)
-    monkeypatch.setenv("LEXARBOR_HOME", str(moved))
-    path = home.ensure_demo_store()
-    assert path == moved / trained.folder.name / "demo.db"
-    assert model_of(path) == str(moved / trained.folder.name / "model")
-
-
-def test_a_trained_store_that_cannot_be_written_leaves_the_untrained_one(
-    quick_demo: list[str], trained: TrainedDemo
-) -> None:
-    trained.store.mkdir()
-    said: list[str] = []
-    assert home.ensure_demo_store(said.append) == home.lexarbor_home() / "demo.db"
-    assert any("is a folder" in line and "untrained" in line for line in said)
-
-
-def test_two_processes_build_one_store(
-    quick_demo: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_build_one_store(quick_demo, monkeypatch):
     building = threading.Barrier(2, timeout=60)
-    current = home._is_current
+    current = _is_current
     looks: dict[int, int] = {}
 
     def look_together(*arguments: Any) -> bool:
@@ -211,40 +151,98 @@ def test_two_processes_build_one_store(
             building.wait()  # both have seen that there is none
         return found
 
-    monkeypatch.setattr(home, "_is_current", look_together)
+    monkeypatch.setattr("pipelines.home._is_current", look_together)
     with ThreadPoolExecutor(2) as both:
-        paths = {each.result() for each in [both.submit(home.ensure_demo_store) for _ in "12"]}
+        paths = {each.result() for each in [both.submit(ensure_demo_store) for _ in "12"]}
     assert len(paths) == 1
     assert len(quick_demo) == 1
 
 
-def test_a_home_that_cannot_be_written_is_named(quick_demo: list[str]) -> None:
-    (home.lexarbor_home() / "demo.lock").mkdir(parents=True)
-    with pytest.raises(LoadingError, match=r"home cannot be written.*LEXARBOR_HOME"):
-        home.ensure_demo_store()
+PART = "biencoder/query"
 
 
-def test_only_the_demo_law_under_its_own_model_is_trained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
-    text = (FOLDER / "dense.yaml").read_text("utf-8")
-    with_model, with_store = tmp_path / "model.yaml", tmp_path / "store.yaml"
-    with_model.write_text(text.replace("model: null", "model: some/model"), encoding="utf-8")
-    with_store.write_text(text.replace("path: null", "path: law.db"), encoding="utf-8")
-    for pipeline in (None, "hybrid"):
-        assert home.demo_to_train(None, pipeline, None) == TrainedDemo.under(tmp_path)
-        assert home.demo_to_train("law.db", pipeline, None) is None
-        assert home.demo_to_train(None, pipeline, "some/model") is None
-    assert home.demo_to_train(None, str(with_model), None) is None
-    assert home.demo_to_train(None, str(with_store), None) is None
+@pytest.fixture
+def base(tmp_path, monkeypatch) -> Path:
+    """A bundled model of one file."""
+    folder = tmp_path / "base"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    monkeypatch.setattr("pipelines.trained_demo.bundled_model", lambda: str(folder))
+    return folder
 
 
-def test_a_pipeline_that_is_given_a_model_asks_the_untrained_store(
-    quick_demo: list[str], trained: TrainedDemo, tiny_model: Path
-) -> None:
-    home.ensure_demo_store(trained=False)
-    home.ensure_demo_store()
-    for model, path in ((None, trained.store), (tiny_model, home.lexarbor_home() / "demo.db")):
-        parts = dict(load_pipeline("dense", model=model).walk())
-        assert parts["dense"].document_store.path == str(path)
+def demo_under(home: Path) -> TrainedDemo:
+    demo = TrainedDemo.under(home)
+    assert demo is not None
+    return demo
+
+
+def write_model(folder: Path) -> None:
+    """A complete model folder whose weights are one word."""
+    write_model_folder(
+        folder,
+        Manifest(("biencoder", "graph"), "base", {"query": PART, "passage": PART}, 4),
+        dict.fromkeys(
+            (PART, "graph"), lambda place: (place / "weights").write_text("learnt") and None
+        ),
+    )
+
+
+def test_the_same_training_has_the_same_folder(base, tmp_path):
+    demo = demo_under(tmp_path)
+    assert demo == demo_under(tmp_path)
+    assert demo.folder.parent == tmp_path
+    assert not demo.folder.exists()
+    assert demo.command[1:3] == ("-m", "training.cusines")
+    assert Path(demo.command[4]).is_file()
+    assert demo.command[-2:] == ("--output", str(demo.model))
+    # The trainer keeps its work beside its output.
+    assert demo.work == demo.model.with_name(demo.model.name + ".work")
+
+
+@pytest.mark.parametrize("change", ["base", "articles", "questions", "settings"])
+def test_whatever_changes_it_is_another_folder(base, tmp_path, monkeypatch, change):
+    before = demo_under(tmp_path)
+    other = tmp_path / "other"
+    other.write_text("changed")
+    if change == "base":
+        (base / "config.json").write_text('{"changed": true}')
+    elif change == "settings":
+        monkeypatch.setattr("pipelines.trained_demo._SETTINGS", str(other))
+    else:
+        monkeypatch.setattr(f"components.statutes.sources.aldermere.{change}_path", lambda: other)
+    assert demo_under(tmp_path).folder != before.folder
+
+
+def test_a_model_counts_when_every_file_is_as_it_was_written(base, tmp_path):
+    demo = demo_under(tmp_path)
+    assert demo.trained() is None
+    write_model(demo.model)
+    trained = demo.trained()
+    assert trained is not None
+    assert trained.folder == demo.model.resolve()
+    (demo.model / PART / "weights").write_text("leaned")
+    assert demo.trained() is None
+    demo.work.mkdir()
+    demo.clear()
+    assert list(demo.folder.iterdir()) == []
+
+
+def test_unused_trainings_go_and_nothing_else(base, tmp_path):
+    demo = demo_under(tmp_path)
+    old, used, foreign, other = (
+        tmp_path / name for name in ("demo-0123456789ab", "demo-ba9876543210", "demo-app", "demo-1")
+    )
+    for folder in (demo.folder, old, used, foreign, other):
+        folder.mkdir()
+        (folder / demo.lock.name).touch()
+        write_model(folder / "model")
+    like_ours = tmp_path / "demo-aaaaaaaaaaaa"
+    like_ours.mkdir()
+    long_ago = time.time() - 31 * 24 * 3600
+    for folder in (demo.folder, old, foreign, other, like_ours):
+        os.utime(folder, (long_ago, long_ago))
+    demo.remove_unused()
+    assert not old.exists()
+    for folder in (demo.folder, used, foreign, other, like_ours):
+        assert folder.exists(), folder

@@ -1,383 +1,500 @@
-"""load_pipeline fills in store and model, and refuses what does not fit together."""
+"""Pipeline files: what may stand in them, and what is refused before anything is built."""
 
-import pickle
+import copy
+import importlib
+import inspect
+import json
+import pkgutil
 import re
-import shutil
-import textwrap
 from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline
+import yaml
+from effort import bounded_effort
+from haystack import Pipeline, component
+from haystack.core import serialization_security
 from haystack.core.errors import PipelineRuntimeError
 
-from components.models.errors import ModelError
-from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.citation import CitationRetriever
-from components.retrievers.structure import StructureExpander
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
-from components.stores.sqlite import StatuteDocumentStore
+import components
+from pipelines.allow_list import HAYSTACK_CLASSES, OUR_CLASSES, check_template
+from pipelines.ask import main as command_main
 from pipelines.asking import ask
-from pipelines.files import LoadingError
-from pipelines.indexing import index_corpus
+from pipelines.checking import check_definition
+from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE
+from pipelines.files import FOLDER, MAX_BYTES, LoadingError, pipeline_file, read_pipeline_file
+from pipelines.generators import chat_generator, generator_overrides
 from pipelines.loading import load_pipeline
 
-
-@pytest.fixture
-def mine(tmp_path: Path) -> Any:
-    """Writes `text` as a pipeline file and loads it."""
-
-    def load(text: str, **arguments: Any) -> Pipeline:
-        path = tmp_path / "mine.yaml"
-        path.write_text(text)
-        return load_pipeline(path, **arguments)
-
-    return load
+BOMB = "\n".join(
+    [
+        "metadata:",
+        "  a0: &a0 [x, x, x, x, x, x, x, x, x]",
+        *(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
+    ]
+)
 
 
-@pytest.mark.parametrize("name", ["lexical", "dense", "hybrid"])
-def test_the_stores_path_and_model_are_filled_in(name: str, law_store: Path, minilm: str) -> None:
-    pipeline = load_pipeline(name, store=law_store)
-    for _, component in pipeline.walk():
-        if hasattr(component, "document_store"):
-            assert component.document_store.path == str(law_store)
-        if hasattr(component, "model"):
-            assert component.model == minilm
-    assert pipeline.metadata["name"] == name
-    assert pipeline.metadata["outputs"] == {
-        "documents": ["fuser.documents"],
-        "missing": ["citation.missing"],
-        "left_out": ["citation.left_out"],
-        "not_followed": ["citation.not_followed"],
-    }
-
-
-def test_the_example_runs_as_it_stands(
-    law_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(law_store, tmp_path / "adgm.db")
-    monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", str(load_pipeline.__doc__), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(textwrap.dedent(example), names)
-    assert len(names["documents"]) == 10
-
-
-@pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])
-def test_a_loaded_pipeline_can_be_written_and_read_again(
-    name: str, law_store: Path, mine: Any
-) -> None:
-    written = load_pipeline(name, store=law_store)
-    again = mine(written.dumps())
-    assert dict(again.walk()).keys() == dict(written.walk()).keys()
-    for side in ("inputs", "outputs"):
-        assert again.metadata[side] == written.metadata[side]
-    question = "Who decides on custody?"
-    found = (ask(each, question) for each in (written, again))
-    one, other = ({**each, "took_ms": 0, "pipeline": ""} for each in found)
-    assert one == other
-
-
-@pytest.mark.parametrize("copied", [deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
-def test_a_pipeline_that_has_answered_can_be_copied(law_store: Path, copied: Any) -> None:
-    pipeline = load_pipeline("answer_hybrid", store=law_store)
-    question = "Who decides on custody?"
-    first = ask(pipeline, question)
-    again = ask(copied(pipeline), question)
-    assert again["documents"] == first["documents"]
-
-
-def test_a_name_that_is_given_is_kept(law_store: Path, mine: Any) -> None:
-    text = load_pipeline("lexical", store=law_store).dumps()
-    assert mine(text).metadata["name"] == "lexical"
-    assert mine(text.replace("name: lexical", "name: my search")).metadata["name"] == "my search"
-    assert mine(text.replace("  name: lexical\n", "")).metadata["name"] == "mine"
-
-
-def test_what_components_share_is_written_with_anchors_and_a_refusal_says_the_way_out(
-    law_store: Path, mine: Any
-) -> None:
-    store = StatuteDocumentStore(str(law_store))
-    filters = {"field": "meta.law", "operator": "==", "value": "Family Code"}
-
-    def written(of_each: Callable[[dict[str, str]], dict[str, str]]) -> str:
-        pipeline = Pipeline()
-        for retriever in (StatuteBM25Retriever, CitationRetriever):
-            pipeline.add_component(retriever.__name__, retriever(store, filters=of_each(filters)))
-        return pipeline.dumps()
-
-    with pytest.raises(LoadingError, match=r"filters: anchor '&id001'\..* copy\.deepcopy"):
-        mine(written(lambda shared: shared))
-    mine(written(deepcopy))
-
-
-def test_sockets_in_the_metadata_are_checked_too(law_store: Path, mine: Any) -> None:
-    text = load_pipeline("hybrid", store=law_store).dumps().replace("citation.query", "citatoin.q")
-    with pytest.raises(LoadingError, match=r"inputs.query: .*did you mean 'citation'"):
-        mine(text)
-
-
-def test_overrides_win_over_the_file(law_store: Path) -> None:
-    pipeline = load_pipeline("lexical", store=law_store, overrides={"bm25.k1": 0.9, "fuser.k": 3})
-    assert pipeline.get_component("bm25").k1 == 0.9
-    assert pipeline.get_component("fuser").k == 3
+def read_text_of(tmp_path: Path, text: str | bytes) -> object:
+    path = tmp_path / "made.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with bounded_effort():
+        return read_pipeline_file(path)
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("text", "message"),
     [
-        ({"bm52.k1": 1.0}, r"override 'bm52.k1' .*did you mean 'bm25.k1'"),
-        ({"bm25": 1}, "Write it as 'component.parameter'"),
-        ({"bm25.k2": 1.0}, "bm25.k2: .* no such parameter"),
-        ({"bm25.k1": "high"}, "bm25.k1: 'high' is no number"),
-        ({"bm25.k1": -1.0}, "bm25.*k1 must be 0 or more"),
-        ({"fuser.stages": ["bm25"]}, "citation"),
+        (BOMB, r"made.yaml:2: metadata.a0: anchor '&a0'"),
+        ("metadata: {a: *b}", r"made.yaml:1: metadata.a: alias '\*b'"),
+        ("a: &a [*a]", r"made.yaml:1: a: anchor '&a'"),
+        ("metadata: {<<: &x {a: 1}}", "anchor"),
+        ("metadata:\n  deep: " + "[" * 500, r"made.yaml:2: metadata.deep: nested deeper"),
+        ("metadata:\n  deep: " + "{a: " * 500, r"metadata.deep.a.a.*nested deeper"),
+        ("\n".join(" " * n + "k:" for n in range(300)), "nested deeper than 20 levels"),
+        (
+            "components:\n  x: !!python/object/apply:os.system ['id']",
+            r"made.yaml:2: components.x: tag '.*os.system'",
+        ),
+        ("a: 1\n---\nb: 2", "second YAML document"),
+        ("components: {}\nconnections: []\ncomponents: {}", "3: key 'components' stands twice"),
+        ("components:\n  on: {}", "2: a key must be plain text"),
+        ("? [a]\n: b", "a key must be plain text"),
+        ("<<: {a: 1}", "a key must be plain text"),
+        ("a: [1, 2", "is not YAML"),
+        ("a: " + "9" * 5000, "cannot be read"),
+        ("", "must hold a mapping"),
+        ("- components", "must hold a mapping"),
+        (b"a: \xff", "not UTF-8"),
+        (b"a: \x00", "not YAML"),
+        ("a: " + "x" * MAX_BYTES, "at most 65,536"),
     ],
 )
-def test_a_wrong_override_is_refused(
-    law_store: Path, override: dict[str, Any], message: str
-) -> None:
+def test_a_file_that_is_not_a_plain_mapping_is_refused_at_once(tmp_path, text, message):
     with pytest.raises(LoadingError, match=message) as refusal:
-        load_pipeline("lexical", store=law_store, overrides=override)
-    assert len(str(refusal.value)) < 500
+        read_text_of(tmp_path, text)
+    assert len(str(refusal.value)) < 600
 
 
-def test_a_missing_store_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(LoadingError, match=r"no store .*law.db.*pipelines.index --corpus"):
-        load_pipeline("lexical", store=tmp_path / "law.db")
-    assert not (tmp_path / "law.db").exists()
+def test_an_unknown_name_says_which_may_be_meant():
+    with pytest.raises(LoadingError, match=r"no pipeline 'hybird'.*did you mean 'hybrid'"):
+        pipeline_file("hybird")
 
 
-def test_a_pipeline_over_an_empty_store_waits_for_its_articles(tmp_path: Path) -> None:
-    store = StatuteDocumentStore(tmp_path / "law.db")
-    assert store.count_documents() == 0
-    pipeline = load_pipeline("lexical", store.path)
-    pipeline.warm_up()
-    with pytest.raises(StoreError, match="holds no article yet"):
-        ask(pipeline, "Is the rent due?")
-    store.write_documents([Document(id="a1", content="The rent is due.", meta={"law": "Rents"})])
-    assert [each["id"] for each in ask(pipeline, "Is the rent due?")["documents"]] == ["a1"]
-    assert ask(pipeline, "zzzz")["documents"] == []
-    store.close()
+STORE_PART = {
+    "type": "components.stores.sqlite.StatuteDocumentStore",
+    "init_parameters": {"path": None},
+}
+BM25 = "components.retrievers.bm25.StatuteBM25Retriever"
+FUSER = "components.joiners.rank_fusion.StatuteRankFuser"
+LEXICAL: dict[str, Any] = {
+    "components": {
+        "bm25": {"type": BM25, "init_parameters": {"document_store": STORE_PART, "top_k": 5}},
+        "fuser": {"type": FUSER, "init_parameters": {"stages": ["bm25"], "weights": {"bm25": 1}}},
+    },
+    "connections": [{"sender": "bm25.documents", "receiver": "fuser.bm25"}],
+    "inputs": {"query": ["bm25.query"], "top_k": "fuser.top_k"},
+    "outputs": {"documents": "fuser.documents"},
+}
 
 
-def test_the_demo_store_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
-    with pytest.raises(LoadingError, match=r"demo store is not built.*demo.db.*python -m ui"):
-        load_pipeline("hybrid")
+def lexical_with(place: str, value: Any) -> dict[str, Any]:
+    """LEXICAL with the value at "a/b/c" replaced."""
+    definition = copy.deepcopy(LEXICAL)
+    *above, last = place.split("/")
+    inner: Any = definition
+    for key in above:
+        inner = inner[int(key) if isinstance(inner, list) else key]
+    inner[last] = value
+    return definition
 
 
-def test_a_store_without_vectors_says_how_to_index_with_a_model(text_store: Path) -> None:
-    load_pipeline("lexical", store=text_store)
-    for name in ("dense", "hybrid"):
-        with pytest.raises(LoadingError, match=r"dense: .*text alone.*--model DIR.*'lexical'"):
-            load_pipeline(name, store=text_store)
+PARAMETERS = "components/bm25/init_parameters"
+STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
 
 
-@pytest.fixture
-def moved_model(law_store: Path, tmp_path: Path) -> StatuteDocumentStore:
-    """A store whose model folder is on record at a place where it no longer is."""
-    shutil.copy(law_store, tmp_path / "law.db")
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    assert store.model is not None
-    gone = str(tmp_path / "models" / "mine")
-    store.publisher.record_model(StoreModel(gone, store.model.digest, 384, store.model.text_rule))
-    store.close()
-    return store
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("component", {}, r"unknown key 'component' \(did you mean 'components'"),
+        ("components", [], r"components: \[\]"),
+        ("components", {}, "components: "),
+        ("components/bm25", "text", "components.bm25: 'text'"),
+        ("components/bm25/init_params", {}, r"'init_params' \(did you mean 'init_parameters'"),
+        ("components/bm25/init_parameters", [1], r"bm25.init_parameters: \[1\]"),
+        ("components/bm25/type", None, "components.bm25.type: None"),
+        ("components/bm25/type", "os.system", "components.bm25.type: os.system .*allowed_classes"),
+        ("components/bm25/type", BM25.replace("bm25", "bm52"), f"did you mean '{BM25}'"),
+        ("components/bm25/type", STORE_PART["type"], "components.bm25.type"),
+        (f"{PARAMETERS}/topk", 3, r"bm25.topk: .*did you mean 'top_k'"),
+        (f"{PARAMETERS}/top_k", "ten", "bm25.top_k: 'ten'"),
+        (f"{PARAMETERS}/top_k", True, "bm25.top_k: True"),
+        (f"{PARAMETERS}/top_k", None, "bm25.top_k: None"),
+        (f"{PARAMETERS}/k1", "1.5", "bm25.k1: '1.5'"),
+        (f"{PARAMETERS}/filters", ["x"], r"bm25.filters: \['x'\]"),
+        (f"{PARAMETERS}/document_store", "law.db", "bm25.document_store: 'law.db'"),
+        (f"{STORE_PARAMETERS}/pth", "law.db", r"bm25.document_store.pth: .*did you mean 'path'"),
+        (f"{STORE_PARAMETERS}/path", {"name": "law.db"}, "bm25.document_store.path: "),
+        (f"{PARAMETERS}/document_store/type", "evil.Store", "document_store.type: evil.Store"),
+        ("components/fuser/init_parameters/stages", ["bm25", 3], "fuser.stages"),
+        ("components/fuser/init_parameters/weights", {"bm25": "1"}, "fuser.weights"),
+        ("connections/0/sender", "bm52.documents", r"'bm52' \(did you mean 'bm25'"),
+        ("connections/0/from", "bm25.documents", "unknown key 'from'"),
+        ("inputs/query", ["bm25"], "inputs.query: 'bm25'"),
+        ("outputs/documents", "fusr.documents", r"'fusr' \(did you mean 'fuser'"),
+        ("max_runs_per_component", "many", "max_runs_per_component: 'many'"),
+    ],
+)
+def test_a_fault_is_named(place, value, message):
+    with pytest.raises(LoadingError, match=message) as refusal:
+        check_definition(lexical_with(place, value), "x.yaml")
+    assert str(refusal.value).startswith("x.yaml: ")
 
 
-def test_a_model_that_is_gone_is_named(moved_model: StatuteDocumentStore) -> None:
-    with pytest.raises(LoadingError, match=r"models/mine, which is no longer there.*--model DIR"):
-        load_pipeline("dense", store=moved_model.path)
+def test_a_missing_parameter_is_named():
+    with pytest.raises(LoadingError, match=r"bm25.document_store: .* needs this parameter"):
+        check_definition(lexical_with(PARAMETERS, {}), "x.yaml")
 
 
-def test_a_model_that_moved_can_be_named(moved_model: StatuteDocumentStore, minilm: str) -> None:
-    pipeline = load_pipeline("dense", store=moved_model.path, model=minilm)
-    assert ask(pipeline, "Who decides on rent?", top_k=3)["documents"]
+ANSWER = "haystack.components.builders.answer_builder.AnswerBuilder"
+BRANCH = "haystack.components.joiners.branch.BranchJoiner"
+MOCK = "haystack.components.generators.chat.mock.MockChatGenerator"
+OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
+PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
+TOLERANT = "components.generators.tolerant.TolerantChatGenerator"
+ENGINE_BM25 = "components.retrievers.engine_lexical.EngineLexicalRetriever"
 
 
-def test_the_bundled_model_moves_with_its_environment(
-    law_store: Path, tmp_path: Path, minilm: str
-) -> None:
-    shutil.copy(law_store, tmp_path / "law.db")
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    assert store.model is not None
-    old = "/old/venv/site-packages/" + "/".join(Path(minilm).parts[-2:])
-    store.publisher.record_model(StoreModel(old, store.model.digest, 384, store.model.text_rule))
-    store.close()
-    assert load_pipeline("dense", store=store.path).get_component("embedder").model == minilm
+def made(kind: str, **parameters: Any) -> dict[str, Any]:
+    """An object as a file has it."""
+    return {"type": kind, "init_parameters": parameters}
 
 
-def test_another_model_than_the_stores_is_refused(law_store: Path, tiny_model: Path) -> None:
-    with pytest.raises(LoadingError, match=r"embedder.model .* is not the model that .*law.db"):
-        load_pipeline("dense", store=law_store, model=tiny_model)
+def secret(*variables: str) -> dict[str, Any]:
+    return {"type": "env_var", "env_vars": list(variables), "strict": False}
 
 
-def test_a_model_that_cannot_be_had_says_what_to_do(law_store: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"absent"):
-        load_pipeline("dense", store=law_store, model=tmp_path / "absent")
+def over(store: dict[str, Any]) -> dict[str, Any]:
+    """A component that asks an engine."""
+    return made(ENGINE_BM25, document_store=store)
 
 
-def test_an_input_without_a_socket_is_named(law_store: Path, mine: Any) -> None:
-    text = load_pipeline("lexical", store=law_store).dumps()
-    with pytest.raises(LoadingError, match=r"inputs.query: bm25 has no open socket 'querry'"):
-        mine(text + "\ninputs:\n  query: bm25.querry\n")
-
-
-def test_wrongly_joined_sockets_are_refused(law_store: Path, mine: Any) -> None:
-    text = load_pipeline("hybrid", store=law_store).dumps()
-    with pytest.raises(LoadingError, match=r"mine.yaml"):
-        mine(text.replace("sender: embedder.embedding", "sender: embedder.vector"))
-
-
-def test_an_index_pipeline_fills_a_store_that_can_be_asked(
-    corpus: Path, tmp_path: Path, minilm: str
-) -> None:
-    path = tmp_path / "made.db"
-    pipeline = load_pipeline("index", store=path, model=minilm)
-    assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
-    found = ask(load_pipeline("hybrid", store=path), "Who decides on custody?", top_k=5)
-    assert any("custody" in each["content"] for each in found["documents"])
-
-
-@pytest.mark.parametrize("name", ["index", "index_graph"])
-def test_a_model_by_a_relative_path_is_found_from_every_folder(
-    name: str,
-    corpus: Path,
-    tmp_path: Path,
-    tiny_graphs: dict[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tiny_graphs["tree"].parent)
-    pipeline = load_pipeline(name, store=tmp_path / "law.db", model=tiny_graphs["tree"].name)
-    pipeline.run({"converter": {"sources": [corpus]}})
-    monkeypatch.chdir(tmp_path)
-    asking = load_pipeline("dense", store="law.db")
-    assert asking.get_component("embedder").model == str(tiny_graphs["tree"].resolve())
-    assert ask(asking, "Who decides on rent?")["documents"]
-
-
-def test_an_index_pipeline_never_falls_back_to_the_demo_store(minilm: str) -> None:
-    with pytest.raises(LoadingError, match=r"store=FILE"):
-        load_pipeline("index", model=minilm)
-
-
-def test_an_index_pipeline_needs_a_model(tmp_path: Path) -> None:
-    with pytest.raises(LoadingError, match=r"embedder.model is null"):
-        load_pipeline("index", store=tmp_path / "made.db")
+# The functions of a tool and of a hook, in Haystack's other form.
+TOOL = {
+    "type": "haystack.tools.tool.Tool",
+    "data": {"name": "t", "function": "components.models.weights.load"},
+}
+HOOK = {
+    "type": "haystack.hooks.tool_result_offloading.hooks.ToolResultOffloadHook",
+    "init_parameters": {"store": {"type": "haystack.x.FileSystemStore", "data": {"root": "/"}}},
+}
+AGENT = made(
+    "haystack.components.agents.agent.Agent",
+    chat_generator=made(MOCK, responses=[]),
+    hooks={"after_tool": [HOOK]},
+)
+ENGINE_KEY = made(QDRANT_STORE, url="http://evil.example", api_key=secret("AWS_SECRET_ACCESS_KEY"))
+LOCAL_KEY = secret("LEXARBOR_GENERATOR_KEY")
 
 
 @pytest.fixture
-def graph_store(corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path]) -> Path:
-    """Thirty articles whose vectors went through a graph."""
-    path = tmp_path / "graph.db"
-    index_corpus(corpus, path, model=str(tiny_graphs["tree"]), graph=True)
-    return path
+def load(tmp_path) -> Callable[..., Pipeline]:
+    """`load(name=fields, ...)`: those components, from a file."""
+
+    def loaded(definition: dict[str, Any], **arguments: Any) -> Pipeline:
+        path = tmp_path / "theirs.yaml"
+        path.write_text(json.dumps(definition))  # YAML too, and without anchors
+        return load_pipeline(path, **arguments)
+
+    return loaded
 
 
-@pytest.mark.parametrize("name", ["dense", "hybrid"])
-def test_a_graphs_store_is_asked_as_any_other(
-    graph_store: Path, tiny_graphs: dict[str, Path], name: str
-) -> None:
-    pipeline = load_pipeline(name, store=graph_store)
-    assert pipeline.get_component("embedder").model == str(tiny_graphs["tree"])
-    assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
-    # Whatever network lies over it, the bi-encoder that reads the question is the same.
-    load_pipeline(name, store=graph_store, model=tiny_graphs["other"])
+ATTACKS = {
+    "agent.type": AGENT,
+    "converter.type": made("haystack.components.converters.txt.TextFileToDocument"),
+    "fetcher.type": made("haystack.components.fetchers.link_content.LinkContentFetcher"),
+    "router.type": made("haystack.components.routers.conditional_router.ConditionalRouter"),
+    "nested.type": made("haystack.core.super_component.super_component.SuperComponent"),
+    "ours.type": made("components.models.weights.load_weights"),
+    "index.type": made("components.models.lexical_index.LexicalIndex"),
+    "mock.meta.tools.0.type": made(MOCK, meta={"tools": [TOOL]}),
+    "mock.meta.after.0.type": made(MOCK, meta={"after": [HOOK]}),
+    "mock.meta.deep.0.0.x.type": made(MOCK, meta={"deep": [[{"x": made("os.System")}]]}),
+    "openai.type": made(OPENAI, api_key=LOCAL_KEY, api_base_url="http://evil.example"),
+    "generator.chat_generator": made(
+        TOLERANT, chat_generator=made(OPENAI, api_key=LOCAL_KEY, api_base_url="http://evil.example")
+    ),
+    "mock.response_fn": made(MOCK, response_fn="components.models.weights.load"),
+    "mock.streaming_callback": made(MOCK, streaming_callback="builtins.print"),
+    "mock.meta.key": made(MOCK, meta={"key": secret("HOME")}),
+    "branch.type_": made(BRANCH, type_="list[haystack.components.agents.agent.Agent]"),
+    "answer.pattern": made(ANSWER, pattern="(a+)+$"),
+    "qdrant.document_store.api_key": over(ENGINE_KEY),
+    "qdrant.document_store.metadata.key": over(
+        made(QDRANT_STORE, metadata={"key": secret("QDRANT_API_KEY")})
+    ),
+    "qdrant.document_store.recreate_index": over(made(QDRANT_STORE, recreate_index=True)),
+    "qdrant.document_store.client_kwargs": over(made(QDRANT_STORE, client_kwargs={"url": "x"})),
+    "milvus.document_store.connection_args.password": over(
+        made(MILVUS_STORE, connection_args={"password": secret("MILVUS_TOKEN")})
+    ),
+    "milvus.document_store.drop_old": over(made(MILVUS_STORE, drop_old=True)),
+    "milvus.document_store.builtin_function.0.type": over(
+        made(MILVUS_STORE, builtin_function=[made("subprocess.Popen", args=["touch", "harm"])])
+    ),
+    "milvus.document_store.builtin_function": over(
+        made(MILVUS_STORE, builtin_function=[{"type": "harm"}])
+    ),
+    "prompt.template": made(PROMPT, template="{{ 9**9999999 }}"),
+}
 
 
-def test_a_graphs_store_refuses_another_bi_encoder(graph_store: Path, minilm: str) -> None:
-    with pytest.raises(LoadingError, match=r"embedder.model .* is not the model that .*graph.db"):
-        load_pipeline("dense", store=graph_store, model=minilm)
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_an_attack_is_refused_by_its_key(unsafe, load, monkeypatch):
+    # Haystack reads HAYSTACK_UNSAFE_DESERIALIZATION once a process, and keeps it here.
+    monkeypatch.setattr(serialization_security, "_unsafe_env_snapshot", unsafe)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "*")
+    for place, attack in ATTACKS.items():
+        definition = {"components": {place.split(".")[0]: attack}}
+        with pytest.raises(LoadingError, match=rf"[ .]{place}: ") as refusal:
+            load(definition)
+        assert len(str(refusal.value)) < 500
 
 
-def test_plain_vectors_are_not_written_into_a_graphs_store(
-    graph_store: Path, tiny_graphs: dict[str, Path]
-) -> None:
-    with pytest.raises(StoreError, match=r"through its graph network.*name a new store"):
-        load_pipeline("index", store=graph_store, model=tiny_graphs["tree"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ n ** m }}",
+        "{{ 'a' * 999999999 }}",
+        "{{ '%99999999d' % 1 }}",
+        "{% for i in range(999999999) %}x{% endfor %}",
+        "{% for a in x %}{% for b in x %}{% for c in x %}{% endfor %}{% endfor %}{% endfor %}",
+        "{% for a in x recursive %}{{ a }}{% endfor %}",
+        "{% set x = x ~ x %}",
+        "{{ x.format(1) }}",
+        "{{ x | center(99999999) }}",
+        "{{ x | join(x) }}",
+        "{{ x | join('-') | join('-') | join('-') }}",
+        "{% message role='user' %}{{ 9**9999999 }}{% endmessage %}",
+        "{% message role='user' meta={'a': 9**9999999} %}x{% endmessage %}",
+        "{% now 'UTC' %}",
+        "{{ " + "(" * 4000 + "x" + ")" * 4000 + " }}",
+        "{{ " + "9" * 9000 + " }}",
+        "{{ x }}" * 2000,
+        "{{ x",
+    ],
+)
+def test_a_template_without_a_bound_is_refused(template):
+    with pytest.raises(LoadingError, match=r"^p\.template: "):
+        check_template(template, "p.template")
 
 
-@pytest.mark.parametrize("model", ["tree", "citing"])
-def test_an_index_pipeline_through_a_graph_writes_what_the_command_does(
-    corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path], model: str
-) -> None:
-    paths = tmp_path / "command.db", tmp_path / "pipeline.db"
-    index_corpus(corpus, paths[0], model=str(tiny_graphs[model]), graph=True)
-    pipeline = load_pipeline("index_graph", store=paths[1], model=tiny_graphs[model])
-    assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
-    stores = [StatuteDocumentStore(str(path)) for path in paths]
-    assert stores[0].model == stores[1].model
-    matrices = [store.vectors()[1] for store in stores]
-    # The command may encode in bfloat16, and other texts together.
-    assert (matrices[0] * matrices[1]).sum(axis=1).min() > 0.999
-    ask(load_pipeline("dense", store=paths[1]), "Who decides on rent?", top_k=5)
+def test_plain_templates_pass_and_overrides_give_any(load):
+    text = (
+        "{% for d in documents[:5] %}{{ loop.index }}. {{ d.meta['law'] ~ ' ' ~ d.content | trim }}"
+        "{% if not loop.last and d.score > 0.5 %}, {% endif %}{% endfor %}"
+        "{{ documents | map(attribute='content') | join('\\n') }}"
+        "{% for a, b in pairs %}{{ a }}{% endfor %}"
+        "{% if language in ['en', 'fr'] %}{{ query + '?' if query else '' }}{% endif %}"
+    )
+    chat = "haystack.components.builders.chat_prompt_builder.ChatPromptBuilder"
+    said = '{% message role="user" meta={"a": q} %}' + text + "{% endmessage %}{% insert h[-1:] %}"
+    listed = [{"role": "user", "meta": {}, "name": None, "content": [{"text": "{{ q }}"}]}]
+    parts = {
+        "prompt": made(PROMPT, template=text),
+        "chat": made(chat, template=said),
+        "list": made(chat, template=listed),
+    }
+    pipeline = load({"components": parts})
+    filled = {"documents": [], "pairs": [], "language": "en", "query": "May I"}
+    assert pipeline.get_component("prompt").run(**filled) == {"prompt": "May I?"}
+    listed[0]["content"] = [{"text": "{{ 9**9 }}"}]
+    with pytest.raises(LoadingError, match=r"list\.template\.0\.content\.0\.text"):
+        load({"components": parts})
+    given = {"prompt.template": "{{ query.upper() }}", "list.template": None}
+    assert load({"components": parts}, overrides=given).get_component("prompt").run(query="a")
 
 
-def test_an_amended_article_keeps_its_neighbours(
-    tmp_path: Path,
-    tiny_model: Path,
-    articles: list[dict[str, Any]],
-    write_corpus: Callable[..., Path],
-) -> None:
-    store = tmp_path / "law.db"
-    pipeline = load_pipeline("index", store=store, model=tiny_model)
-
-    def index(*given: dict[str, Any]) -> None:
-        source = write_corpus(tmp_path / "part.jsonl", given)
-        pipeline.run({"converter": {"sources": [source]}})
-
-    def around(id_: str) -> list[str]:
-        opened = StatuteDocumentStore(store)
-        found = opened.filter_documents({"field": "id", "operator": "==", "value": id_})
-        (found,) = StructureExpander(opened, cited=0).run(found)["documents"]
-        return [each["id"] for each in found.meta["neighbours"]]
-
-    index(*articles)
-    expected = {each["id"]: around(each["id"]) for each in articles}
-    index({**articles[14], "text": "Rule 15 was amended."})
-    assert {each["id"]: around(each["id"]) for each in articles} == expected
-    documents = StatuteDocumentStore(store).filter_documents()
-    assert [each.id for each in documents] == [each["id"] for each in articles]
-    assert {each.meta["law_articles"] for each in documents} == {10}
-    assert documents[14].content == "Rule 15 was amended."
-
-
-def test_a_part_of_a_law_does_not_go_through_a_graph(
-    corpus: Path,
-    tmp_path: Path,
-    tiny_graphs: dict[str, Path],
-    articles: list[dict[str, Any]],
-    write_corpus: Callable[..., Path],
-) -> None:
-    store = tmp_path / "law.db"
-    pipeline = load_pipeline("index_graph", store=store, model=tiny_graphs["tree"])
-    pipeline.run({"converter": {"sources": [corpus]}})
-    before = StatuteDocumentStore(store).filter_documents()
-    part = write_corpus(tmp_path / "part.jsonl", articles[:1])
-    with pytest.raises(PipelineRuntimeError, match="the store has 9 more articles of it"):
-        pipeline.run({"converter": {"sources": [part]}})
-    assert StatuteDocumentStore(store).filter_documents() == before
-    law = [each for each in articles if each["law"] == articles[0]["law"]]
-    pipeline.run({"converter": {"sources": [write_corpus(tmp_path / "law.jsonl", law)]}})
-    assert [each.id for each in StatuteDocumentStore(store).filter_documents()] == [
-        each["id"] for each in articles
-    ]
+def test_every_listed_class_of_haystacks_loads(load):
+    store = made("haystack.document_stores.in_memory.document_store.InMemoryDocumentStore")
+    bm25 = "haystack.components.retrievers.in_memory.bm25_retriever.InMemoryBM25Retriever"
+    by_vector = "haystack.components.retrievers.in_memory.embedding_retriever"
+    needed: dict[str, Any] = {
+        "document_store": store,
+        "cache_field": "meta.law",
+        "group_by": "law",
+        "meta_field": "position",
+        "retriever": made(bm25, document_store=store),
+        "retrievers": {"words": made(bm25, document_store=store)},
+        "rules": {"law": {"field": "meta.law", "operator": "==", "value": "Housing Code"}},
+        "query_embedder": made("components.embedders.text.StatuteTextEmbedder", model="any"),
+        "text_embedder": made("components.embedders.text.StatuteTextEmbedder", model="any"),
+        "template": "{{ query }}",
+        "type_": "list[haystack.dataclasses.document.Document] | None",
+    }
+    vectors = made(f"{by_vector}.InMemoryEmbeddingRetriever", document_store=store)
+    parts: dict[str, Any] = {}
+    for name in HAYSTACK_CLASSES:
+        module, own = name.rsplit(".", 1)
+        if name in (QDRANT_STORE, MILVUS_STORE, store["type"]):
+            continue
+        cls = getattr(importlib.import_module(module), own)
+        wanted = inspect.signature(cls.__init__).parameters.values()
+        given = {each.name: needed[each.name] for each in wanted if each.name in needed}
+        if "embedder" in str(given):
+            given["retriever"] = vectors
+        parts[own] = made(name, **given)
+    loaded = load({"components": parts})
+    # What Haystack writes of them can be read again, defaults of limited parameters included.
+    assert len(dict(load(loaded.to_dict()).walk())) == len(parts)
 
 
-def test_an_index_pipeline_through_a_graph_needs_one(tmp_path: Path, tiny_model: Path) -> None:
-    with pytest.raises(ModelError, match="has no graph network"):
-        load_pipeline("index_graph", store=tmp_path / "made.db", model=tiny_model)
-    with pytest.raises(LoadingError, match=r"embedder.model is null"):
-        load_pipeline("index_graph", store=tmp_path / "made.db")
+def test_the_list_has_every_component_of_ours():
+    for module in pkgutil.walk_packages(components.__path__, "components."):
+        importlib.import_module(module.name)
+    ours = {name for name in component.registry if name.startswith("components.")}
+    assert ours | {"components.stores.sqlite.StatuteDocumentStore"} == set(OUR_CLASSES)
 
 
-def test_a_graphs_vectors_are_not_written_into_a_plain_store(
-    corpus: Path, tmp_path: Path, tiny_graphs: dict[str, Path]
-) -> None:
-    index_corpus(corpus, tmp_path / "plain.db", model=str(tiny_graphs["tree"]))
-    with pytest.raises(StoreError, match=r"is another \(through its graph network"):
-        load_pipeline("index_graph", store=tmp_path / "plain.db", model=tiny_graphs["tree"])
+MINE = """
+from haystack import component
+
+@component
+class Shout:
+    def __init__(self, mark="!", write=None, key=None):
+        self.mark = mark
+
+    @component.output_types(text=str)
+    def run(self, text: str):
+        return {"text": text.upper() + self.mark}
+"""
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_callers_own_class_comes_in_when_it_is_allowed(by_name, load, tmp_path, monkeypatch):
+    (tmp_path / f"my_parts_{by_name}.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"my_parts_{by_name}.Shout"
+    definition = {"components": {"shout": made(name, mark="?")}}
+    with pytest.raises(LoadingError, match=rf"shout\.type: .*allowed_classes=\['{name}'\]"):
+        load(definition)
+    allowed = [name if by_name else importlib.import_module(f"my_parts_{by_name}").Shout]
+    shout = load(definition, allowed_classes=allowed).get_component("shout")
+    assert shout.run(text="may I") == {"text": "MAY I?"}
+    # Allowed is this class, and no other that it would be given.
+    definition["components"]["shout"]["init_parameters"]["write"] = [AGENT]
+    with pytest.raises(LoadingError, match=r"shout\.write\.0\.type: "):
+        load(definition, allowed_classes=allowed)
+    definition["components"]["shout"] = made(name, key=secret("HOME"))
+    with pytest.raises(LoadingError, match=r"shout\.key: .*HOME"):
+        load(definition, allowed_classes=allowed)
+    load(definition, allowed_classes=allowed, overrides={"shout.key": secret("MY_KEY")})
+
+
+def test_a_generators_server_is_the_callers(load, tmp_path, monkeypatch):
+    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "mine")
+    of_file = made(OPENAI, timeout=120, api_base_url="http://evil.example")
+    definition = {"components": {"writer": made(TOLERANT, chat_generator=of_file)}}
+    with pytest.raises(LoadingError, match=r"writer\.chat_generator: .*--generator URL"):
+        load(definition)
+    url = "http://localhost:11434/v1"
+    overrides = generator_overrides(tmp_path / "theirs.yaml", url, "any")
+    loaded = load(definition, overrides=overrides).get_component("writer").chat_generator
+    assert (loaded.api_base_url, loaded.timeout) == (url, 120)
+    other = chat_generator(url, "any")
+    other["init_parameters"]["api_key"] = secret("HOME")
+    with pytest.raises(LoadingError, match=r"writer\.chat_generator\.api_key: .*HOME"):
+        load(definition, overrides={"writer.chat_generator": other})
+    assert load(definition, allowed_classes=[OPENAI])
+    # Nor may a file's component pass for what the caller gives.
+    definition["components"]["writer.chat_generator"] = made(TOLERANT, chat_generator=of_file)
+    with pytest.raises(LoadingError, match=r"components: .*'writer\.chat_generator'"):
+        load(definition, overrides=overrides)
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def parameters_of(file: dict[str, Any], component: str) -> dict[str, Any]:
+    found: dict[str, Any] = file["components"][component]["init_parameters"]
+    return found
+
+
+def set_filters(file: dict[str, Any], **filters: Any) -> None:
+    parameters_of(file, "bm25")["filters"] = filters
+
+
+def add_bm25(file: dict[str, Any]) -> None:
+    file["components"]["other"] = copy.deepcopy(file["components"]["bm25"])
+
+
+def leave_out(file: dict[str, Any], receiver: str) -> None:
+    file["connections"] = [each for each in file["connections"] if each["receiver"] != receiver]
+
+
+SLIPS: dict[str, Change] = {
+    r"fuser\.stages: .*'bm25'": lambda file: leave_out(file, "fuser.bm25"),
+    r"fuser\.stages: .*'dense'": lambda file: parameters_of(file, "fuser").update(
+        stages=["citation", "bm25", "dense"]
+    ),
+    r"fuser\.full_coverage .*fuser\.query": lambda file: parameters_of(file, "fuser").update(
+        full_coverage={"bm25": 0.5}
+    ),
+    r"components\.other: .*'query'": add_bm25,
+    r"bm25\.filters: .*'='": lambda file: set_filters(
+        file, field="meta.law", operator="=", value="Work Code"
+    ),
+    r"outputs\.documents: .*'reranker'": lambda file: file["outputs"].update(
+        documents="reranker.documents"
+    ),
+    r"outputs\.documents: citation\.missing": lambda file: file["outputs"].update(
+        documents="citation.missing"
+    ),
+    r"StatuteBM25Retriever\.k1": lambda file: parameters_of(file, "bm25").update(k1=-1),
+}
+
+
+@pytest.fixture
+def changed_file(tmp_path) -> Callable[[Change], Path]:
+    """Writes lexical.yaml with a change."""
+
+    def write(change: Change) -> Path:
+        file = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
+        change(file)
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("message", SLIPS)
+def test_a_slip_is_one_line(message, changed_file, text_store, capsys):
+    path = changed_file(SLIPS[message])
+    assert command_main(["rent", "--store", str(text_store), "--pipeline", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith(f"error: {path}: ")
+    assert re.search(message, line)
+
+
+@component
+class _Faulty:
+    @component.output_types(documents=list[str])
+    def run(self, query: str) -> dict[str, list[str]]:
+        raise ValueError(f"{query} was too much.")
+
+
+def asking(instance: Any) -> Pipeline:
+    metadata = {"name": "mine", "inputs": {"query": ["it.query"]}}
+    pipeline = Pipeline(metadata={**metadata, "outputs": {"documents": ["it.documents"]}})
+    pipeline.add_component("it", instance)
+    return pipeline
+
+
+def test_a_component_that_fails_is_named_with_its_pipeline():
+    with pytest.raises(PipelineRuntimeError) as raised:
+        ask(asking(_Faulty()), "Rent")
+    assert str(raised.value) == "The pipeline mine: it failed: Rent was too much."

@@ -1,26 +1,55 @@
-"""python -m pipelines.tree: what it prints, writes and refuses."""
+"""The picture of an article in its law: the command, the structure, the drawing."""
 
-import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from components.stores.sqlite import StatuteDocumentStore
-from pipelines import tree
+from components.models.biencoder import BiEncoder
+from components.models.graph import GraphTensors, LegislativeGraphEncoder
+from components.models.graph_vectors import graph_for, node_texts
+from components.statutes.article import Article
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.cross_references import cross_references
+from components.statutes.graph import EDGE_KINDS
+from pipelines.tree import main as tree_main
+from pipelines.tree_view.attention import Attention, read_attention
+from pipelines.tree_view.citing import Citations
+from pipelines.tree_view.colours import (
+    AT_NIGHT,
+    CITATION,
+    INK,
+    PAPER,
+    QUIET,
+    SEQUENCE,
+    SHEET,
+    TREE,
+    WASH,
+)
+from pipelines.tree_view.lettering import fitted, text_width
+from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood, neighbourhood_in
+from pipelines.tree_view.picture import draw_picture
+from pipelines.tree_view.structure import LawStructure
+from pipelines.tree_view.svg import element, words
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
+def command(capsys) -> Command:
     """Runs the command; its exit code, standard output and standard error."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
         try:
-            code = tree.main([str(each) for each in arguments])
+            code = tree_main([str(each) for each in arguments])
         except SystemExit as exit_:
             code = int(exit_.code or 0)
         captured = capsys.readouterr()
@@ -29,7 +58,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
     return run
 
 
-def test_an_article_is_drawn_into_a_file(command: Command, tmp_path: Path) -> None:
+def test_an_article_is_drawn_into_a_file(command, tmp_path):
     out = tmp_path / "tree.svg"
     code, printed, said = command("--corpus", "aldermere", "--article", "housing-12", "--out", out)
     assert (code, printed) == (0, "")
@@ -37,18 +66,6 @@ def test_an_article_is_drawn_into_a_file(command: Command, tmp_path: Path) -> No
     picture = ElementTree.parse(out).getroot()
     assert picture[0].text == "Article 12, Housing Code of Aldermere (invented)"
     assert "no model was asked" in (picture[1].text or "")
-
-
-def test_a_model_without_a_graph_network_is_said_in_the_picture(
-    command: Command, tiny_model: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "tree.svg"
-    code, _, said = command(
-        *("--corpus", "aldermere", "--article", "housing-12", "--out", out, "--model", tiny_model)
-    )
-    assert code == 0
-    assert "no graph network" in said
-    assert "no graph network" in out.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +80,7 @@ def test_a_model_without_a_graph_network_is_said_in_the_picture(
         ({"--model": "/absent/model"}, "/absent/model"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(
-    command: Command, tmp_path: Path, changed: dict[str, str], message: str
-) -> None:
+def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     asked = {"--corpus": "aldermere", "--article": "housing-12", "--out": str(tmp_path / "t.svg")}
     code, out, err = command(*(part for pair in (asked | changed).items() for part in pair))
     assert (code, out) == (2, "")
@@ -74,123 +89,208 @@ def test_what_cannot_be_drawn_is_said(
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "line",
     [
-        (),
-        ("--article", "a1"),
-        ("--article", "a1", "--neighbours"),
-        ("--article", "a1", "--corpus", "aldermere"),
-        ("--article", "a1", "--corpus", "aldermere", "--out", "t.svg", "--json"),
-        ("--article", "a1", "--corpus", "aldermere", "--out", "t.svg", "--store", "law.db"),
-        ("--neighbours", "--corpus", "aldermere"),
-        ("--neighbours", "--model", "m"),
-        ("--neighbours", "--store", "law.db", "--corpus", "aldermere", "--model", "m"),
-        ("--neighbours", "--farthest", "0"),
+        "",
+        "--article a1",
+        "--article a1 --corpus aldermere",
+        "--article a1 --corpus aldermere --out t.svg --json",
+        "--article a1 --corpus aldermere --out t.svg --store law.db",
     ],
 )
-def test_wrong_arguments_end_with_two(command: Command, arguments: tuple[str, ...]) -> None:
-    code, out, err = command(*arguments)
+def test_wrong_arguments_end_with_two(command, line):
+    code, out, err = command(*line.split())
     assert (code, out) == (2, "")
     assert "error:" in err
 
 
-def test_neighbours_of_a_store_as_json(command: Command, law_store: Path) -> None:
-    code, out, _ = command("--neighbours", "--store", law_store, "--farthest", 3, "--json")
-    assert code == 0
-    result = json.loads(out)
-    assert (result["source"], result["articles"], result["laws"]) == (str(law_store), 30, 3)
-    assert result["graph"] is False
-    assert list(result["sequence"]) == ["1", "2", "3"]
-    nearest = result["sequence"]["1"]
-    assert nearest["pairs"] == 27  # nine of each law of ten
-    assert nearest["interval"][0] <= nearest["mean"] <= nearest["interval"][1]
-    assert nearest["above_random"] == pytest.approx(nearest["mean"] - result["random"]["mean"])
-    assert sum(each["pairs"] for each in result["tree"].values()) == 3 * 45
-    assert result["other_law"]["pairs"] == 300
-    assert (result["random"]["pairs"], result["random"]["seed"]) == (435, 0)
+MakeModel = Callable[..., Path]
 
 
-def test_neighbours_as_a_table_and_a_plot(
-    command: Command, law_store: Path, tmp_path: Path
-) -> None:
-    plot = tmp_path / "neighbours.png"
-    code, out, err = command("--neighbours", "--store", law_store, "--out", plot)
-    assert code == 0
-    assert "30 articles of 3 laws" in out
-    for row in ("next to each other", "siblings (tree 2)", "in different laws", "random pairs"):
-        assert row in out
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert f"wrote {plot}" in err
+@pytest.fixture
+def graph_model(tiny_model, tmp_path) -> MakeModel:
+    """`graph_model(**settings)`: a model folder with a random graph network."""
+
+    def make(**settings: object) -> Path:
+        encoder = BiEncoder.load(tiny_model)
+        torch.manual_seed(0)
+        network = LegislativeGraphEncoder(encoder.dim, init="paper", **settings)
+        encoder.save(tmp_path / "model", kept={"graph": network.save})
+        return tmp_path / "model"
+
+    return make
 
 
-def test_a_corpus_is_encoded_and_gives_the_stores_numbers(
-    command: Command, corpus: Path, law_store: Path, minilm: str
-) -> None:
-    _, stored, _ = command("--neighbours", "--store", law_store, "--json")
-    code, out, err = command("--neighbours", "--corpus", corpus, "--model", minilm, "--json")
-    assert code == 0
-    assert "Encoding 30 articles" in err
-    fresh, kept = json.loads(out), json.loads(stored)
-    for distance, similarity in kept["sequence"].items():
-        assert fresh["sequence"][distance]["mean"] == pytest.approx(similarity["mean"], abs=1e-3)
+@pytest.fixture(scope="module")
+def aldermere() -> StatuteCorpus:
+    return StatuteCorpus.read("aldermere")
 
 
-def test_articles_without_a_vector_are_counted_out(
-    command: Command, law_store: Path, tmp_path: Path
-) -> None:
-    from haystack import Document
+def said(lines: list[str]) -> Callable[[str], object]:
+    return lines.append
 
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    vector = np.eye(4, dtype=np.float32)
-    meta = [{"law": "Code", "number": str(n), "position": n} for n in range(4)]
-    store.write_documents(
-        [
-            Document(
-                id=str(n),
-                content="-",
-                meta=meta[n],
-                embedding=(3 * vector[n % 2]).tolist() if n < 3 else None,
-            )
-            for n in range(4)
-        ]
-    )
-    store.close()
-    code, out, err = command("--neighbours", "--store", tmp_path / "law.db", "--json")
-    assert code == 0
-    assert "1 articles without a vector are left out" in err
-    assert json.loads(out)["sequence"]["2"]["mean"] == pytest.approx(1)  # of unit length by now
+
+@pytest.mark.parametrize("kind", ["gatv2", "gat"])
+def test_shares_are_those_of_the_whole_graph_and_add_up(graph_model, aldermere, kind):
+    folder = graph_model(kind=kind, layers=2, heads=2, edge_kinds=EDGE_KINDS)
+    position = aldermere.position("housing-12")
+    lines: list[str] = []
+    attention, note = read_attention(aldermere, position, str(folder), said(lines))
+    assert attention is not None
+    place = neighbourhood(aldermere, position)
+    shares = [attention.own, attention.division, attention.previous, attention.next]
+    shares += [*attention.cites.values(), *attention.cited_by.values()]
+    assert sum(share for share in shares if share is not None) == pytest.approx(1, abs=1e-5)
+    assert list(attention.cites) == [each.id for each in place.cites]
+    assert list(attention.cited_by) == [each.id for each in place.cited_by]
+    assert "last of 2 layers" in note
+    assert "mean over 2 heads" in note
+
+    network = LegislativeGraphEncoder.load(folder / "graph")
+    graph = graph_for(network, aldermere)
+    encoder = BiEncoder.load(folder)
+    features = encoder.encode_articles(list(node_texts(graph, aldermere, "headings_text")))
+    everything = network.attention(features, GraphTensors.of(graph, torch.device("cpu")))
+    here = graph.article_node(position)
+    of_kind = {
+        EDGE_KINDS[graph.kind[edge]]: float(everything[edge].mean())
+        for edge in (graph.target == here).nonzero()[0]
+    }
+    assert attention.own == pytest.approx(of_kind["self"], abs=2e-3)
+    assert attention.division == pytest.approx(of_kind["down"], abs=2e-3)
+    assert attention.previous == pytest.approx(of_kind["previous"], abs=2e-3)
+    # Two layers do not see the whole law.
+    (line,) = lines
+    assert 0 < int(line.split()[2].replace(",", "")) < graph.n_nodes
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, WCAG 2.2."""
+    shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("text_store", "holds text alone"), ("absent", "There is no store")],
+    ("letters", "ground"), product((INK, QUIET, TREE, SEQUENCE, CITATION), (PAPER, SHEET, WASH))
 )
-def test_a_store_without_vectors_is_refused(
-    command: Command, request: pytest.FixtureRequest, tmp_path: Path, name: str, message: str
-) -> None:
-    store = tmp_path / name if name == "absent" else request.getfixturevalue(name)
-    code, out, err = command("--neighbours", "--store", store)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert not (tmp_path / "absent").exists()
+def test_letters_are_read_by_day_and_by_night(letters, ground):
+    assert contrast(letters, ground) >= 4.5
+    assert contrast(AT_NIGHT[letters], AT_NIGHT[ground]) >= 4.5
 
 
-def test_a_plot_of_an_unknown_suffix_is_refused_before_work(
-    command: Command, law_store: Path
-) -> None:
-    code, _, err = command("--neighbours", "--store", law_store, "--out", "n.xyz")
-    assert code == 2
-    assert "--out n.xyz: the suffix must be one of" in err
+@given(st.text(max_size=80), st.floats(20, 400), st.integers(1, 4))
+def test_lines_keep_within_their_room_and_number(text, room, lines):
+    found = fitted(text, room, 12, lines=lines)
+    assert len(found) <= lines
+    assert all(found)
+    # A single character is the least that a line can hold; a closing mark may hang over.
+    assert all(text_width(line, 12) <= room + 24 for line in found)
 
 
-def test_a_single_article_has_no_neighbours(
-    command: Command,
-    write_corpus: Callable[..., Path],
-    make_article: Callable[..., object],
-    tmp_path: Path,
-    tiny_model: Path,
-) -> None:
-    corpus = write_corpus(tmp_path / "one.jsonl", [make_article(1)])
-    code, _, err = command("--neighbours", "--corpus", corpus, "--model", tiny_model)
-    assert code == 2
-    assert "single article" in err
+SVG = "{http://www.w3.org/2000/svg}"
+NOTE = "No model was asked."
+
+
+def article(number: object, headings: Sequence[str] = ("Book I",), **fields: Any) -> Article:
+    given = {"law": "Housing Code", "text": f"Rule {number}.", "language": "en", **fields}
+    return Article(f"h{number}", number=str(number), headings=tuple(headings), **given)
+
+
+def place_of(articles: Sequence[Article], article_id: str) -> Neighbourhood:
+    corpus = StatuteCorpus(articles)
+    return neighbourhood(corpus, corpus.position(article_id))
+
+
+def drawn(
+    place: Neighbourhood, attention: Attention | None = None, note: str = NOTE
+) -> ElementTree.Element:
+    return ElementTree.fromstring(draw_picture(place, attention, note))
+
+
+def lines_of(picture: ElementTree.Element) -> list[str]:
+    return [each.text or "" for each in picture.iter(f"{SVG}text")]
+
+
+@pytest.fixture
+def small() -> list[Article]:
+    """Two chapters; article 3 ends the first, cites 1 and the Work Code, and 5 cites it."""
+    first, second = ("Book I", "Chapter 1. On rent"), ("Book I", "Chapter 2. On repairs")
+    return [
+        article(1, first),
+        article(2, first),
+        article(3, first, text="As article 1 and article 7 Work Code say.", language="en"),
+        article(4, second),
+        article(5, second, text="Article 3 holds here too."),
+        article(7, ("Part 1",), law="Work Code"),
+    ]
+
+
+def test_the_neighbourhood_is_path_siblings_sequence_and_citations(small):
+    place = place_of(small, "h3")
+    assert [(d.label, d.place, d.of, d.articles) for d in place.path] == [
+        ("Housing Code", 1, 2, 5),
+        ("Book I", 1, 1, 5),
+        ("Chapter 1. On rent", 1, 2, 3),
+    ]
+    assert [each.id for each in place.siblings] == ["h1", "h2", "h3"]
+    assert (place.previous, place.next) == (small[1], small[3])
+    assert [each.id for each in place.cites] == ["h1", "h7"]
+    assert [each.id for each in place.cited_by] == ["h5"]
+
+
+def test_of_600_siblings_the_nearest_are_drawn_and_the_rest_counted():
+    articles = [article(n) for n in range(1, 601)]
+    lines = lines_of(drawn(place_of(articles, "h300")))
+    assert [line for line in lines if line.startswith("Article ")][1:] == [
+        f"Article {n}" for n in range(296, 305)
+    ]
+    assert "295 more articles, Article 1 to Article 295" in lines
+    assert "296 more articles, Article 305 to Article 600" in lines
+
+
+def some_law(n: int, seed: int) -> list[Article]:
+    """Articles of three laws at any depth, mixed, each citing some others."""
+    chance = random.Random(seed)
+    return [
+        Article(
+            f"a{number}",
+            f"Law {chance.randint(1, 3)}",
+            str(number),
+            tuple(f"Division {chance.randint(1, 3)}" for _ in range(chance.randint(0, 4))),
+            f"See article {chance.randint(1, n)} and article {chance.randint(1, n)}.",
+        )
+        for number in range(1, n + 1)
+    ]
+
+
+def test_articles_below_are_those_with_the_division_on_their_way():
+    articles = some_law(80, 1)
+    structure = LawStructure(articles)
+    tree = structure.tree
+    for node in range(tree.n_nodes - tree.n_articles):
+        way = [tree.label[each] for each in tree.ancestors[node] if each > 0]
+        below = sum([each.law, *each.headings][: len(way)] == way for each in articles)
+        assert structure.articles_below[node] == below
+
+
+def test_resident_parts_give_the_same_neighbourhood_as_the_whole_corpus():
+    corpus = StatuteCorpus(some_law(60, 3))
+    bare = [replace(article, text="") for article in corpus]
+    structure = LawStructure(bare)
+    citations = Citations(cross_references(bare, iter(corpus)), len(corpus))
+    for position in range(len(corpus)):
+        resident = neighbourhood_in(structure, citations, position, corpus.__getitem__)
+        assert resident == neighbourhood(corpus, position)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_is_well_formed(text):
+    parsed = ElementTree.fromstring(element("text", words(text), lang=text))
+    if text.isprintable():
+        assert (parsed.text or "") == " ".join(text.split())

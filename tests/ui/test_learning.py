@@ -1,12 +1,9 @@
-"""The demo law's model is trained behind the page: once, by one process, to a good end or none."""
-
-from __future__ import annotations
+"""The demo law's model is trained in the background: once, by one process."""
 
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +59,7 @@ def is_free(lock: Path) -> bool:
         return held is not None
 
 
-def test_the_page_takes_over_what_was_trained(make_demo: Callable[..., Any]):
+def test_the_page_takes_over_what_was_trained(make_demo):
     demo, page = make_demo(), Page()
     assert learn(demo, page) == Standing("learnt", 1.0)
     assert page.taken_over == 1
@@ -72,17 +69,7 @@ def test_the_page_takes_over_what_was_trained(make_demo: Callable[..., Any]):
     assert "now answers" in page.said[-1]
 
 
-def test_what_is_trained_already_is_not_trained_again(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page()
-    learn(demo, Page())
-    assert learn(demo, page).state == "learnt"
-    assert page.taken_over == 1
-    assert len(demo.starts()) == 1
-
-
-def test_its_progress_is_followed_and_said_now_and_then(
-    make_demo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-):
+def test_its_progress_is_followed_and_reported_now_and_then(make_demo, monkeypatch):
     monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LINES", 0.0)
     steps = "for n in range(10):\n  wait_for(str(n))\n  progress(n)\n"
@@ -105,19 +92,8 @@ def test_its_progress_is_followed_and_said_now_and_then(
     assert lines[-1].endswith("less than a minute left")
 
 
-def test_it_leaves_the_processor_to_the_page(make_demo: Callable[..., Any]):
-    demo = make_demo("wait_for('go'); finish()")
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    with Learning(demo, Page().take_over, [].append) as learning:
-        until(lambda: demo.starts())
-        pid = demo.starts()[0][0]
-        until(lambda: os.getpriority(os.PRIO_PROCESS, pid) == min(19, own + 10))
-        (demo.folder / "go").touch()
-        until(lambda: learning.standing().state == "learnt")
-
-
 @pytest.mark.parametrize("does", ["print('no luck'); sys.exit(1)", "print('no luck')"])
-def test_a_training_that_fails_is_said_with_the_log(make_demo: Callable[..., Any], does: str):
+def test_a_training_that_fails_is_reported_with_the_log(make_demo, does):
     demo, page = make_demo(does), Page()
     assert learn(demo, page).state == "failed"
     assert page.taken_over == 0
@@ -127,23 +103,7 @@ def test_a_training_that_fails_is_said_with_the_log(make_demo: Callable[..., Any
     assert len(demo.starts()) == 1
 
 
-def test_a_folder_that_cannot_be_made_is_said(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page()
-    demo.folder.parent.mkdir()
-    demo.folder.write_text("in the way")
-    assert learn(demo, page).state == "failed"
-    assert str(demo.folder) in page.said[-1]
-    assert "LEXARBOR_HOME" in page.said[-1]
-    assert "untrained model" in page.said[-1]
-
-
-def test_a_page_that_cannot_take_over_goes_on_as_it_was(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page(failing=RuntimeError("no room"))
-    assert learn(demo, page).state == "failed"
-    assert "no room" in page.said[-1]
-
-
-def test_it_ends_with_the_page_and_goes_on_at_the_next_start(make_demo: Callable[..., Any]):
+def test_it_ends_with_the_page_and_continues_at_the_next_start(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     with Learning(demo, page.take_over, page.said.append):
         until(lambda: demo.starts())
@@ -156,24 +116,10 @@ def test_it_ends_with_the_page_and_goes_on_at_the_next_start(make_demo: Callable
     assert [goes_on for _, _, goes_on in demo.starts()] == [False, True]
 
 
-def test_a_training_that_will_not_end_is_killed(
-    make_demo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("ui.learning._SECONDS_TO_END", 0.3)
-    demo = make_demo(
-        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); progress(1); wait_for('go')"
-    )
-    with Learning(demo, Page().take_over, [].append):
-        until(lambda: demo.progress.exists())
-    assert not is_running(demo.starts()[0][0])
-
-
 @pytest.mark.parametrize(
     ("by", "said"), [(signal.SIGTERM, "interrupted"), (signal.SIGKILL, "killed (memory may be")]
 )
-def test_a_training_that_somebody_ends_is_said_and_kept(
-    make_demo: Callable[..., Any], by: signal.Signals, said: str
-):
+def test_a_training_that_somebody_ends_is_reported_and_kept(make_demo, by, said):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     demo.work.mkdir(parents=True)
     (demo.work / "checkpoint").touch()
@@ -187,21 +133,7 @@ def test_a_training_that_somebody_ends_is_said_and_kept(
     assert len(demo.starts()) == 1
 
 
-def test_an_interruption_of_both_is_no_failure(make_demo: Callable[..., Any]):
-    # A shell has its background jobs ignore SIGINT, and their children inherit that.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    demo, page = make_demo(heed + "progress(1); wait_for('go'); finish()"), Page()
-    with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: demo.progress.exists())
-        pid = demo.starts()[0][0]
-        os.kill(pid, signal.SIGINT)
-        until(lambda: not is_running(pid))
-        time.sleep(1)  # the page ends a little later
-        assert learning.standing().state == "learning"
-    assert len(page.said) == 1
-
-
-def test_what_cannot_be_gone_on_with_is_trained_anew(make_demo: Callable[..., Any]):
+def test_what_cannot_be_resumed_is_trained_again(make_demo):
     demo, page = make_demo("sys.exit(2) if goes_on else finish()"), Page()
     demo.work.mkdir(parents=True)
     assert learn(demo, page).state == "learnt"
@@ -209,18 +141,7 @@ def test_what_cannot_be_gone_on_with_is_trained_anew(make_demo: Callable[..., An
     assert any("anew" in line for line in page.said)
 
 
-def test_a_broken_model_is_trained_anew(make_demo: Callable[..., Any]):
-    demo = make_demo()
-    learn(demo, Page())
-    next(demo.model.rglob("weights")).write_text("broken")
-    page = Page()
-    assert learn(demo, page).state == "learnt"
-    assert page.taken_over == 1
-    assert demo.trained() is not None
-    assert len(demo.starts()) == 2
-
-
-def test_of_two_pages_one_trains_and_both_take_over(make_demo: Callable[..., Any]):
+def test_of_two_pages_one_trains_and_both_take_over(make_demo):
     demo, first, second = make_demo("wait_for('go'); progress(5); finish()"), Page(), Page()
     with Learning(demo, first.take_over, first.said.append) as one:
         until(lambda: demo.starts())
@@ -231,40 +152,6 @@ def test_of_two_pages_one_trains_and_both_take_over(make_demo: Callable[..., Any
             until(lambda: (one.standing().state, other.standing().state) == ("learnt", "learnt"))
     assert (first.taken_over, second.taken_over) == (1, 1)
     assert len(demo.starts()) == 1
-
-
-def test_another_pages_progress_is_followed(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page()
-    demo.work.mkdir(parents=True)
-    demo.progress.write_text('{"step": 5, "steps": 10}')
-    with (
-        file_lock(demo.lock, wait=False),
-        Learning(demo, page.take_over, page.said.append) as learning,
-    ):
-        until(lambda: learning.standing().share > 0)
-        assert learning.standing().share == pytest.approx(0.45)
-    assert demo.starts() == []
-
-
-def test_after_a_page_that_failed_another_one_trains(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page()
-    demo.folder.mkdir(parents=True)
-    held = threading.Event()
-
-    def hold() -> None:
-        with file_lock(demo.lock, wait=False):
-            held.wait(30)
-
-    other = threading.Thread(target=hold)
-    other.start()
-    until(lambda: not is_free(demo.lock))
-    with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: page.said)
-        assert demo.starts() == []
-        held.set()
-        until(lambda: learning.standing().state == "learnt")
-    other.join()
-    assert page.taken_over == 1
 
 
 KILLED_PAGE = """
@@ -282,7 +169,7 @@ with Learning(demo, lambda: None, lambda line: None):
 """
 
 
-def test_after_a_page_that_was_killed_no_second_training_begins(make_demo: Callable[..., Any]):
+def test_after_a_page_that_was_killed_no_second_training_begins(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     here = str(Path(__file__).parent)
     killed = subprocess.run(
@@ -295,15 +182,3 @@ def test_after_a_page_that_was_killed_no_second_training_begins(make_demo: Calla
         (demo.folder / "go").touch()
         until(lambda: learning.standing().state == "learnt")
     assert len(demo.starts()) == 1
-
-
-def test_a_page_that_waits_for_another_one_ends_at_once(make_demo: Callable[..., Any]):
-    demo, page = make_demo(), Page()
-    demo.folder.mkdir(parents=True)
-    with file_lock(demo.lock, wait=False):
-        with Learning(demo, page.take_over, page.said.append):
-            until(lambda: page.said)
-            began = time.monotonic()
-        assert time.monotonic() - began < 5
-    assert page.taken_over == 0
-    assert demo.starts() == []

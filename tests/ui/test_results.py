@@ -1,23 +1,21 @@
-"""HTML of the page: escaped, on one line, and true to the article."""
-
-from __future__ import annotations
+"""HTML of results: escaped, on one line, and true to the article; and the files taken away."""
 
 import html
+import json
 import re
-from pathlib import Path
+from datetime import date
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.language import LANGUAGES, Language
-from ui.results import found, is_unsure, results
-from ui.texts.asking import TEXTS
-
-PAYLOADS = (
-    (Path(__file__).parent.parent / "browser" / "payloads.txt").read_text("utf-8").splitlines()
-)
+from ui.article_text import article_text, marked_passage
+from ui.collection import Collection
+from ui.language import Language
+from ui.naming import article_title, citation
+from ui.results import is_unsure, results
+from ui.takeaway import MEDIA_TYPES, export
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -47,37 +45,13 @@ WORDINGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("interface", "said"),
-    [
-        (
-            "en",
-            [
-                "Earlier wording, until 31 December 2008",
-                "Later wording, from 1 January 2030",
-                "Another wording, without dates",
-            ],
-        ),
-        (
-            "fr",
-            [
-                "Rédaction antérieure, jusqu’au 31 décembre 2008",
-                "Rédaction postérieure, à partir du 1er janvier 2030",
-                "Autre rédaction, sans dates",
-            ],
-        ),
-    ],
-)
-def test_the_other_wordings_of_an_article_are_linked(interface: Language, said: list[str]) -> None:
-    markup = shown(interface, wordings=WORDINGS, valid_to="2029-12-31")
-    (items,) = re.findall(r'<ul class="wordings">(.*?)</ul>', markup)
-    assert [text_of(each) for each in re.findall(r"<li>(.*?)</li>", items)] == said
-    assert re.findall(r"id=(\w+)", items) == ["old", "new", "undated"]
-    assert "wordings" not in shown(interface)
-
-
-def tags(markup: str) -> list[str]:
-    return re.findall(r"<(/?[a-z0-9]+)", markup)
+def test_the_other_wordings_of_an_article_are_linked():
+    for interface in ("en", "fr"):
+        markup = shown(interface, wordings=WORDINGS, valid_to="2029-12-31")
+        (items,) = re.findall(r'<ul class="wordings">(.*?)</ul>', markup)
+        assert re.findall(r"id=(\w+)", items) == ["old", "new", "undated"]
+        assert "2008" in text_of(items) and "2030" in text_of(items)
+    assert "wordings" not in shown()
 
 
 def text_of(markup: str) -> str:
@@ -101,36 +75,8 @@ def test_a_result_shows_law_number_path_state_words_and_ranks():
         assert part in text
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-@pytest.mark.parametrize("field", ["law", "number", "content", "valid_from", "state"])
-def test_a_payload_in_a_field_adds_no_tag(payload: str, field: str):
-    assert tags(shown(**{field: payload})) in (
-        tags(shown(**{field: "harmless"})),
-        tags(shown(**{field: "(1) harmless"})),
-    )
-
-
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_a_payload_in_question_heading_and_stage_adds_no_tag(payload: str):
-    def page(text: str) -> str:
-        article = document(headings=[text], ranks={text: 2})
-        given = {"question": text, "took_ms": 1, "documents": [article]}
-        return results(given, "en")
-
-    assert tags(page(payload)) == tags(page("harmless"))
-    assert payload in text_of(page(payload))
-
-
-@given(st.text(), st.text(), st.text())
-def test_html_is_one_line_without_a_tag_from_outside(question: str, heading: str, content: str):
-    article = document(headings=[heading], content=content)
-    markup = results({"question": question, "took_ms": 1, "documents": [article]}, "en")
-    assert len(markup.splitlines()) == 1
-    assert set(tags(markup)) <= set(tags(shown())) | {"details", "/details", "summary", "/summary"}
-
-
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_every_word_of_an_article_is_shown_in_order(content: str):
+def test_every_word_of_an_article_is_shown_in_order(content):
     law = re.search(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
     assert law
     opened = re.sub(r"<summary[^>]*>.*?</summary>", "", law[1])
@@ -141,20 +87,14 @@ def test_every_word_of_an_article_is_shown_in_order(content: str):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (
-            {"state": "in force", "valid_to": "2030-06-30"},
-            "2009, until 30 June 2030",
-        ),
-        (
-            {"state": "repealed", "valid_to": "2018-12-31"},
-            "Repealed; last day in force 31",
-        ),
+        ({"state": "in force", "valid_to": "2030-06-30"}, "2009, until 30 June 2030"),
+        ({"state": "repealed", "valid_to": "2018-12-31"}, "Repealed; last day in force 31"),
         ({"state": "not yet in force"}, "Not yet in force; from 1 January 2009"),
         ({"state": "unknown", "valid_from": None}, "Not known whether in force"),
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),
     ],
 )
-def test_the_state_is_said_in_words(changes: dict[str, Any], words: str):
+def test_the_state_is_reported_in_words(changes, words):
     assert words in text_of(shown(**changes))
 
 
@@ -166,7 +106,7 @@ def test_the_state_is_said_in_words(changes: dict[str, Any], words: str):
         for number in ("第一条", "s.2(1)", "Rule 6.1", "§ 823", "Article 5", "Art. 13", "s. 2")
     ],
 )
-def test_a_number_is_called_article_only_where_it_reads_as_one(number: str, title: str):
+def test_a_number_is_called_article_only_where_it_reads_as_one(number, title):
     assert re.search(f'<h3><a [^>]*>{re.escape(title)}</a> <span dir="auto">', shown(number=number))
 
 
@@ -177,19 +117,7 @@ def test_only_the_law_is_marked_with_its_language():
     assert "lang=" not in shown(language='fr"><b>')
 
 
-def test_a_long_article_is_folded_at_a_paragraph_and_a_short_rest_is_not():
-    paragraph = " ".join(["word"] * 100)
-    folded = shown(content="\n".join([paragraph] * 4))
-    assert "Read the rest of the article (200 words)" in folded
-    assert "<details>" not in shown(content=f"{paragraph}\n{paragraph}\nA short rest.")
-
-
-def test_the_fold_is_told_in_the_language_of_the_interface():
-    text = "\n".join([" ".join(["word"] * 100)] * 4)
-    assert "Lire la suite de l’article (200 mots)" in shown("fr", content=text)
-
-
-def test_the_passage_that_a_ranker_found_best_is_marked_and_said():
+def test_the_passage_that_a_ranker_found_best_is_marked_and_reported():
     text = "The house is let. The lessor repairs it."
     there = {"start": text.index("The lessor"), "end": len(text)}
     markup = shown(content=text, passage=there)
@@ -209,58 +137,11 @@ def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_rank
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", 5, None])
-def test_only_a_web_address_becomes_a_link(url: object):
+def test_only_a_web_address_becomes_a_link(url):
     assert set(re.findall(r'href="([^"?]*)', shown(source_url=url))) == {"/article", "/law"}
     assert '<a href="https://law.example/?a=1&amp;b=2"' in shown(
         source_url="https://law.example/?a=1&b=2"
     )
-
-
-def test_every_step_of_the_way_opens_its_division():
-    links = re.findall(r'<li><a href="([^"]*)">([^<]*)</a></li>', shown())
-    assert [step for _, step in links] == [
-        "Housing Code",
-        "Book I. Letting",
-        "Chapter 2. Deposits",
-    ]
-    assert html.unescape(links[-1][0]) == (
-        "/law?of=Housing%20Code&in=Book%20I.%20Letting&in=Chapter%202.%20Deposits"
-    )
-    assert '<a href="/fr/article?id=housing-12">Article 12</a>' in shown("fr")
-
-
-def test_what_the_model_did_not_read_is_said():
-    assert "read only the beginning" not in shown()
-    text = text_of(shown(content="word " * 1400, words_read=190))
-    assert "about 190 of its 1,400 words" in text
-
-
-def test_what_the_ranker_did_not_read_of_an_article_is_said():
-    read = [{"start": 0, "end": 10}, {"start": 25, "end": 40}]
-    content = "word " * 1400
-    text = text_of(shown(content=content, passages_read=read))
-    assert "re-ranker read only the passages" in text
-    assert "5 of its 1,400 words" in text
-    assert "only the beginning" not in text
-    both = text_of(shown("fr", content=content, passages_read=read, words_read=190))
-    assert "5 mots sur 1\u202f400" in both
-    assert "environ 190 mots sur" in both
-
-
-@pytest.mark.parametrize(
-    ("ranking", "told"),
-    [
-        (None, None),
-        ({"n_candidates": 90, "n_ranked": 90}, None),
-        ({"n_candidates": 90, "n_ranked": 41}, "had time to read 41 of 90 articles"),
-    ],
-)
-def test_articles_that_the_ranker_had_no_time_for_are_counted(
-    ranking: dict[str, int] | None, told: str | None
-):
-    given = {"question": "why?", "took_ms": 41.4, "documents": [document()]}
-    text = text_of(results({**given, **({"ranking": ranking} if ranking else {})}, "en"))
-    assert (told in text) if told else ("had time" not in text)
 
 
 def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
@@ -282,16 +163,129 @@ def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
         assert not is_unsure(agreed)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_low_confidence_is_told_with_the_results(language: Language):
-    given = {"documents": [document()]}
-    assert TEXTS[language].unsure[0] in text_of(found(given, language, unsure=True))
-    assert "message" not in found(given, language)
+TEXT = "The lessor keeps the house in repair.\n(1) The roof is his.\n(2) The lamps are not."
 
 
-def test_what_the_search_was_narrowed_to_is_told():
-    given = {"question": "why?", "took_ms": 1, "documents": [document()]}
-    assert "Narrowed to: Code <b> · in force." in text_of(
-        results(given, "en", ["Code <b>", "in force"])
+def words_of(markup: str) -> list[str]:
+    shown = re.sub(r"<summary[^>]*>.*?</summary>", "", markup)
+    return html.unescape(re.sub(r"<[^>]*>", " ", shown)).split()
+
+
+def marks_of(markup: str) -> list[str]:
+    return [html.unescape(each) for each in re.findall("<mark>(.*?)</mark>", markup)]
+
+
+def passage(part: str, text: str = TEXT) -> dict[str, int]:
+    start = text.index(part)
+    return {"start": start, "end": start + len(part)}
+
+
+def test_a_passage_is_marked_within_its_paragraph():
+    markup = article_text(TEXT, marked_passage(TEXT, passage("in repair")), "en")
+    assert "<p>The lessor keeps the house <mark>in repair</mark>.</p>" in markup
+    assert markup.count("<mark>") == 1
+
+
+def test_a_passage_over_paragraphs_is_marked_in_each_and_numbers_are_not():
+    markup = article_text(
+        TEXT,
+        marked_passage(TEXT, passage("keeps the house in repair.\n(1) The roof is his.")),
+        "en",
     )
-    assert "Narrowed" not in text_of(results(given, "en"))
+    assert marks_of(markup) == ["The lessor keeps the house in repair.", "The roof is his."]
+    assert "<span>(1)</span> <mark>The roof" in markup
+
+
+LAWLIKE = st.text(st.sampled_from("ab <&1.()\n\u2028\t"), max_size=60)
+
+
+@given(LAWLIKE, st.integers(0, 60), st.integers(0, 60))
+def test_every_word_stands_in_order_and_marks_are_of_the_span(text, start, length):
+    start = min(start, len(text))
+    span = marked_passage(text, {"start": start, "end": start + length})
+    markup = article_text(text, span, "en")
+    # A mark may begin or end within a word.
+    assert "".join(words_of(markup)) == "".join(text.split())
+    assert len(markup.splitlines()) <= 1
+    inside = "" if span is None else "".join(text[span.start : span.end].split())
+    marked = "".join("".join(marks_of(markup)).split())
+    # Numbers of paragraphs are not marked.
+    assert set(marked) <= set(inside)
+    assert len(marked) <= len(inside)
+    if span is not None:
+        assert max(span.start, start) < min(span.end, start + length)
+
+
+COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
+ON = date(2024, 2, 29)
+TODAY = date(2026, 11, 21)
+
+
+def article(**changes: Any) -> dict[str, Any]:
+    return {
+        "id": "h12",
+        "law": "Housing Code",
+        "number": "12",
+        "headings": ["Title 2. Deposits"],
+        "content": "A deposit is owed.\nIt is paid back.",
+        "score": 1.0,
+        "ranks": {"bm25": 1},
+        "state": "in force",
+        "valid_from": "2009-01-05",
+        "source_url": "https://law.example/h12",
+        "language": "en",
+        **changes,
+    }
+
+
+def ris(text: str) -> list[tuple[str, str]]:
+    return [(line[:2], line[6:]) for line in text.split("\r\n") if line]
+
+
+@pytest.mark.parametrize("kind", MEDIA_TYPES)
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", ["Information, not legal advice.", "1 March 2026"]),
+        ("fr", ["Ceci est une information, non un conseil juridique.", "1er mars 2026"]),
+    ],
+)
+def test_every_file_has_the_date_and_the_disclaimer(kind, language, told):
+    text = export(kind, [article()], language, COLLECTION, ON, TODAY)
+    assert all(each in text for each in told)
+    assert "2026-11-21" in text or "21 nov" in text.lower() or "2026/11/21" in text
+
+
+def test_csl_json_is_legislation_with_its_section():
+    (item,) = json.loads(export("csl", [article()], "en", COLLECTION, ON, TODAY))
+    assert item["type"] == "legislation"
+    assert (item["title"], item["section"]) == ("Housing Code", "12")
+    # When the law was made is not known.
+    assert "issued" not in item
+    assert item["accessed"] == {"date-parts": [[2026, 11, 21]]}
+    assert item["URL"] == "https://law.example/h12"
+
+
+def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
+    articles = [article(content="One.\r\nER  - \r\nTY  - BOOK"), article()]
+    text = export("ris", articles, "en", COLLECTION, ON, TODAY)
+    fields = ris(text)
+    assert [value for tag, value in fields if tag == "TY"] == ["STAT", "STAT"]
+    assert [tag for tag, _ in fields].count("ER") == 2
+    assert ("AB", "One. ER - TY - BOOK") in fields
+    assert not {"DA", "PY", "Y1"} & {tag for tag, _ in fields}
+
+
+@pytest.mark.parametrize(
+    ("number", "title", "cited"),
+    [
+        ("12", "Article 12", "Code, article 12"),
+        ("L1221-1", "Article L1221-1", "Code, article L1221-1"),
+        ("Section 5", "Section 5", "Code, Section 5"),
+        ("第一条", "第一条", "Code, 第一条"),
+    ],
+)
+def test_an_article_is_cited_by_its_law_and_number(number, title, cited):
+    assert article_title(number) == title
+    assert citation({"law": "Code", "number": number}) == cited
+    assert citation({"law": "", "number": number}) == cited.removeprefix("Code, ")

@@ -1,37 +1,34 @@
-"""Another store takes the place of the one that is searched while questions are answered."""
-
-from __future__ import annotations
+"""Serving: who is asked, how many at once, and what happens when the store changes."""
 
 import json
+import re
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from haystack import Document, Pipeline
+from fastapi.testclient import TestClient
+from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.utils import Secret
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+from starlette.routing import Mount
+from tiny_site import DATA, JOIN, call_of
 
 from components.embedders.text import StatuteTextEmbedder
 from components.generators.tolerant import TolerantChatGenerator
-from components.models.biencoder import BiEncoder
-from components.models.devices import single_thread
-from components.models.graph import LegislativeGraphEncoder
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.engine_citation import EngineCitationRetriever
-from components.statutes.graph import EDGE_KINDS
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import Answer, ask
-from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
+from ui.language import LANGUAGES, address
 from ui.narrowing import Narrowing
-from ui.serving import AT_ONCE, OF_TODAY, Serving
+from ui.searched import Searched
+from ui.serving import OF_TODAY, Serving
+from ui.site import build_site
 
 
 def make_store(folder: Path, word: str) -> Path:
@@ -53,7 +50,7 @@ def make_store(folder: Path, word: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def stores(tmp_path_factory) -> list[Path]:
     folder = tmp_path_factory.mktemp("stores")
     return [make_store(folder, word) for word in ("owed", "kept")]
 
@@ -64,9 +61,7 @@ def first(serving: Serving) -> str:
 
 @pytest.mark.parametrize("written", [True, False])
 @pytest.mark.parametrize("engine", [True, False])
-def test_who_else_gets_a_question_is_read_off_the_pipeline(
-    written: bool, engine: bool, stores: list[Path], monkeypatch: pytest.MonkeyPatch
-):
+def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, stores, monkeypatch):
     serving = Serving("lexical", stores[0])
     assert serving.sent_to == frozenset()
     pipeline = Pipeline()
@@ -82,19 +77,7 @@ def test_who_else_gets_a_question_is_read_off_the_pipeline(
     assert serving.sent_to == expected
 
 
-def test_a_thread_that_begins_while_another_reads_a_question_has_all_cores(stores: list[Path]):
-    cores = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
-        serving = Serving("lexical", stores[0])
-        with single_thread(torch.device("cpu")):
-            assert serving._threads.submit(torch.get_num_threads).result() == 3
-            assert torch.get_num_threads() == 1
-    finally:
-        torch.set_num_threads(cores)
-
-
-def test_the_next_question_is_answered_from_the_other_store(stores: list[Path]):
+def test_the_next_question_is_answered_from_the_other_store(stores):
     serving = Serving("lexical", stores[0])
     assert first(serving) == "owed0"
     serving.switch(stores[1])
@@ -102,9 +85,7 @@ def test_the_next_question_is_answered_from_the_other_store(stores: list[Path]):
     assert serving.pipeline.metadata["name"] == "lexical"
 
 
-def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(
-    stores: list[Path],
-):
+def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(stores):
     serving = Serving("lexical", stores[0])
     ending = threading.Event()
     answers: list[set[str]] = []
@@ -132,101 +113,14 @@ def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(
     assert set.union(*answers) == {"owed", "kept"}
 
 
-def test_questions_in_all_languages_share_the_turns(
-    stores: list[Path], monkeypatch: pytest.MonkeyPatch
-):
-    serving = Serving("lexical", stores[0])
-    together: list[int] = []
-    asking: set[int] = set()
-
-    def slowly(*arguments: Any, **named: Any) -> Answer:
-        asking.add(threading.get_ident())
-        time.sleep(0.02)
-        together.append(len(asking))
-        answer = ask(*arguments, **named)
-        asking.discard(threading.get_ident())
-        return answer
-
-    monkeypatch.setattr("ui.serving.ask", slowly)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: first(serving), range(24)))
-    assert set(answers) == {"owed0"}
-    assert max(together) == AT_ONCE
-
-
-def test_a_citation_waits_for_no_turn(stores: list[Path], monkeypatch: pytest.MonkeyPatch):
-    serving = Serving("lexical", stores[0])
-    end = threading.Event()
-
-    def waiting(*arguments: Any, **named: Any) -> Answer:
-        assert end.wait(30)
-        return ask(*arguments, **named)
-
-    monkeypatch.setattr("ui.serving.ask", waiting)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        asked = [pool.submit(first, serving) for _ in range(AT_ONCE)]
-        try:
-            assert [each["id"] for each in serving.answer("art. 3")["documents"]] == ["owed3"]
-            assert not any(each.done() for each in asked)
-        finally:
-            end.set()
-        assert [each.result() for each in asked] == ["owed0"] * AT_ONCE
-
-
-def test_what_the_pipeline_leaves_out_is_not_named_either(stores: list[Path]):
-    """A reader's own choice narrows the file's."""
-    first_two = {"field": "meta.number", "operator": "in", "value": ["0", "1"]}
-    parts = ("citation", "bm25")
-    overrides = {f"{part}.filters": first_two for part in parts}
-    serving = Serving("lexical", stores[0], overrides=overrides)
-    of_code = Narrowing(laws=("Code",))
-    assert [each["id"] for each in serving.answer("article 1", of_code)["documents"]] == ["owed1"]
-    shown = serving.answer("article 7", of_code)["documents"]
-    assert {each["id"] for each in shown} <= {"owed0", "owed1"}
-
-
-@pytest.mark.parametrize("question", ["art. 1 Code", "deposit"])
-def test_what_is_not_in_force_today_is_answered_only_where_all_is_searched(
-    question: str, tmp_path: Path
-):
-    path = tmp_path / "law.db"
-    days = {"old": {"valid_to": "2019-12-31"}, "new": {"valid_from": "2020-01-01"}}
-    meta = {"law": "Code", "number": "1"}
-    StatuteDocumentStore(str(path)).write_documents(
-        [
-            Document(id=id_, content="A deposit is owed.", meta={**meta, **each})
-            for id_, each in days.items()
-        ]
-    )
-    serving = Serving("lexical", path)
-
-    def found(narrowing: Narrowing) -> set[str]:
-        return {each["id"] for each in serving.answer(question, narrowing)["documents"]}
-
-    assert found(OF_TODAY) == {"new"}
-    assert found(Narrowing(day=date(2010, 1, 1))) == {"old"}
-    assert found(Narrowing(which="not in force")) == {"old"}
-    assert found(Narrowing(which="all")) == {"old", "new"}
-    (best, *_) = serving.answer("art. 1 Code", Narrowing(which="all"))["documents"]
-    assert best["id"] == "new"
-    assert [each["id"] for each in best["wordings"]] == ["old"]
-
-
-def test_a_store_that_cannot_be_taken_leaves_the_one_before(stores: list[Path], tmp_path: Path):
-    serving = Serving("lexical", stores[0])
-    with pytest.raises(LoadingError, match="no store"):
-        serving.switch(tmp_path / "none.db")
-    assert first(serving) == "owed0"
-
-
 def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
-    tmp_path: Path, minilm: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path, minilm, monkeypatch
 ):
-    laws = ("Housing Code", "Work Code", "Work Code")
+    lines = [("a0", "Housing Code", "7"), ("a1", "Work Code", "7"), ("a2", "Work Code", "8")]
     with (tmp_path / "articles.jsonl").open("w") as file:
-        for place, law in enumerate(laws):
-            article = {"id": f"a{place}", "law": law, "number": str(7 + place // 2), "headings": []}
-            file.write(json.dumps({**article, "text": "The deposit.", "language": "en"}) + "\n")
+        for id_, law, number in lines:
+            article = {"id": id_, "law": law, "number": number, "headings": [], "language": "en"}
+            file.write(json.dumps({**article, "text": "The deposit."}) + "\n")
     index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
     serving = Serving("hybrid", tmp_path / "law.db")
     ran: list[str] = []
@@ -245,76 +139,102 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
 
     assert found("art. 7 Work Code") == ["a1"]
     assert found("§ 7") == ["a0", "a1"]
-    both = serving.answer("arts. 7 and 99 Work Code")
-    assert [each["id"] for each in both["documents"]] == ["a1"]
-    assert (both["missing"], "not_followed" in both) == (["99, Work Code"], False)
-    ranges = ", ".join(f"7 to {n}" for n in range(8, 17))
-    assert serving.answer(f"arts. {ranges} Work Code")["not_followed"] == ["7 to 16, Work Code"]
-    # Nothing is left out: the law was chosen, and has this number.
     assert found("art. 7", Narrowing(laws=("Work Code",))) == ["a1"]
-    elsewhere = serving.answer("art. 8", Narrowing(laws=("Housing Code",)))
-    assert [each["id"] for each in elsewhere["left_out"]] == ["a2"]
-    ranks = serving.answer("§ 7")["documents"][1]["ranks"]
-    assert ranks == {"citation": 2}
-    # What is left out is for the pipeline to tell.
-    assert ran == ["art. 8"]
+    assert serving.answer("arts. 7 and 99 Work Code")["missing"] == ["99, Work Code"]
+    assert ran == []
     assert len(found("May the deposit be kept under art. 7 Work Code?")) == 3
-    assert len(ran) == 2
+    assert len(ran) == 1
 
 
-def test_of_an_article_that_is_too_long_for_the_model_it_is_told_how_much_was_read(
-    tmp_path: Path, minilm: str
+BEFORE, AFTER = date(2025, 3, 1), date(2026, 9, 30)
+
+
+def index_laws(folder: Path, laws: Sequence[str], snapshot: date | None) -> Path:
+    with (folder / "articles.jsonl").open("w") as file:
+        for number, law in enumerate(laws):
+            article = {"id": f"a{number}", "law": law, "number": str(number), "headings": []}
+            file.write(json.dumps({**article, "text": "A deposit is given back."}) + "\n")
+    index_corpus(folder / "articles.jsonl", folder / "law.db", model="none", snapshot=snapshot)
+    return folder / "law.db"
+
+
+@pytest.fixture
+def indexed(tmp_path) -> Path:
+    return index_laws(tmp_path, ["Housing Code", "Work Code"], BEFORE)
+
+
+@pytest.fixture
+def site(indexed) -> Any:
+    serving = Serving("lexical", indexed)
+    return build_site(serving, Searched(lambda: serving.store))
+
+
+@pytest.fixture
+def client(site) -> Iterator[TestClient]:
+    with TestClient(site) as client:
+        yield client
+
+
+def ask_page(site: Any) -> Any:
+    (view,) = (each for each in site.routes if isinstance(each, Mount) and each.path in ("", "/"))
+    return view.app.get_blocks()
+
+
+def years(document: str) -> set[str]:
+    """The years of the days that are told; numbers that Gradio makes up are none."""
+    return set(re.findall(r"(?:March|mars|September|septembre) (\d{4})\b", document))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("path", ["/", "/compare", "/law", "/training"])
+def test_the_next_reader_sees_the_law_as_it_is_now(client, tmp_path, path, language):
+    here = address(path, language)
+    assert years(client.get(here).text) == {"2025"}
+    index_laws(tmp_path, ["Work Code", "Family Code"], AFTER)
+    document = client.get(here).text
+    assert years(document) == {"2026"}
+    if path == "/":
+        assert "Family Code" in document
+        assert "Housing Code" not in document
+
+
+def test_an_open_page_that_is_older_than_the_law_is_recognised_after_others_came(
+    site, client, tmp_path
 ):
-    texts = {"long": "The deposit is owed and paid. " * 200, "short": "The deposit is owed."}
-    with (tmp_path / "articles.jsonl").open("w") as file:
-        for id_, text in texts.items():
-            article = {"id": id_, "law": "Code", "number": "1", "headings": ["Part"]}
-            file.write(json.dumps({**article, "text": text}) + "\n")
-    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
-    found = Serving("hybrid", tmp_path / "law.db").answer("deposit")["documents"]
-    read = {each["id"]: each.get("words_read") for each in found}
-    assert read["short"] is None
-    # The model reads 256 tokens at most; here a token is a word or a full stop.
-    assert 180 <= read["long"] <= 256
-
-
-@pytest.mark.parametrize(("own", "budget"), [(None, 1200.0), (50.0, 50.0)])
-def test_a_reader_does_not_wait_for_a_ranker_for_ever(
-    tmp_path: Path, minilm: str, tiny_ranker: Path, own: float | None, budget: float
-):
-    article = {"id": "a", "law": "Code", "number": "1", "headings": [], "text": "The deposit."}
-    (tmp_path / "articles.jsonl").write_text(json.dumps({**article, "language": "en"}) + "\n")
-    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
-    overrides = {"ranker.model": str(tiny_ranker), "ranker.time_budget_ms": own}
-    given = {name: value for name, value in overrides.items() if value is not None}
-    serving = Serving("hybrid_rerank", tmp_path / "law.db", overrides=given)
-    assert serving.pipeline.get_component("ranker").time_budget_ms == budget
-    assert serving.answer("deposit")["documents"][0]["ranks"]["reranker"] == 1
-
-
-def test_an_article_found_by_vectors_through_a_graph_says_so(tmp_path: Path, minilm: str):
-    network = LegislativeGraphEncoder(384, layers=1, edge_kinds=EDGE_KINDS[:3])
-    BiEncoder.load(minilm, device="cpu").save(tmp_path / "model", kept={"graph": network.save})
-    with (tmp_path / "articles.jsonl").open("w") as file:
-        for number in range(6):
-            article = {"id": f"a{number}", "law": "Code", "number": str(number), "headings": ["I"]}
-            file.write(json.dumps({**article, "text": f"Deposit {number}.", "language": "en"}))
-            file.write("\n")
-    index_corpus(
-        tmp_path / "articles.jsonl", tmp_path / "law.db", model=str(tmp_path / "model"), graph=True
+    (index_,) = ask_page(site).fns
+    index_laws(tmp_path, ["Work Code"], AFTER)
+    client.get("/")
+    data = ["", "deposit", ["Housing Code"], "all", ""]
+    assert (
+        client.post(JOIN, json={**call_of(), "data": data, "fn_index": index_}).status_code == 200
     )
-    serving = Serving("hybrid", tmp_path / "law.db")
-    assert serving.stages == ["citation", "bm25", "graph", "fused"]
-    ranks = serving.answer("deposit")["documents"][0]["ranks"]
-    assert list(ranks) == ["bm25", "graph"]
+    told = client.get(DATA, params={"session_hash": "s"}).text
+    assert "The page may be older than the law that is now searched." in told
+    for laws in ({"path": "/etc/passwd"}, [{"path": "/etc/passwd"}], [1.5], 7):
+        wrong = {**call_of(), "data": ["", "deposit", laws, "all", ""], "fn_index": index_}
+        assert client.post(JOIN, json=wrong).status_code == 400
 
 
-def test_the_stages_of_a_pipeline_with_a_ranker_name_it(
-    tmp_path: Path, minilm: str, tiny_ranker: Path
-):
-    article = {"id": "a", "law": "Code", "number": "1", "headings": [], "text": "The deposit."}
-    (tmp_path / "articles.jsonl").write_text(json.dumps({**article, "language": "en"}) + "\n")
-    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model=minilm)
-    overrides = {"ranker.model": str(tiny_ranker)}
-    serving = Serving("hybrid_rerank", tmp_path / "law.db", overrides=overrides)
-    assert serving.stages == ["citation", "bm25", "dense", "fused", "reranker"]
+def test_a_view_is_drawn_again_only_where_something_changed(site, client, tmp_path, monkeypatch):
+    page, drawn = ask_page(site), []
+    draw = page.get_config_file
+    monkeypatch.setattr(page, "get_config_file", lambda: drawn.append(draw()) or drawn[-1])
+    for _ in range(2):
+        client.get("/")
+    assert len(drawn) == 0
+    index_laws(tmp_path, ["Work Code"], AFTER)
+    for _ in range(3):
+        client.get("/")
+    assert len(drawn) == 1
+
+
+def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, client):
+    (search,) = ask_page(site).fns.values()
+    for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
+        article = client.get("/article", params={"id": "a0", "on": on}).text
+        *_, results, _ = search.fn("", "deposit", [], "all", on)
+        for shown in (article, str(results)):
+            assert ("The text here is of 1 March 2025" in shown) == open_
+        limit = re.search(r'<p class="limit">(States as of .*? 20\d\d\.)( The text)?', str(results))
+        assert limit is not None
+        assert (limit[2] is not None) == open_

@@ -1,0 +1,290 @@
+"""A person asks the demo law, reads, narrows, takes away, and comes back."""
+
+import itertools
+import json
+import re
+from typing import Any
+
+import pytest
+from browsing import FOCUS, check_look, every_look, violations
+
+from ui.app import EXAMPLES
+from ui.language import address
+from ui.texts.asking import TEXTS
+
+pytestmark = pytest.mark.browser
+
+
+def say(page: Any, question: str, wait_for: str, search: str = "Search") -> None:
+    page.locator("#question textarea").fill(question)
+    page.get_by_role("button", name=search, exact=True).click()
+    page.locator(wait_for).wait_for()
+    page.wait_for_timeout(200)
+
+
+@every_look
+def test_axe_finds_no_violation_on_any_view(open_page, aldermere_page, language, scheme, width):
+    texts = TEXTS[language]
+    page = open_page(
+        aldermere_page.rstrip("/") + address("/", language),
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
+    for view, question, sign in (
+        ("empty", None, "#question"),
+        ("filters", None, "#which"),
+        ("results", "Who pays for the heating?", "#results article"),
+        ("message", " ", "#status .message"),
+    ):
+        if view == "filters":
+            page.get_by_role("button", name=texts.narrow).click()
+            page.locator("#which input").first.wait_for()
+        if question is not None:
+            say(page, question, f"{sign} >> nth=0", texts.search)
+        check_look(page, view, language, scheme, width)
+
+
+def test_axe_sees_a_fault_when_there_is_one(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    page.evaluate("document.querySelector('h1').innerHTML += '<img src=\"/favicon.svg\">'")
+    page.evaluate("document.querySelector('.notice').style.color = '#ccc'")
+    assert {fault.split(":")[0] for fault in violations(page)} >= {"image-alt", "color-contrast"}
+
+
+def test_every_request_goes_to_the_page_itself(open_page, aldermere_page):
+    page = open_page("about:blank", wait=False)
+    requests: list[Any] = []
+    failed: list[str] = []
+    page.on("request", lambda request: requests.append(request))
+    page.on("response", lambda r: failed.append(r.url) if r.status >= 400 else None)
+    page.goto(aldermere_page)
+    page.get_by_label("Your question").wait_for()
+    say(page, "deposit", "#results article >> nth=0")
+    page.locator("button.example").last.click()
+    page.wait_for_timeout(500)
+    assert len(requests) > 20
+    assert [each.url for each in requests if not each.url.startswith(aldermere_page)] == []
+    assert failed == []
+    # A question travels in a body, so that no address, history or proxy keeps it.
+    assert not any("deposit" in each.url for each in requests)
+    assert page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
+
+
+def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    # Gradio draws part after part, in no order.
+    page.locator("button.example").nth(len(EXAMPLES) - 1).wait_for()
+    reached = []
+    # The skip link, the name, the views and the languages come first.
+    frame = 2 + page.locator(".masthead nav a").count()
+    for _ in range(frame + 3 + page.locator("button.example").count()):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUS))
+    tags = [markup.partition(" ")[0] for markup, *_ in reached]
+    assert tags[: frame + 3] == ["<a"] * frame + ["<textarea", "<button", "<button"]
+    assert all("example" in name for _, name, _ in reached[frame + 3 :])
+    assert all(visible for *_, visible in reached)
+
+
+@pytest.mark.parametrize("width", [320, 1920])
+def test_the_page_fits_every_width_and_law_keeps_its_measure(open_page, aldermere_page, width):
+    """320 CSS pixels are 1,280 at 400% zoom."""
+    page = open_page(aldermere_page, viewport={"width": width, "height": 800})
+    say(page, "Who pays for the heating?", "#results article >> nth=0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width >= 1280:
+        measure = page.evaluate(
+            """() => {
+              const text = [...document.querySelectorAll('.law p.numbered')]
+                .find((p) => p.textContent.length > 300);
+              const lines = text.getBoundingClientRect().height
+                / parseFloat(getComputedStyle(text).lineHeight);
+              return text.textContent.length / (lines - 0.5);
+            }"""
+        )
+        assert 55 <= measure <= 80
+
+
+def test_the_structure_is_announced(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    assert page.title() == "Lexarbor"
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.get_by_role("main").count() == 1
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["Lexarbor"]
+    assert page.get_by_role("note").count() == 1
+    say(page, "deposit", "#results article >> nth=0")
+    assert page.locator("#status").get_attribute("role") == "status"
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])")
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+HEATING = "Who pays for repairs to the heating of a rented dwelling?"
+
+
+def ask(page: Any, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.get_by_role("button", name="Search").click()
+    page.locator(".asked q", has_text=question).wait_for()
+
+
+def test_a_result_shows_the_article_in_its_place(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    ask(page, HEATING)
+    assert page.get_by_role("heading", level=2, name="10 articles found").is_visible()
+    first = page.get_by_role("article").first
+    assert "of Aldermere (invented)" in first.get_by_role("heading", level=3).inner_text()
+    path = first.locator(".path").get_by_role("listitem")
+    assert path.first.inner_text() == "Housing Code of Aldermere (invented)"
+    assert path.nth(1).inner_text().startswith("Book ")
+    assert re.search(r"In force since|Repealed; last day", first.inner_text())
+    assert "BM25 rank 1" in " ".join(first.locator(".ranks").inner_text().split())
+    assert "%" not in page.locator("#results").inner_text()
+
+
+def test_enter_searches_and_an_example_is_asked_with_one_press(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    page.get_by_label("Your question").press_sequentially("deposit")
+    page.keyboard.press("Enter")
+    page.locator(".asked q", has_text="deposit").wait_for()
+    example = page.locator("button.example").first
+    text = example.inner_text()
+    example.focus()
+    page.keyboard.press("Enter")
+    page.locator(".asked q", has_text=text).wait_for()
+    assert page.get_by_label("Your question").input_value() == text
+    # Reading goes on at the results, not at the button that has moved aside.
+    page.locator("#results h2:focus").wait_for()
+
+
+def test_each_message_is_its_own(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    status = page.get_by_role("status").and_(page.locator("#status"))
+    for question, said in (
+        ("  ", "There is no question yet."),
+        ("zxqj vwkp", "Nothing was found."),
+        ("x" * 2001, "It has 2,001 characters; at most 2,000 are read."),
+    ):
+        page.get_by_label("Your question").fill(question)
+        page.get_by_role("button", name="Search").click()
+        status.get_by_text(said).wait_for()
+        assert page.get_by_role("article").count() == 0
+    ask(page, "deposit")
+    assert status.inner_text().strip() == "10 articles found."
+
+
+QUESTION = "Who pays for the heating? 50% & more #1"
+LAW = "Work Code of Aldermere (invented)"
+
+
+def ask_as(page: Any, question: str, name: str = "Search") -> None:
+    page.locator("#question textarea").fill(question)
+    page.get_by_role("button", name=name, exact=True).click()
+    page.locator(".asked q", has_text=question).wait_for()
+
+
+def laws_found(page: Any) -> set[str]:
+    return set(page.locator("#results h3 span").all_inner_texts())
+
+
+def open_filters(page: Any, name: str = "Filters") -> None:
+    page.get_by_role("button", name=name).click()
+    page.get_by_role("checkbox", name=LAW).wait_for()
+
+
+def test_a_search_is_narrowed_to_a_law_and_a_day(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    ask_as(page, "notice")
+    assert len(laws_found(page)) > 1
+    open_filters(page)
+    page.get_by_role("checkbox", name=LAW).check()
+    page.get_by_role("radio", name="In force on the day, or undated").check()
+    day = page.locator("#day input")
+    assert day.get_attribute("type") == "date"
+    day.fill("1900-01-01")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator("#status").get_by_text("The search was narrowed").wait_for()
+    day.fill("2024-02-29")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator(".narrowed").wait_for()
+    assert laws_found(page) == {LAW}
+    told = page.locator(".narrowed").inner_text()
+    assert LAW in told
+    assert "29 February 2024" in told
+
+
+def test_who_reads_an_article_and_comes_back_finds_the_search_again(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    ask_as(page, QUESTION)
+    first = page.locator("#results h3 a").first
+    title = first.inner_text()
+    first.click()
+    page.get_by_role("heading", level=1, name=title).wait_for()
+    assert len(page.context.pages) == 1
+    page.go_back()
+    page.locator(".asked q", has_text=QUESTION).wait_for()
+    assert page.locator("#question textarea").input_value() == QUESTION
+    assert page.locator("#results h3 a").first.inner_text() == title
+    assert not any("heating" in url for url in requests)
+    assert page.url == aldermere_page
+
+
+@pytest.mark.parametrize("path", ["", "fr"])
+def test_a_link_leads_to_the_same_search_and_is_never_sent(open_page, aldermere_page, path):
+    page = open_page(aldermere_page + path, permissions=["clipboard-read", "clipboard-write"])
+    open_filters(page, "Filters" if path == "" else "Filtres")
+    page.get_by_role("checkbox", name=LAW).check()
+    ask_as(page, QUESTION, "Search" if path == "" else "Rechercher")
+    found = page.locator("#results h3").all_inner_texts()
+    page.locator(".copy-link").click()
+    page.get_by_role("button", name=re.compile("Copied|Copié")).wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{aldermere_page}{path}#q=")
+    other = open_page("about:blank", wait=False, permissions=[])
+    sent: list[str] = []
+    other.on("request", lambda request: sent.append(request.url))
+    other.goto(link)
+    other.locator(".asked q", has_text=QUESTION).wait_for()
+    assert other.locator("#results h3").all_inner_texts() == found
+    assert other.get_by_role("checkbox", name=LAW).is_checked()
+    assert sent
+    # What the browser knows of an address behind its # stays there.
+    assert not any("heating" in url.partition("#")[0] for url in sent)
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix"), [("json", ".json"), ("ris", ".ris"), ("csl", ".csl.json")]
+)
+def test_what_was_found_is_saved_as_it_was_shown(open_page, aldermere_page, tmp_path, kind, suffix):
+    page = open_page(aldermere_page)
+    ask_as(page, QUESTION)
+    with page.expect_download() as download:
+        page.locator(f".take-away .save.{kind}").click()
+    assert re.fullmatch(
+        r"lexarbor-\d{4}-\d\d-\d\d" + re.escape(suffix), download.value.suggested_filename
+    )
+    download.value.save_as(tmp_path / "saved")
+    text = (tmp_path / "saved").read_text("utf-8")
+    assert "Information, not legal advice." in text
+    count = page.get_by_role("article").count()
+    if kind == "json":
+        assert json.loads(text)["question"] == QUESTION
+        assert len(json.loads(text)["articles"]) == count
+    elif kind == "csl":
+        assert len(json.loads(text)) == count
+    else:
+        assert text.count("TY  - STAT") == count
+
+
+def test_on_paper_the_law_stands_whole_and_without_what_is_pressed(open_page, aldermere_page):
+    page = open_page(aldermere_page)
+    ask_as(page, "notice by the landlord to end an open-ended tenancy")
+    hidden = page.locator("#results details p").last
+    assert not hidden.is_visible()
+    page.emulate_media(media="print")
+    assert hidden.is_visible()
+    assert page.get_by_text("Information, not legal advice.").is_visible()
+    for pressed in ("#search", ".take-away", "nav.views", "#results .small", "#results summary"):
+        assert not page.locator(pressed).first.is_visible()

@@ -1,0 +1,353 @@
+"""The law, its picture, and Compare, in a browser."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from browsing import FOCUS, check_look, every_look, violations, words
+
+from components.statutes.article import Article
+from components.statutes.corpus import StatuteCorpus
+from pipelines.tree_view.attention import Attention
+from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood
+from pipelines.tree_view.picture import draw_picture
+from ui.language import address
+from ui.law.links import article_link, division_link
+
+pytestmark = pytest.mark.browser
+CODE = "Housing Code of Aldermere (invented)"
+WAY = [
+    "Book I. Letting of dwellings",
+    "Title 2. Entering into a tenancy",
+    "Chapter 2. Security and change of landlord",
+]
+ARTICLE = "housing-12"
+
+
+@every_look
+def test_axe_finds_no_violation_in_the_law(open_page, site, language, scheme, width):
+    page = open_page(
+        "about:blank", wait=False, color_scheme=scheme, viewport={"width": width, "height": 900}
+    )
+    for view, link in (
+        ("laws", division_link("", (), language)),
+        ("division", division_link(CODE, WAY, language)),
+        ("article", article_link(ARTICLE, language)),
+        ("article-on-a-day", article_link(ARTICLE, language, on="2015-01-01")),
+    ):
+        page.goto(site + link)
+        if view == "article":
+            page.locator(".picture img").scroll_into_view_if_needed()
+            page.locator(".picture img").evaluate("(image) => image.decode()")
+        check_look(page, f"law-{view}", language, scheme, width)
+        for summary in page.locator("main summary").all():
+            summary.click()
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, language):
+    page = open_page(site + article_link(ARTICLE, language), wait=False)
+    main = page.get_by_role("main")
+    heading = page.get_by_role("heading", level=1)
+    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    steps = page.locator(".trail").get_by_role("listitem").all_text_contents()
+    assert steps[1:5] == [CODE, *WAY]
+    assert steps[-1] == "Article 12"
+    page.locator(".trail").get_by_role("link", name=WAY[-1]).click()
+    assert heading.text_content() == WAY[-1]
+    inner = main.get_by_role("link", name="Section 1. Amount and safekeeping")
+    inner.click()
+    assert main.locator(".contents a").all_text_contents() == [
+        "Article 12",
+        "Article 13",
+        "Article 13-1",
+    ]
+    next_division = main.locator("nav a[rel=next]")
+    told = words(next_division.text_content())
+    next_division.click()
+    assert told.endswith(words(heading.text_content()))
+    main.locator("nav a[rel=prev]").click()
+    main.get_by_role("link", name="Article 13", exact=True).click()
+    assert words(heading.text_content()) == f"Article 13 {CODE}"
+    page.locator(".sequence").get_by_role("link").first.click()
+    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    page.locator(".place").get_by_role("link", name="Article 24").click()
+    assert "Family Code" in words(heading.text_content())
+    page.go_back()
+    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    # The same page in the other language.
+    other = "Français" if language == "en" else "English"
+    page.get_by_role("link", name=other).click()
+    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    assert page.locator("html").get_attribute("lang") == ("fr" if language == "en" else "en")
+
+
+def test_the_state_on_another_day_is_asked_with_a_form(open_page, site):
+    page = open_page(site + article_link(ARTICLE, "en"), wait=False)
+    assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
+    page.get_by_text("Was it in force on another day?").click()
+    page.get_by_label("Day").fill("2018-06-30")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_text("On 30 June 2018:").wait_for()
+    assert words(page.locator(".state").text_content()).startswith("Not yet in force")
+    page.get_by_role("link", name="Back to today").click()
+    assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
+
+
+def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page, site):
+    page = open_page(site + article_link(ARTICLE, "en"), wait=False)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # "Go to the content"
+    page.wait_for_url("**#main")
+    expected = page.evaluate(
+        "[...document.querySelectorAll('main :is(a, button, summary, input)')]"
+        ".filter((it) => it.checkVisibility() && it.type !== 'hidden').length"
+    )
+    reached = []
+    for _ in range(expected):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUS))
+    assert len({markup for markup, *_ in reached}) > 15
+    assert all(visible for *_, visible in reached)
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') === null")
+
+
+@pytest.mark.parametrize("width", [320, 1024])
+def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_store, width, site):
+    """320 CSS pixels are 1,280 at 400% zoom."""
+    long = "Internationalisierungs" * 8
+    fields = {"law": f"Law {long}", "headings": [f"Book {long}", long], "text": "A rule."}
+    hard = serve_store(
+        [{"id": f"{n}{long}", "number": str(n), **fields} for n in range(150)]
+    ).rstrip("/")
+    page = open_page("about:blank", wait=False, viewport={"width": width, "height": 800})
+    for link in (
+        site + division_link("", (), "en"),
+        site + division_link(CODE, WAY, "fr"),
+        hard + article_link(f"70{long}", "fr", on="2020-01-01"),
+        hard + division_link(f"Law {long}", [f"Book {long}", long], "fr", 2),
+        site + article_link(ARTICLE, "en"),
+    ):
+        page.goto(link)
+        for summary in page.locator("main summary").all():
+            summary.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, link
+    if width >= 1024:
+        measure = page.evaluate(
+            """() => {
+              const text = [...document.querySelectorAll('.law p.numbered')]
+                .sort((a, b) => b.textContent.length - a.textContent.length)[0];
+              const lines = text.getBoundingClientRect().height
+                / parseFloat(getComputedStyle(text).lineHeight);
+              return text.textContent.length / (lines - 0.5);
+            }"""
+        )
+        assert 55 <= measure <= 80
+
+
+def test_no_request_leaves_the_page_and_it_works_without_a_script(chromium, site):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(site + article_link(ARTICLE, "en"))
+    page.locator(".trail a").last.click()
+    page.get_by_role("link", name="Article 13", exact=True).click()
+    assert "Article 13" in words(page.get_by_role("heading", level=1).text_content())
+    context.close()
+    assert asked
+    assert [url for url in asked if not url.startswith(site)] == []
+
+
+QUESTION = "My ex won't let me see our daughter at weekends."
+COMPARISON = "#results .comparison"
+
+
+@pytest.fixture
+def open_view(open_page, site) -> Callable[..., Any]:
+    def opened(path: str = "/compare", **options: Any) -> Any:
+        page = open_page(site + path, wait=False, **options)
+        page.locator("#choices fieldset[aria-label]").nth(1).wait_for()
+        return page
+
+    return opened
+
+
+def compare(page: Any, question: str, wait_for: str = COMPARISON) -> None:
+    page.locator("#question textarea").fill(question)
+    page.locator("#search").click()
+    page.locator(wait_for).wait_for()
+    page.wait_for_timeout(200)
+
+
+@pytest.mark.parametrize(
+    ("path", "left", "right", "moved", "caption"),
+    [
+        ("/compare", "Left", "Right", r"(Up|Down) \d+, from place \d+ on the left", "Time of each"),
+        ("/fr/compare", "Gauche", "Droite", r"(Monte|Descend) de \d+, depuis", "Durée de chaque"),
+    ],
+)
+def test_a_reader_sees_what_moved_why_and_the_times(open_view, path, left, right, moved, caption):
+    page = open_view(path)
+    for side, chosen in ((left, "lexical"), (right, "hybrid")):
+        group = page.get_by_role("group", name=side)
+        assert group.get_by_role("radio").count() == 3
+        assert group.get_by_role("radio", checked=True).get_attribute("value") == chosen
+    compare(page, QUESTION)
+    lists = page.locator(".side")
+    titles = [words(text) for text in lists.get_by_role("heading").all_inner_texts()]
+    assert [title.replace(" :", ":") for title in titles] == [
+        f"{left}: lexical",
+        f"{right}: hybrid",
+    ]
+    assert lists.nth(0).locator(".places > li").count() == 10
+    assert lists.nth(1).locator(".places > li").count() == 10
+    told = lists.nth(1).locator(".movement").all_inner_texts()
+    assert any(re.match(moved, each) for each in told)
+    # What only meaning finds: BM25 has nothing to say of it.
+    new = lists.nth(1).locator("li.new").first
+    assert "BM25" in new.locator(".facts").inner_text()
+    table = page.get_by_role("table", name=re.compile(caption))
+    assert table.get_by_role("row").count() == 8
+    figures = table.locator("tbody .figure").all_inner_texts()
+    assert len(figures) == 10
+    assert all(re.fullmatch(r"\d+[.,]\d", figure) for figure in figures)
+    assert page.locator("#status").get_attribute("role") == "status"
+    assert page.locator("#status").inner_text().strip() != ""
+    link = lists.nth(0).get_by_role("link").first.get_attribute("href")
+    assert link.startswith(path.replace("/compare", "/article?id="))
+
+
+@every_look
+def test_axe_finds_no_violation_in_compare(open_view, language, scheme, width):
+    page = open_view(
+        address("/compare", language), color_scheme=scheme, viewport={"width": width, "height": 900}
+    )
+    for view, question, sign in (
+        ("empty", None, "#question"),
+        ("results", QUESTION, COMPARISON),
+        ("message", " ", "#status .message"),
+    ):
+        if question is not None:
+            compare(page, question, sign)
+        check_look(page, f"compare-{view}", language, scheme, width)
+
+
+def test_the_keyboard_chooses_compares_and_reaches_every_article(open_view):
+    page = open_view()
+    page.locator("#question textarea").focus()
+    page.keyboard.type("deposit")
+    reached = []
+    for _ in range(7):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUS))
+    # Each group of choices is one stop; the arrow keys choose in it.
+    assert [name for _, name, _ in reached[:3]] == ["lexical", "hybrid", "search"]
+    assert all("example" in name for _, name, _ in reached[3:])
+    assert all(visible for *_, visible in reached)
+    page.locator("#question textarea").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(200)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(COMPARISON).wait_for()
+    assert page.locator(".side h3").first.inner_text() == "Left: dense"
+    page.locator(".title a").first.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement === document.querySelectorAll('.title a')[1]")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_it_fits_every_width_and_the_lists_stand_side_by_side_where_they_can(open_view, width):
+    """320 CSS pixels are 1,280 at 400% zoom."""
+    page = open_view(viewport={"width": width, "height": 800})
+    compare(page, QUESTION)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    left, right = (each.bounding_box() for each in page.locator(".side").all())
+    assert (left["y"] == right["y"]) == (width >= 1280)
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.comparison :is(th, td, p, li)')]"
+        ".filter((it) => it.scrollWidth > it.clientWidth + 1 && !it.matches('.unseen *'))"
+        ".map((it) => it.outerHTML)"
+    )
+    assert cut == []
+
+
+BOXES = """() => [...document.querySelectorAll('text')].map(text => {
+  const box = text.getBoundingClientRect();
+  return [text.textContent, box.left, box.top, box.right, box.bottom];
+})"""
+
+
+# The frame of an article, where a group starts with one, and the right end of every line in it.
+FRAMES = """() => [...document.querySelectorAll('g > rect:nth-child(2)')].map(frame => [
+  frame.getBoundingClientRect().right,
+  [...frame.parentElement.querySelectorAll('text')].map(t => t.getBoundingClientRect().right),
+])"""
+MARGIN = 48
+
+
+def shares_of(place: Neighbourhood) -> Attention:
+    cited = {each.id: 0.1 / len(place.cites) for each in place.cites}
+    citing = {each.id: 0.1 / len(place.cited_by) for each in place.cited_by}
+    return Attention(0.3, 0.3, 0.1, 0.1, cited, citing)
+
+
+def capitals() -> StatuteCorpus:
+    """Fourteen levels of long headings in the broadest letters, long numbers, long words."""
+    headings = [f"LEVEL {n} OF WWWWW MMMMM WITH MANY WORDS " * 5 for n in range(14)]
+    words = "INTERNATIONALISATION WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW of article 3. "
+    return StatuteCorpus(
+        Article(
+            f"a{n}",
+            "AN ACT TO MEND THE LAW OF MMMMMMMM AND WWWWWWWW " * 4,
+            f"APP{n}.A2.1.12.Guidance.Transfer of General Market Risk",
+            tuple(headings),
+            words * 40,
+        )
+        for n in range(40)
+    )
+
+
+@pytest.fixture
+def opened(open_page, tmp_path) -> Callable[[StatuteCorpus, str], Any]:
+    """`opened(corpus, id)`: the browser's page with the picture of an article."""
+
+    def drawn(corpus: StatuteCorpus, article_id: str) -> Any:
+        place = neighbourhood(corpus, corpus.position(article_id))
+        (tmp_path / "tree.svg").write_text(draw_picture(place, shares_of(place), "Note. " * 60))
+        return open_page((tmp_path / "tree.svg").as_uri(), wait=False)
+
+    return drawn
+
+
+@pytest.mark.parametrize(
+    ("source", "article_id"),
+    [("aldermere", "housing-12"), ("pdpa_en", "PDPA-48-5-157"), ("capitals", "a20")],
+)
+def test_no_line_leaves_its_frame_or_covers_another(opened, real_data, source, article_id):
+    if source == "capitals":
+        corpus = capitals()
+    else:
+        corpus = StatuteCorpus.read(source if source == "aldermere" else real_data(source))
+    page = opened(corpus, article_id)
+    lines = page.evaluate(BOXES)
+    assert len(lines) > 15
+    for text, left, top, right, _ in lines:
+        assert MARGIN - 1 <= left < right <= 1200 - MARGIN + 1, text
+        assert top > 0
+    for number, (text, left, top, right, bottom) in enumerate(lines):
+        for other, left2, top2, right2, bottom2 in lines[number + 1 :]:
+            # Boxes of letters are higher than what is drawn of them.
+            apart = right <= left2 or right2 <= left or bottom <= top2 + 4 or bottom2 <= top + 4
+            assert apart, (text, other)
+    frames = page.evaluate(FRAMES)
+    assert frames
+    for end, ends in frames:
+        assert max(ends) <= end

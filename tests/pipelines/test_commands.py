@@ -1,0 +1,254 @@
+"""The command lines: what they print, where, and the code that they end with."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from chat_server import chat_server
+
+from pipelines.ask import main as ask_main
+from pipelines.calibrate import main as calibrate_main
+from pipelines.evaluate import main as evaluate_main
+from pipelines.export import main as export_main
+from pipelines.files import pipeline_file
+from pipelines.index import main as index_main
+from pipelines.tree import main as tree_main
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "index": index_main,
+    "ask": ask_main,
+    "evaluate": evaluate_main,
+    "calibrate": calibrate_main,
+    "export": export_main,
+    "tree": tree_main,
+}
+
+
+@pytest.fixture
+def command(capsys) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line; its exit code, standard output and standard error."""
+
+    def run(name: str, *arguments: object) -> tuple[int, str, str]:
+        try:
+            code = COMMANDS[name]([str(each) for each in arguments])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def questions(tmp_path) -> Path:
+    lines = [
+        {"id": "q1", "text": "Who decides on rent?", "relevant": ["a8", "a16"], "split": "test"},
+        {"id": "q2", "text": "Who decides on custody?", "relevant": ["a6"], "split": "test"},
+        {"id": "q3", "text": "Pets?", "relevant": [], "answerable": False, "split": "test"},
+        {"id": "q4", "text": "Who decides on wages?", "relevant": ["a4"], "split": "train"},
+    ]
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "index",
+        "index --corpus aldermere",
+        "index --corpus aldermere --store law.db --snapshot 20200101",
+        "ask",
+        "ask rent --top-k 0",
+        "ask rent --topk 3",
+        "ask rent --as-of 29.2.2024",
+        "ask rent --generator http://localhost:1/v1",
+        "evaluate",
+        "evaluate --questions aldermere --depth -1",
+        "calibrate",
+    ],
+)
+def test_wrong_arguments_end_with_two(command, line):
+    code, out, err = command(*line.split())
+    assert (code, out) == (2, "")
+    assert "error:" in err
+
+
+def test_an_empty_name_is_refused_by_its_option(command):
+    for line in ("index --corpus aldermere --store law.db", "ask rent", "tree --neighbours"):
+        for option in ("--store", "--model"):
+            code, out, err = command(*line.split(), option, "")
+            assert (code, out) == (2, "")
+            assert f"argument {option}: " in err
+
+
+def test_asking_for_an_answer_prints_it_first(command, law_store):
+    asked = ("ask", "Who decides on custody?", "--store", law_store, "--pipeline", "answer_hybrid")
+    code, out, _ = command(*asked, "--as-of", "2024-02-29")
+    assert code == 0
+    assert out.startswith("What the articles say:")
+    assert "custody" in out.splitlines()[2]
+    with chat_server() as server:
+        server.reply = "The officer decides [1]. Go [99]."
+        written = ("--generator", server.url, "--generator-model", "scripted")
+        code, out, _ = command("ask", "Who decides?", "--store", law_store, *written)
+    assert code == 0
+    assert "The officer decides [1]." in out
+    assert "Go [99] <⚠ not found:" in out
+
+
+def test_asking_prints_json_and_nothing_else(command, law_store):
+    question = "Who decides on custody, art. 999?"
+    code, out, err = command("ask", question, "--store", law_store, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert f"Named in the question, and not in {law_store}: art. 999." in err
+    assert answer["pipeline"] == "hybrid"
+    assert len(answer["documents"]) == 10
+    assert {"id", "law", "number", "headings", "content"} <= answer["documents"][0].keys()
+
+
+def test_a_store_of_text_alone_is_asked_by_words(command, text_store):
+    code, out, err = command("ask", "custody", "--store", text_store, "--json")
+    assert code == 0
+    assert json.loads(out)["pipeline"] == "lexical"
+    assert "text alone" in err
+
+
+def test_nothing_found_ends_with_one(command, text_store):
+    code, out, err = command("ask", "zzzz", "--store", text_store)
+    assert (code, out) == (1, "")
+    assert "Nothing was found" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--pipeline", "hybird", "did you mean 'hybrid'"),
+        ("--pipeline", "absent/mine.yaml", "no pipeline file absent/mine.yaml"),
+        ("--model", "/absent/model", "/absent/model"),
+        ("--model", "none", "--model none is for indexing"),
+        ("--store", "/absent/law.db", "/absent/law.db"),
+        ("--generator", "ollama/v1", "http://ollama/v1."),
+    ],
+)
+def test_wrong_names_are_refused(command, law_store, option, value, message):
+    more = ("--generator-model", "any") if option == "--generator" else ()
+    code, _, err = command("ask", "rent", "--store", law_store, option, value, *more)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize("arguments", [(), ("--pipeline", "lexical"), ("--pipeline", "hybrid")])
+def test_a_store_without_articles_is_an_error(command, tmp_path, questions, arguments):
+    store = tmp_path / "law.db"
+    store.touch()
+    asked = ("--questions", questions, "--split", "test")
+    for name, wanted in (("ask", ("rent",)), ("evaluate", asked)):
+        code, out, err = command(name, *wanted, "--store", store, *arguments)
+        assert (code, out) == (1, "")
+        assert f"{store} holds no article yet: run python -m pipelines.index" in err
+        assert "text alone" not in err
+
+
+def test_indexing_reports_as_json(command, corpus, tmp_path):
+    store = tmp_path / "law.db"
+    arguments = ("--corpus", corpus, "--store", store, "--model", "none", "--json")
+    code, out, err = command("index", *arguments)
+    assert code == 0
+    report = json.loads(out)
+    assert (report["articles"], report["laws"], report["model"]) == (30, 3, None)
+    assert "text alone" in err
+
+
+def test_a_bad_corpus_ends_with_one_and_names_the_line(command, corpus, tmp_path):
+    corpus.write_text(corpus.read_text() + "{\n")
+    store = tmp_path / "law.db"
+    code, _, err = command("index", "--corpus", corpus, "--store", store, "--model", "none")
+    assert code == 1
+    assert "articles.jsonl:31: " in err
+    code, out, err = command(
+        "index", "--corpus", corpus, "--store", store, "--model", "none", "--skip-bad"
+    )
+    assert code == 0
+    assert "articles.jsonl:31: " in err
+    assert "left out of the corpus: 1 " in out
+
+
+def test_a_corpus_does_not_steer_the_terminal(command, tmp_path, make_article):
+    source = tmp_path / "articles.jsonl"
+    lines = [make_article(1, **{"\x1b]0;owned\x07": 1}), make_article(2, valid_from="\x9b2J")]
+    source.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    arguments = ("--corpus", source, "--store", tmp_path / "law.db", "--model", "none")
+    for more in ((), ("--skip-bad",)):
+        _, out, err = command("index", *arguments, *more)
+        assert not set("\x1b\x07\x9b") & set(out + err)
+    assert "field '\ufffd]0;owned\ufffd'" in err
+
+
+def test_evaluating_prints_the_promised_json(command, law_store, questions, tmp_path):
+    code, out, err = command(
+        "evaluate",
+        *("--store", law_store, "--questions", questions, "--split", "test", "--json"),
+        *("--compare", "lexical", "--compare", "dense", "--depth", 20),
+        *("--run-dir", tmp_path / "runs", "--plot", tmp_path / "recall.png"),
+    )
+    assert code == 0
+    result = json.loads(out)
+    assert (result["pipeline"], result["split"], result["depth"]) == ("hybrid", "test", 20)
+    assert (result["n_questions"], result["n_unanswerable"]) == (2, 1)
+    assert 0 <= result["metrics"]["R@10"] <= 1
+    low, high = result["intervals"]["R@10"]
+    assert low <= result["metrics"]["R@10"] <= high
+    assert set(result["comparison"]) == {"lexical", "dense"}
+    compared = result["comparison"]["lexical"]["R@10"]
+    assert {"value", "difference", "interval", "p"} <= set(compared)
+    assert result["unseen"]["n_questions"] == 2
+    lines = (tmp_path / "runs" / "hybrid.trec").read_text().splitlines()
+    assert len(lines) == 40
+    assert lines[0].split()[1::2] == ["Q0", "1", "hybrid"]
+    assert [each["stage"] for each in result["stages"]] == ["bm25", "dense", "fused"]
+    assert result["stages"][-1]["metrics"]["R@10"] == result["metrics"]["R@10"]
+    for name in ("recall.png", "recall-stages.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    for name in ("recall.png", "recall-stages.png", "recall-stages.svg"):
+        assert f"wrote {tmp_path / name}" in err
+        assert (tmp_path / name).exists()
+
+
+def test_two_pipelines_of_one_name_cannot_be_distinguished(command, law_store, questions, tmp_path):
+    mine = tmp_path / "hybrid.yaml"
+    mine.write_bytes(pipeline_file("hybrid").read_bytes())
+    arguments = ("--store", law_store, "--questions", questions, "--compare", mine)
+    code, _, err = command("evaluate", *arguments)
+    assert code == 2
+    assert "pipelines are called 'hybrid'" in err
+
+
+def test_a_question_about_an_unknown_article_is_named(command, law_store, questions):
+    questions.write_text(questions.read_text().replace("a16", "a99"))
+    arguments = ("--store", law_store, "--questions", questions, "--pipeline", "lexical")
+    code, _, err = command("evaluate", *arguments)
+    assert code == 1
+    assert "questions.jsonl:1: " in err
+    assert "a99" in err
+
+
+def test_every_command_answers_help(capsys):
+    root = Path(__file__).parents[2]
+    commands = [
+        f"{package}.{path.stem}"
+        for package in ("pipelines", "training", "ui")
+        for path in sorted((root / package).glob("*.py"))
+        if '__name__ == "__main__"' in path.read_text("utf-8")
+    ]
+    assert {f"pipelines.{name}" for name in COMMANDS} <= set(commands)
+    for name in commands:
+        with pytest.raises(SystemExit) as ended:
+            import_module(name).main(["--help"])
+        out = capsys.readouterr().out
+        assert ended.value.code == 0
+        assert f"python -m {name.removesuffix('.__main__')}" in out
+        assert max(len(line) for line in out.splitlines()) <= 100, name

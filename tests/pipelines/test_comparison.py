@@ -1,0 +1,211 @@
+"""Two pipelines on one question: what moved, what the stages found, how long they took."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from haystack import Pipeline, component
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.asking import ask
+from pipelines.comparing import SHOWN, Comparison, Fact, Found, StageRanking, Told
+from pipelines.comparing import compare as compared
+from pipelines.comparing import find as found_by
+from pipelines.files import FOLDER
+from pipelines.loading import load_pipeline
+from pipelines.timing import stopwatch, time_components
+
+QUESTION = "Who decides on custody?"
+CITING = "Does art. 12 Housing Code say who decides on custody?"
+
+
+def find(pipeline: str, store: Path, question: str = QUESTION) -> Found:
+    loaded = load_pipeline(pipeline, store=store)
+    time_components(loaded)
+    return found_by(loaded, question)
+
+
+@pytest.fixture
+def mine(tmp_path) -> Callable[..., str]:
+    """A user's file: one of ours, changed."""
+
+    def written(name: str, change: Callable[[dict[str, Any]], object]) -> str:
+        definition = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+        change(definition)
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(definition, sort_keys=False))
+        return str(tmp_path / "mine.yaml")
+
+    return written
+
+
+def test_the_places_are_those_of_asking_and_go_further_down(law_store):
+    found = find("hybrid", law_store)
+    asked = ask(load_pipeline("hybrid", store=law_store), QUESTION)["documents"]
+    assert found.pipeline == "hybrid"
+    assert len(asked) == SHOWN
+    assert list(found.articles[:SHOWN]) == asked
+    # The law has thirty articles, all within the depth: this is all that it found.
+    assert (len(found.articles), found.cut) == (30, None)
+
+
+def test_the_stages_are_told_by_the_ranks_of_the_articles(law_store):
+    found = find("hybrid", law_store, CITING)
+    stages = {stage.name: stage.ranks for stage in found.stages}
+    assert list(stages) == ["citation", "bm25", "dense"]
+    for article in found.articles:
+        told = {
+            name: ranks[article["id"]] for name, ranks in stages.items() if article["id"] in ranks
+        }
+        assert told == article["ranks"]
+    assert stages["citation"] == {"a12": 1}
+
+
+def test_every_component_is_timed_and_the_rest_is_the_rest(law_store):
+    found = find("hybrid", law_store)
+    assert {lap.name for lap in found.laps} == {"citation", "bm25", "embedder", "dense", "fused"}
+    assert all(lap.ms > 0 for lap in found.laps)
+    assert sum(lap.ms for lap in found.laps) + found.rest_ms == pytest.approx(found.took_ms)
+    assert found.rest_ms > 0
+
+
+def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(
+    law_store, mine, tiny_ranker
+):
+    def change(definition: dict[str, Any]) -> None:
+        parameters = definition["components"]["ranker"]["init_parameters"]
+        parameters.update(model=str(tiny_ranker), candidates=5)
+
+    found = find(mine("hybrid_rerank", change), law_store)
+    stages = {stage.name: stage for stage in found.stages}
+    assert list(stages) == ["citation", "bm25", "dense", "fused", "reranker"]
+    first = [article["id"] for article in found.articles[:5]]
+    assert stages["reranker"].ranks == {id_: rank for rank, id_ in enumerate(first, start=1)}
+    assert set(first) == {id_ for id_, rank in stages["fused"].ranks.items() if rank <= 5}
+    # Below the five stand those that it has not read, so that no other can have been.
+    assert stages["reranker"].cut is None
+
+
+def side(*ids: str, cut: int | None = None, **stages: Mapping[str, int]) -> Found:
+    articles = [{"id": id_} for id_ in ids]
+    told = [StageRanking(name, ranks, None) for name, ranks in stages.items()]
+    return Found("some", articles, cut, told, [], 1.0)
+
+
+def movements(comparison: Comparison) -> dict[str, tuple[str, int]]:
+    return {id_: (moved.movement, moved.by) for id_, moved in comparison.moved.items()}
+
+
+def test_an_article_stays_rises_falls_comes_or_goes():
+    left = side("same", "falls", "middle", "rises", "goes")
+    right = side("same", "rises", "middle", "falls", "comes")
+    assert movements(compared(left, right)) == {
+        "same": ("same", 0),
+        "rises": ("up", 2),
+        "middle": ("same", 0),
+        "falls": ("down", -2),
+        "comes": ("new", 0),
+        "goes": ("gone", 0),
+    }
+
+
+def test_each_stage_says_what_it_did_on_each_side():
+    left = side("a", bm25={"a": 3}, citation={})
+    right = side("a", "b", bm25={"a": 3}, dense={"b": 2, "a": 9}, citation={"b": 1})
+    facts = {id_: list(moved.facts) for id_, moved in compared(left, right).moved.items()}
+    nowhere = Told(None, None)
+    assert facts["a"] == [
+        Fact("bm25", Told(3, None), Told(3, None)),
+        Fact("dense", None, Told(9, None)),
+    ]
+    # A citation is told of where there is one: of others, that they are not cited is no news.
+    assert facts["b"] == [
+        Fact("bm25", nowhere, nowhere),
+        Fact("citation", nowhere, Told(1, None)),
+        Fact("dense", None, Told(2, None)),
+    ]
+
+
+@given(
+    st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), unique=True),
+    st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), unique=True),
+)
+def test_every_article_shown_moves_in_one_way(lefts, rights):
+    comparison = compared(side(*lefts), side(*rights))
+    shared = set(lefts[:SHOWN]) & set(rights[:SHOWN])
+    assert comparison.count("same", "up", "down") == len(shared)
+    assert comparison.count("gone") == len(lefts[:SHOWN]) - len(shared)
+    assert comparison.count("new") == len(rights[:SHOWN]) - len(shared)
+    back = compared(side(*rights), side(*lefts))
+    turned = {"up": "down", "down": "up", "new": "gone", "gone": "new", "same": "same"}
+    for id_, moved in comparison.moved.items():
+        assert back.moved[id_].movement == turned[moved.movement]
+        assert back.moved[id_].by == -moved.by
+
+
+TICK = 0.01
+
+
+@component
+class Sleeper:
+    """Sleeps for the seconds it is given, and hands them on."""
+
+    @component.output_types(seconds=float)
+    def run(self, seconds: float) -> dict[str, float]:
+        if seconds < 0:
+            raise RuntimeError("cannot sleep backwards")
+        time.sleep(seconds)
+        return {"seconds": seconds}
+
+
+def two_sleepers() -> Pipeline:
+    pipeline = Pipeline()
+    pipeline.add_component("first", Sleeper())
+    pipeline.add_component("second", Sleeper())
+    pipeline.connect("first.seconds", "second.seconds")
+    return pipeline
+
+
+def run(pipeline: Pipeline, seconds: float) -> dict[str, Any]:
+    given: dict[str, Any] = pipeline.run({"first": {"seconds": seconds}})
+    return given
+
+
+@pytest.fixture
+def pipeline() -> Pipeline:
+    timed = two_sleepers()
+    time_components(timed)
+    return timed
+
+
+def test_each_component_is_timed_in_the_order_in_which_they_ran(pipeline):
+    with stopwatch() as seconds:
+        assert run(pipeline, TICK) == {"second": {"seconds": TICK}}
+    assert list(seconds) == ["first", "second"]
+    assert all(TICK <= each < TICK + 1 for each in seconds.values())
+
+
+def test_runs_in_several_threads_do_not_see_each_other(pipeline):
+    waits = [0.0, TICK, 8 * TICK]
+    timed: dict[float, dict[str, float]] = {}
+    together = threading.Barrier(len(waits))
+
+    def ask(wait: float) -> None:
+        with stopwatch() as seconds:
+            together.wait()
+            run(pipeline, wait)
+        timed[wait] = dict(seconds)
+
+    threads = [threading.Thread(target=ask, args=(wait,)) for wait in waits]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(list(each) == ["first", "second"] for each in timed.values())
+    for wait in waits:
+        assert timed[wait]["first"] >= wait
+    assert timed[0.0]["first"] < 8 * TICK

@@ -1,0 +1,422 @@
+"""Qdrant and Milvus: indexing, asking, and one clear error when the engine fails."""
+
+import asyncio
+import json
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from haystack import Pipeline
+from milvus_lite.server_manager import server_manager_instance
+from qdrant_client import QdrantClient
+from qdrant_client.http.exceptions import ResponseHandlingException
+
+from components.models.biencoder import BiEncoder
+from components.stores.database import StoreError
+from components.stores.engines.engine import (
+    ASKING,
+    RECORD,
+    SHARD,
+    ArticleEngine,
+    is_complete,
+    read_record,
+    tried,
+)
+from components.stores.engines.milvus import MilvusEngine
+from components.stores.engines.qdrant import QdrantEngine
+from pipelines.ask import main as ask_command_main
+from pipelines.asking import ask
+from pipelines.command_line import DONE, WRONG_USE
+from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
+from pipelines.engines.connecting import default_parameters, opened
+from pipelines.engines.indexing import EngineReport, index_into_engine
+from pipelines.engines.scan import Shard
+from pipelines.index import main as index_main
+from pipelines.loading import LoadingError, load_pipeline
+
+KINDS = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch) -> None:
+    """Nobody waits for an engine that a test has broken."""
+    monkeypatch.setattr("pipelines.engines.indexing.INDEXING", (0.01, 0.02))
+    monkeypatch.setattr("pipelines.engines.binding.ASKING", (0.01,))
+
+
+@pytest.fixture(params=["qdrant", "milvus"])
+def engine(request) -> str:
+    """Each of the two."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def address(engine, tmp_path) -> str:
+    """Where the engine keeps its files: within the process, so without a server."""
+    return str(tmp_path / ("qdrant" if engine == "qdrant" else "milvus.db"))
+
+
+@pytest.fixture
+def index(engine, address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineReport]:
+    """Indexes these articles into the test's engine, with the tiny model unless told."""
+
+    def run(articles: list[dict[str, Any]], **options: Any) -> EngineReport:
+        source = write_corpus(tmp_path / "articles.jsonl", articles)
+        return index_into_engine(source, engine, address, **{"model": str(tiny_model), **options})
+
+    return run
+
+
+@pytest.fixture
+def look(engine, address) -> Iterator[Callable[[], ArticleEngine]]:
+    """Opens the test's collection."""
+    opened_here: list[ArticleEngine] = []
+
+    def collection() -> ArticleEngine:
+        parameters = default_parameters(KINDS[engine])
+        place_in(KINDS[engine], parameters, address)
+        opened_here.append(opened(KINDS[engine], parameters, ASKING))
+        return opened_here[-1]
+
+    yield collection
+    for each in opened_here:
+        each.close()
+
+
+@pytest.fixture
+def encoded(monkeypatch) -> list[str]:
+    """The texts that are encoded from now on."""
+    texts: list[str] = []
+    encode = BiEncoder.encode_articles_report
+
+    def noting(self: BiEncoder, given: list[str], **options: Any) -> Any:
+        texts.extend(given)
+        return encode(self, given, **options)
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", noting)
+    return texts
+
+
+Article = dict[str, Any]
+CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}
+
+
+def assert_holds(engine: ArticleEngine, articles: list[Article], model: Path) -> None:
+    """Exactly these articles, each with its text, metadata and the vector of its own text."""
+    assert engine.count() == len(articles)
+    found = {each.id: each for each in engine.fetch([each["id"] for each in articles])}
+    vectors = engine.vectors(list(found))
+    texts = [" ".join([*each["headings"], each["text"]]) for each in articles]
+    expected = BiEncoder.load(model, dtype="float32").encode_articles(texts).numpy()
+    for article, vector in zip(articles, expected, strict=True):
+        document = found[article["id"]]
+        given = {key: value for key, value in article.items() if key not in ("id", "text")}
+        del document.meta["position"]
+        assert (document.content, document.meta) == (article["text"], given)
+        assert np.dot(vectors[document.id], vector) > 0.999
+
+
+def test_a_corpus_is_indexed_whole(index, look, tiny_model, articles):
+    articles[0] |= {"valid_from": "2020-01-01", "valid_to": "2021-12-31", "source_url": "https://l"}
+    articles[1]["headings"] = []
+    report = index(articles)
+    assert (report.articles, report.laws, report.encoded, report.written) == (30, 3, 30, 30)
+    assert report.complete
+    assert "30 articles of 3 laws" in str(report)
+    assert_holds(look(), articles, tiny_model)
+    record = read_record(look())
+    assert record is not None
+    assert (record.model.path, record.model.dim) == (str(tiny_model), 16)
+    assert record.languages == ("en",)
+
+
+def test_an_unchanged_corpus_encodes_and_writes_nothing(index, articles, monkeypatch):
+    index(articles)
+    monkeypatch.setattr(BiEncoder, "load", None)  # not even the model is opened
+    report = index(articles)
+    assert (report.encoded, report.written, report.removed, report.complete) == (0, 0, 0, True)
+
+
+def test_quotes_and_backslashes_in_names_and_ids(
+    engine, index, look, address, articles, tiny_model, monkeypatch
+):
+    # Every page of Milvus ends with one of them.
+    monkeypatch.setattr("components.stores.engines.milvus._PAGE", 1)
+    ids = ('a"1"', "a\\1", "a'1'", 'a\\"', "z")
+    odd = [{**each, "id": id_, "law": 'Act "A"'} for each, id_ in zip(articles, ids, strict=False)]
+    assert index(odd).complete
+    assert index(odd).written == 0
+    report = index(odd[1:])
+    assert (report.encoded, report.removed) == (0, 1)
+    odd[1]["valid_to"] = "2024-06-30"
+    assert (index(odd[1:]).encoded, look().listed('Act "A"').keys()) == (0, set(ids[1:]))
+    assert_holds(look(), odd[1:], tiny_model)
+    cited = f"art. {odd[1]['number']} Act A"
+    found = ask(load_pipeline(engine, store=address), cited, as_of="any")["documents"]
+    assert ids[1] in [each["id"] for each in found]
+
+
+def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
+    engine, index, address, articles
+):
+    old, new, other = (dict(each) for each in articles[:3])
+    old |= {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
+    new |= {"id": "new", "law": old["law"], "number": old["number"], "valid_from": "2020-01-01"}
+    index([old, new, other])
+    pipeline = load_pipeline(engine, store=address)
+    cited = f"art. {old['number']} {old['law']}"
+
+    def found(**options: Any) -> tuple[list[str], set[str]]:
+        documents = ask(pipeline, cited, **options)["documents"]
+        ids = [each["id"] for each in documents]
+        return [id_ for id_ in ids if id_ in ("old", "new")], set(ids)
+
+    assert found() == (["new"], {"new", other["id"]})
+    assert found(as_of="2010-01-01") == (["old"], {"old", other["id"]})
+    assert found(as_of="any")[0] == ["new", "old"]
+    documents = ask(pipeline, cited)["documents"]
+    assert documents[0]["wordings"] == [
+        {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
+    ]
+    (left_out,) = ask(pipeline, cited, as_of="2000-01-01")["left_out"]
+    assert (left_out["id"], left_out["state"]) == ("new", "not yet in force")
+
+
+def test_a_run_that_was_interrupted_continues(
+    engine, index, address, look, tiny_model, articles, monkeypatch
+):
+    monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
+    write = CLASSES[engine].write
+    written: list[int] = []
+
+    def dying(self: Any, documents: Any) -> None:
+        if len(written) == 4:
+            raise KeyboardInterrupt
+        write(self, documents)
+        written.append(len(documents))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CLASSES[engine], "write", dying)
+        with pytest.raises(KeyboardInterrupt):
+            index(articles)
+    assert look().count() == sum(written) == 16
+    with pytest.raises(LoadingError, match=r"not yet indexed to its end.*same command again"):
+        load_pipeline(engine, store=address)
+    report = index(articles)
+    assert (report.encoded, report.written) == (14, 14)
+    assert_holds(look(), articles, tiny_model)
+    load_pipeline(engine, store=address)
+
+
+def test_shards_are_together_the_whole(engine, index, look, address, tiny_model, articles):
+    for number, article in enumerate(articles):
+        article["law"] = f"Code {number % 7}"
+    first = index(articles, shard=Shard(1, 2))
+    assert not first.complete
+    assert "Other shards" in str(first)
+    with pytest.raises(LoadingError, match="not yet indexed to its end"):
+        load_pipeline(engine, store=address)
+    second = index(articles, shard=Shard(2, 2))
+    assert second.complete
+    assert first.articles + second.articles == 30
+    assert min(first.laws, second.laws) > 0
+    assert_holds(look(), articles, tiny_model)
+    # One process alone brings it up to date later, and each shard leaves the other's laws alone.
+    assert index(articles).written == 0
+    assert (
+        index(articles[:20], shard=Shard(1, 2), prune=True).removed
+        + index(articles[:20], shard=Shard(2, 2), prune=True).removed
+        == 10
+    )
+    assert is_complete(look())
+    assert len(look().states(SHARD)) == 2  # the marks of earlier runs are gone
+
+
+def test_a_collection_that_is_not_ours_is_neither_asked_nor_written(
+    engine, index, look, address, articles
+):
+    index(articles)
+    look().drop_state(RECORD, RECORD)
+    with pytest.raises(LoadingError, match="not made by Lexarbor"):
+        load_pipeline(engine, store=address)
+    with pytest.raises(StoreError, match="Lexarbor did not write"):
+        index(articles)
+
+
+@pytest.mark.parametrize("engine", ["milvus"])
+def test_a_folder_of_milvus_lite_outlives_its_process(index, address, articles):
+    def end_process() -> None:
+        server_manager_instance.release_server(address)
+
+    index(articles)
+    end_process()
+    found = ask(load_pipeline("milvus", store=address), "art. 3 Housing Code", top_k=3)
+    assert found["documents"][0]["id"] == "a3"
+    end_process()
+    report = index(articles[:-1])
+    assert (report.encoded, report.removed, report.complete) == (0, 1, True)
+
+
+@pytest.mark.parametrize("close", [Pipeline.close, lambda each: asyncio.run(each.close_async())])
+def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(
+    engine, index, address, articles, close
+):
+    index(articles)
+    pipeline = load_pipeline(engine, store=address)
+    found = ask(pipeline, "art. 3 Housing Code, on rent")
+    close(pipeline)
+    if engine == "qdrant":  # Milvus Lite keeps its folder to the process's end
+        other = QdrantClient(path=address)  # refused while the folder is held
+        other.close()
+    again = ask(pipeline, "art. 3 Housing Code, on rent")
+    assert [each["id"] for each in again["documents"]] == [
+        each["id"] for each in found["documents"]
+    ]
+
+
+@pytest.mark.parametrize(("behind_url", "flag"), [(None, None), ("eu", "eu")])
+def test_a_corpus_is_indexed_and_asked(
+    engine, address, behind_url, flag, corpus, tiny_model, capsys
+):
+    named = ["--collection", flag] if flag else []
+    url = f"{address}#{behind_url}" if behind_url else address
+    asked = f"{address}#{behind_url or flag}" if behind_url or flag else address
+    given = ["--corpus", str(corpus), "--engine", engine, "--url", url, *named]
+    assert index_main([*given, "--model", str(tiny_model), "--json"]) == DONE
+    report = json.loads(capsys.readouterr().out)
+    assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
+    question = ["art. 3 Tax Code, on repairs", "--pipeline", engine, "--store", asked]
+    assert ask_command_main([*question, "--json", "--top-k", "3"]) == DONE
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["documents"]) == 3
+    assert answer["pipeline"] == engine
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "--store a.db --engine qdrant",
+        "--engine qdrant",
+        "--store a.db --shard 1/2",
+        "--engine qdrant --url u --graph",
+        "--engine qdrant --url u --model none",
+        "--engine qdrant --url u --shard 3/2",
+    ],
+)
+def test_wrong_use_is_refused(line):
+    with pytest.raises(SystemExit) as ended:
+        index_main(["--corpus", "aldermere", *line.split()])
+    assert ended.value.code == WRONG_USE
+
+
+@pytest.fixture
+def short_timeouts(monkeypatch) -> None:
+    """An engine has a second to answer."""
+    given = default_parameters
+
+    def impatient(kind: str) -> dict[str, Any]:
+        parameters = given(kind)
+        parameters["timeout"] = 1
+        if "connection_args" in parameters:
+            parameters["connection_args"]["timeout"] = 1
+        return parameters
+
+    monkeypatch.setattr("pipelines.engines.indexing.default_parameters", impatient)
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+        return port
+
+
+def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
+    engine, short_timeouts, corpus, tiny_model
+):
+    url = f"http://127.0.0.1:{free_port()}"
+    began = time.monotonic()
+    for attempt in (
+        lambda: index_into_engine(corpus, engine, url, model=str(tiny_model)),
+        lambda: load_pipeline(engine, store=url),
+    ):
+        with pytest.raises(StoreError, match=rf"{url}.* does not answer .*Check that it runs"):
+            attempt()
+    assert time.monotonic() - began < 30
+
+
+def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypatch, tmp_path):
+    address = str(tmp_path / "folder")
+    monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
+    upsert = QdrantClient.upsert
+    calls: list[str] = []
+
+    def cut(self: Any, collection_name: str, *args: Any, **options: Any) -> Any:
+        calls.append(collection_name)
+        if calls.count("lexarbor") > 3:
+            raise ResponseHandlingException(httpx.ConnectError("connection reset"))
+        return upsert(self, collection_name, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QdrantClient, "upsert", cut)
+        with pytest.raises(StoreError, match=r"does not answer \(connection reset\), tried 3 time"):
+            index_into_engine(corpus, "qdrant", address, model=str(tiny_model))
+    report = index_into_engine(corpus, "qdrant", address, model=str(tiny_model))
+    assert (report.encoded, report.complete) == (30 - 12, True)
+    pipeline = load_pipeline("qdrant", store=address)
+
+    def gone(self: Any, *args: Any, **options: Any) -> Any:
+        raise ResponseHandlingException(httpx.ConnectError("connection refused"))
+
+    monkeypatch.setattr("components.stores.engines.engine.ASKING", ())
+    with monkeypatch.context() as patch:
+        patch.setattr(QdrantClient, "query_points", gone)
+        with pytest.raises(StoreError, match="does not answer"):
+            ask(pipeline, "Who decides on repairs?")
+    assert ask(pipeline, "Who decides on repairs?")["documents"]
+
+
+def test_the_pauses_between_tries_grow_and_end(monkeypatch):
+    slept: list[float] = []
+    monkeypatch.setattr("components.stores.engines.engine.time.sleep", slept.append)
+    calls: list[int] = []
+
+    def failing() -> None:
+        calls.append(1)
+        raise OSError("no")
+
+    with pytest.raises(StoreError, match=r"E does not answer \(no\), tried 4 times"):
+        tried(failing, "E", lambda error: True, (1.0, 2.0, 4.0))
+    assert (len(calls), slept) == (4, [1.0, 2.0, 4.0])
+    with pytest.raises(OSError, match="no"):  # none of the engine's: a fault of ours stays itself
+        tried(failing, "E", lambda error: None, (1.0,))
+    with pytest.raises(StoreError, match="E refused what it was asked: no"):
+        tried(failing, "E", lambda error: False, (1.0,))
+    assert len(calls) == 6
+
+
+@pytest.mark.parametrize(
+    ("engine_name", "missing"),
+    [("qdrant", "haystack_integrations"), ("milvus", "milvus_haystack"), ("milvus", "milvus_lite")],
+)
+def test_without_its_packages_an_engine_says_what_to_install(
+    engine_name, missing, corpus, monkeypatch, tmp_path
+):
+    for name in [each for each in sys.modules if each.split(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    address = str(tmp_path / "new.db")
+    with pytest.raises(LoadingError, match=rf"pip install 'lexarbor\[{engine_name}\]'"):
+        index_into_engine(corpus, engine_name, address)
+    if missing != "milvus_lite":
+        with pytest.raises(LoadingError, match=rf"pip install 'lexarbor\[{engine_name}\]'"):
+            load_pipeline(engine_name, store=address)

@@ -1,0 +1,623 @@
+"""The REST service: answers, limits, errors, logs, traces, start and end."""
+
+import asyncio
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from hayhooks import create_app
+from haystack import Document, Pipeline, component
+from haystack.errors import FilterError
+from haystack.tracing.tracer import disable_tracing, enable_tracing, tracer
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
+
+from components.models.errors import ModelError, VectorError
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.ask import main as ask_main
+from pipelines.loading import load_pipeline
+from pipelines.serving.app import build_app
+from pipelines.serving.gate import Gate
+from pipelines.serving.joined_traces import JoinedTraces
+from pipelines.serving.limits import BODY_LIMIT, Limits
+from pipelines.serving.listening import address, listen
+from pipelines.serving.logs import JsonLines
+from pipelines.serving.origins import LOOPBACK, is_from_elsewhere, is_named
+from pipelines.serving.problems import RETRY_SECONDS
+from pipelines.serving.schema import REQUEST_EXAMPLES
+from pipelines.serving.served import ServedPipeline
+from pipelines.serving.server import make_server
+from pipelines.serving.tracing import WordlessTracer
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[[Callable[[], bool]], None]:
+    """`until(holds)`: wait for what must become true, if need be on a machine that is busy."""
+
+    def wait(holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 60
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    return wait
+
+
+@component
+class Held:
+    """Finds one article once it is let go, or raises what it is told to raise."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Semaphore(0)
+        self.released = threading.Event()
+        self.failure: Exception | None = None
+        self.ended = 0
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, list[Document]]:
+        if self.failure is not None:
+            raise self.failure
+        return {"documents": [Document(id="a1", content="Rule 1", meta={"law": "Housing Code"})]}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str) -> dict[str, list[Document]]:
+        self.entered.release()
+        try:
+            while not self.released.is_set():
+                await asyncio.sleep(0.005)
+            return self.run(query)
+        finally:
+            self.ended += 1
+
+    def wait_for(self, questions: int) -> None:
+        """Until so many more questions have come to it."""
+        for _ in range(questions):
+            assert self.entered.acquire(timeout=20)
+
+
+def held_pipeline(held: Held) -> Pipeline:
+    pipeline = Pipeline(
+        metadata={
+            "name": "held",
+            "inputs": {"query": ["held.query"]},
+            "outputs": {"documents": ["held.documents"]},
+        }
+    )
+    pipeline.add_component("held", held)
+    return pipeline
+
+
+class Service:
+    """A running service; `client` sends to it."""
+
+    def __init__(self, url: str, gate: Gate, served: dict[str, ServedPipeline]) -> None:
+        self.url = url
+        self.port = httpx.URL(url).port
+        self.gate = gate
+        self.served = served
+        self.client = httpx.Client(base_url=url, timeout=30)
+
+    def metric(self, line: str) -> float | None:
+        """The value of a series, as "name{label="value"}"; None where there is none."""
+        lines = self.client.get("/metrics").text.splitlines()
+        found = [each for each in lines if each.startswith(f"{line} ")]
+        return float(found[0].rsplit(" ", 1)[1]) if found else None
+
+
+@contextmanager
+def running(
+    pipelines: dict[str, Pipeline],
+    *,
+    ready: bool = True,
+    names: Collection[str] | None = None,
+    **limits: Any,
+) -> Iterator[Service]:
+    bounds = Limits(**limits)
+    gate = Gate(bounds.at_once, bounds.waiting)
+    served = {
+        name: ServedPipeline(pipeline, gate, bounds.seconds) for name, pipeline in pipelines.items()
+    }
+    if ready:
+        for each in served.values():
+            each.setup()
+    server = make_server(build_app(served, gate, bounds, names), bounds)
+    listening = listen("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    service = Service(address(listening), gate, served)
+    try:
+        yield service
+    finally:
+        service.client.close()
+        server.should_exit = True
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def serve_law() -> Callable[..., Any]:
+    """`with serve_law(pipelines) as service`: a service of these pipelines, loaded."""
+    return running
+
+
+@pytest.fixture(scope="module")
+def law_service(text_store) -> Iterator[Service]:
+    """The lexical pipeline over thirty articles of three laws."""
+    with running({"lexical": load_pipeline("lexical", text_store)}) as service:
+        yield service
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    """What the service of `hold` waits for."""
+    held = Held()
+    yield held
+    held.released.set()
+
+
+@pytest.fixture
+def hold(held) -> Callable[..., Any]:
+    """`with hold(**limits) as service`: a service whose one pipeline waits for `held`."""
+
+    def start(**arguments: Any) -> Any:
+        return running({"held": held_pipeline(held)}, **arguments)
+
+    return start
+
+
+class Asking:
+    """Questions that are under way, each in its thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._threads: list[threading.Thread] = []
+        self.answers: list[httpx.Response] = []
+
+    def ask(self, number: int = 1) -> None:
+        for _ in range(number):
+            thread = threading.Thread(target=self._ask, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def _ask(self) -> None:
+        body = {"query": "Who decides?"}
+        self.answers.append(httpx.post(f"{self._service.url}held/run", json=body, timeout=30))
+
+    def statuses(self) -> list[int]:
+        """Of all, once all are answered."""
+        for thread in self._threads:
+            thread.join(timeout=30)
+            assert not thread.is_alive()
+        return sorted(each.status_code for each in self.answers)
+
+
+@pytest.fixture(scope="session")
+def asking() -> type[Asking]:
+    return Asking
+
+
+QUESTION = {"query": "Who decides on rent?"}
+
+
+def test_the_answer_is_what_ask_json_prints(law_service, text_store, capsys):
+    arguments = [QUESTION["query"], "--store", str(text_store), "--pipeline", "lexical", "--json"]
+    assert ask_main(arguments) == 0
+    printed = json.loads(capsys.readouterr().out)
+    response = law_service.client.post("/lexical/run", json=QUESTION)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    told = response.json()
+    assert told.pop("took_ms") > 0
+    del printed["took_ms"]
+    assert told == printed
+    assert len(told["documents"]) > 3
+
+
+def nested(depth: int) -> dict[str, Any]:
+    condition: dict[str, Any] = {"field": "meta.law", "operator": "==", "value": "Work Code"}
+    for _ in range(depth):
+        condition = {"operator": "AND", "conditions": [condition]}
+    return condition
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("quer", ["x"]),
+        ("api_key", ["x"]),
+        ("query", [None, 5, ["rent"], "", "  \u200b ", "x" * 2001]),
+        ("top_k", [0, 101, "5", True, 1.5]),
+        ("filters", [[], {"field": "meta.law"}, {"operator": "AND", "conditions": 5}]),
+        ("filters", [{"operator": ["AND"], "conditions": []}, nested(200)]),
+        ("filters", [{"field": "meta.law", "operator": "~", "value": 1}]),
+        ("filters", [{"field": "id", "operator": "in", "value": [1] * 501}]),
+        ("as_of", ["yesterday", 20241231, "2024-13-31", "1735603200"]),
+    ],
+)
+def test_a_wrong_field_is_refused(law_service, field, values):
+    for value in values:
+        response = law_service.client.post("/lexical/run", json=QUESTION | {field: value})
+        assert response.status_code == 422, value
+        told = response.json()
+        assert set(told) == {"error", "detail", "request_id"}
+        assert told["error"] in ("invalid_request", "question", "filters")
+        assert told["request_id"] == response.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"query": "rent', "application/json"),
+        (b'{"query": "rent"}', "text/plain"),
+        (b"[1, 2]", "application/json"),
+        (b'"rent"', "application/json"),
+        (b"", "application/json"),
+        (b"\xff\xfe\x00", "application/json"),
+        (b"[" * 60_000, "application/json"),
+        (b'{"query": "rent", "top_k": ' + b"9" * 5000 + b"}", "application/json"),
+        (b'{"query": "\\ud800", "filters": {"a": "\\ud800"}}', "application/json"),
+    ],
+)
+def test_what_is_not_a_request_is_refused_as_json(law_service, body, kind):
+    response = law_service.client.post("/lexical/run", content=body, headers={"Content-Type": kind})
+    assert response.status_code in (400, 422)
+    assert response.json()["error"] == "invalid_request"
+
+
+def test_a_store_that_becomes_empty_is_a_failure(serve_law, tmp_path):
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    article = Document(id="a1", content="The rent is due.", meta={"law": "Rent Act", "number": "1"})
+    store.write_documents([article])
+    with serve_law({"lexical": load_pipeline("lexical", store.path)}) as service:
+        assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
+        store.delete_all_documents()
+        response = service.client.post("/lexical/run", json=QUESTION)
+        assert (response.status_code, response.json()["error"]) == (503, "store")
+        assert "holds no article yet" in response.json()["detail"]
+        ready = service.client.get("/ready")
+        assert (ready.status_code, ready.json()["status"]) == (503, "store")
+        store.write_documents([article])
+        assert service.client.get("/ready").status_code == 200
+        assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
+    store.close()
+
+
+def test_the_description_is_whole_and_its_examples_work(law_service):
+    described = law_service.client.get("/openapi.json").json()
+    run = described["paths"]["/lexical/run"]["post"]
+    examples = run["requestBody"]["content"]["application/json"]["examples"]
+    assert [each["value"] for each in examples.values()] == list(REQUEST_EXAMPLES)
+    for example in REQUEST_EXAMPLES:
+        assert law_service.client.post("/lexical/run", json=example).status_code == 200
+    schemas = described["components"]["schemas"]
+    written = json.dumps(described)
+    named = {part.split('"')[0] for part in written.split("#/components/schemas/")[1:]}
+    assert named <= set(schemas)
+    assert {"RunRequest", "RunAnswer", "FoundArticle", "ProblemAnswer"} <= named
+    assert schemas["RunRequest"]["additionalProperties"] is False
+    assert set(run["responses"]) == {"200", "408", "413", "421", "422", "500", "503", "504"}
+    assert "swagger" in law_service.client.get("/docs").text
+
+
+def test_of_hayhooks_only_the_status_is_there(law_service):
+    paths = set(create_app().openapi()["paths"])
+    assert {"/deploy_files", "/deploy-yaml", "/undeploy/{pipeline_name}"} <= paths
+    kept = {"/status", "/status/{pipeline_name}"}
+    assert law_service.client.get("/status").json()["pipelines"] == ["lexical"]
+    assert law_service.client.get("/status/lexical").status_code == 200
+    others = {"/redoc", "/docs/oauth2-redirect", "/traces", "/chat"}
+    for path in sorted(paths - kept | others):
+        filled = path.replace("{pipeline_name}", "lexical").replace("{model}", "lexical")
+        for method in ("GET", "POST", "DELETE"):
+            response = law_service.client.request(method, filled)
+            assert response.status_code == 404, (method, path)
+            assert response.json()["error"] == "not_found"
+
+
+def test_no_web_page_of_another_site_may_call_it(law_service):
+    headers = {"Origin": "https://example.com"}
+    response = law_service.client.post("/lexical/run", json=QUESTION, headers=headers)
+    assert "access-control-allow-origin" not in response.headers
+    preflight = law_service.client.options(
+        "/lexical/run", headers={**headers, "Access-Control-Request-Method": "POST"}
+    )
+    assert preflight.status_code == 405
+
+
+ANY_QUESTION = {"query": "Who decides?"}
+
+
+def chunks(size: int) -> Iterator[bytes]:
+    for _ in range(size // 65_536 + 1):
+        yield b" " * 65_536
+
+
+@pytest.mark.parametrize("size", [BODY_LIMIT + 1, 20_000_000])
+def test_a_body_over_the_limit_gets_413_however_it_is_sent(law_service, size):
+    for body in (b" " * size, chunks(size)):
+        response = law_service.client.post("/lexical/run", content=body)
+        assert response.status_code == 413
+        assert response.json()["error"] == "too_large"
+        assert response.headers["connection"] == "close"
+    assert law_service.client.post("/nowhere", content=b" " * size).status_code == 413
+
+
+def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come_back(
+    hold, held, asking, until
+):
+    with hold(at_once=2, waiting=3) as service:
+        clients = asking(service)
+        clients.ask(2)
+        held.wait_for(2)
+        clients.ask(3)
+        until(lambda: service.gate.waiting == 3)
+        assert service.gate.inside == 2
+        refused = service.client.post("/held/run", json=ANY_QUESTION)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == str(RETRY_SECONDS)
+        assert refused.json()["error"] == "busy"
+        assert service.metric("lexarbor_requests_in_flight") == 2
+        assert service.metric("lexarbor_requests_waiting") == 3
+        assert service.client.get("/health").status_code == 200
+        held.released.set()
+        assert clients.statuses() == [200] * 5
+        until(lambda: service.metric("lexarbor_requests_in_flight") == 0)
+        assert service.metric('lexarbor_rejected_total{reason="busy"}') == 1
+
+
+def test_a_question_over_its_time_gets_504_and_gives_its_place_back(hold, held):
+    with hold(at_once=1, waiting=1, seconds=0.5) as service:
+        for _ in range(3):
+            response = service.client.post("/held/run", json=ANY_QUESTION)
+            assert response.status_code == 504
+            assert "within 0.5 seconds" in response.json()["detail"]
+        assert held.ended == 3
+        assert (service.gate.inside, service.gate.waiting) == (0, 0)
+        held.released.set()
+        assert service.client.post("/held/run", json=ANY_QUESTION).status_code == 200
+
+
+def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held, asking, until):
+    with hold(at_once=1, waiting=5) as service:
+        with socket.create_connection(("127.0.0.1", service.port)) as raw:
+            raw.sendall(
+                b"POST /held/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"Content-Length: 17\r\n\r\n" + b'{"query": "rent"}'
+            )
+            held.wait_for(1)
+        until(lambda: held.ended == 1)
+        clients = asking(service)
+        clients.ask(1)
+        held.wait_for(1)
+        held.released.set()
+        assert clients.statuses() == [200]
+        until(lambda: service.metric('lexarbor_rejected_total{reason="client_gone"}') == 1)
+
+
+SECRET = "my landlord Mr. Unmistakable"
+SECRET_QUESTION = {"query": SECRET}
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """The log as the service writes it; libraries' from WARNING."""
+    formatter = JsonLines()
+    return [
+        json.loads(formatter.format(each))
+        for each in caplog.records
+        if each.name.startswith("pipelines.") or each.levelno >= logging.WARNING
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "error"),
+    [
+        (FilterError("No field x."), 422, "filters"),
+        (StoreError("/data/law.db: cannot be read. Index again."), 503, "store"),
+        (StoreError("srv holds no article. Index a law into it."), 503, "store"),
+        (ModelError("/data/model: weights are NaN. Train again."), 503, "model"),
+        (VectorError("The embedding has 3 numbers, the store 384."), 500, "vectors"),
+    ],
+)
+def test_our_errors_are_reported_with_their_message(hold, held, until, failure, status, error):
+    held.released.set()
+    held.failure = failure
+    with hold() as service:
+        response = service.client.post("/held/run", json=SECRET_QUESTION)
+        assert response.status_code == status
+        told = response.json()
+        assert (told["error"], told["detail"]) == (error, str(failure))
+        series = f'lexarbor_requests_total{{pipeline="held",status="{status}"}}'
+        until(lambda: service.metric(series) == 1)
+        assert service.metric(f'lexarbor_rejected_total{{reason="{error}"}}') == 1
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, RecursionError])
+def test_an_unforeseen_error_is_reported_by_its_id_alone(hold, held, caplog, kind):
+    held.released.set()
+    held.failure = kind(f"cannot answer {SECRET}")
+    caplog.set_level(logging.INFO)
+    with hold() as service:
+        response = service.client.post("/held/run", json=SECRET_QUESTION)
+    assert response.status_code == 500
+    told = response.json()
+    assert told["error"] == "internal"
+    assert "Unmistakable" not in response.text
+    assert "Traceback" not in response.text
+    logged = lines(caplog)
+    error = next(each for each in logged if each["level"] == "error")
+    assert error["request_id"] == told["request_id"]
+    assert "held.run" not in told["detail"]
+    assert error["message"] == f"A request failed with {kind.__name__}"
+    assert "in run_async" in error["place"]
+    assert "Unmistakable" not in json.dumps(logged)
+
+
+def test_a_request_is_one_line_without_its_words(hold, held, caplog):
+    held.released.set()
+    caplog.set_level(logging.INFO)
+    with hold() as service:
+        headers = {"X-Request-ID": "0123456789abcdef"}
+        response = service.client.post(
+            f"/held/run?q={SECRET}", json=SECRET_QUESTION, headers=headers
+        )
+        service.client.get(f"/{SECRET}", headers={"X-Request-ID": SECRET})
+        service.client.post("/held/run", json={"query": SECRET, SECRET: 1})
+        for probe in ("/health", "/ready", "/metrics"):
+            service.client.get(probe)
+    assert response.headers["x-request-id"] == "0123456789abcdef"
+    requests = [each for each in lines(caplog) if each["message"] == "request"]
+    took = [each.pop("took_ms") for each in requests]
+    assert all(each > 0 for each in took)
+    first, unknown, wrong = requests
+    assert {key: value for key, value in first.items() if key not in ("time", "logger")} == {
+        "level": "info",
+        "message": "request",
+        "request_id": "0123456789abcdef",
+        "method": "POST",
+        "route": "/held/run",
+        "pipeline": "held",
+        "status": 200,
+        "documents": 1,
+    }
+    assert (unknown["status"], unknown["reason"]) == (404, "not_found")
+    assert (wrong["status"], wrong["reason"]) == (422, "invalid_request")
+    assert "Unmistakable" not in json.dumps(lines(caplog))
+    assert "Unmistakable" not in json.dumps(unknown)
+
+
+def test_before_it_is_ready_it_says_so(hold, held):
+    held.released.set()
+    with hold(ready=False) as service:
+        assert service.client.get("/health").json() == {"status": "up"}
+        starting = service.client.get("/ready")
+        assert starting.status_code == 503
+        assert starting.json() == {"status": "starting", "pipelines": ["held"]}
+        refused = service.client.post("/held/run", json=SECRET_QUESTION)
+        assert (refused.status_code, refused.json()["error"]) == (503, "not_ready")
+        assert int(refused.headers["retry-after"]) > 0
+        service.served["held"].setup()
+        assert service.client.get("/ready").json()["status"] == "ready"
+        assert service.client.post("/held/run", json=SECRET_QUESTION).status_code == 200
+
+
+def test_metrics_are_for_prometheus_and_without_words(law_service, until):
+    law_service.client.post("/lexical/run", json=SECRET_QUESTION)
+    law_service.client.get(f"/{SECRET}")
+    until(lambda: law_service.metric('lexarbor_rejected_total{reason="not_found"}') is not None)
+    response = law_service.client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "Unmistakable" not in response.text
+    assert law_service.metric('lexarbor_requests_total{pipeline="lexical",status="200"}') >= 1
+    assert law_service.metric('lexarbor_request_seconds_count{pipeline="lexical"}') >= 1
+    bucket = 'lexarbor_request_seconds_bucket{le="+Inf",pipeline="lexical"}'
+    assert law_service.metric(bucket) >= 1
+    assert law_service.metric("process_resident_memory_bytes") > 1e6
+
+
+@pytest.fixture
+def exporter(monkeypatch) -> Iterator[InMemorySpanExporter]:
+    monkeypatch.setattr(tracer, "is_content_tracing_enabled", True)
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    enable_tracing(WordlessTracer(provider.get_tracer("test")))
+    yield exporter
+    disable_tracing()
+
+
+def test_a_run_is_traced_by_component_without_its_words(exporter, law_service):
+    found = law_service.client.post("/lexical/run", json={"query": f"{SECRET}: rent"}).json()
+    spans = {each.context.span_id: each for each in exporter.get_finished_spans()}
+    by_name: dict[str, list[Any]] = {}
+    for span in spans.values():
+        by_name.setdefault(span.name, []).append(span)
+    components = {
+        each.attributes["haystack.component.name"] for each in by_name["haystack.component.run"]
+    }
+    assert components == {"citation", "bm25", "fuser"}
+    (run,) = by_name["haystack.pipeline.run"]
+    (whole,) = by_name["hayhooks.pipeline.run"]
+    assert whole.attributes["hayhooks.pipeline.name"] == "lexical"
+    assert run.parent.span_id == whole.context.span_id
+    assert all(
+        each.parent.span_id == run.context.span_id for each in by_name["haystack.component.run"]
+    )
+    told = json.dumps([json.loads(span.to_json()) for span in spans.values()])
+    assert "Unmistakable" not in told
+    assert found["documents"][0]["content"] not in told
+
+
+@pytest.mark.parametrize(
+    ("header", "joined"),
+    [(f"00-{'ab' * 16}-{'cd' * 8}-01", True), (f"00-{'00' * 16}-{'cd' * 8}-01", False)],
+)
+def test_a_trace_continues_that_of_its_caller(exporter, header, joined):
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        with tracer.actual_tracer.trace("answer"):
+            await Response("found")(scope, receive, send)
+
+    client = TestClient(JoinedTraces(answer))
+    client.get("/", headers={"traceparent": header})
+    client.get("/")
+    first, second = exporter.get_finished_spans()
+    assert (first.parent is not None) == joined
+    assert (first.context.trace_id == int("ab" * 16, 16)) == joined
+    assert second.parent is None
+    assert second.context.trace_id != first.context.trace_id
+
+
+@pytest.mark.parametrize(
+    ("ours", "hosts"),
+    [
+        (True, ["localhost", "localhost:7860", "LOCALHOST:1", "127.0.0.1:80", "[::1]:7860"]),
+        (False, ["", "example.com:7860", "localhost.example.com", "localhost@example.com"]),
+        (False, ["localhost:x", "localhost:7860:7860", "127.0.0.1.nip.io", "127.0.0.2"]),
+        (False, ["0.0.0.0", "::1", "[::1", "[::2]", " localhost", "localhost, example.com"]),
+        (False, ["localhost:7860.example.com", "local\x00host"]),
+    ],
+)
+def test_only_this_machines_own_names_are_ours(ours, hosts):
+    for host in hosts:
+        assert is_named(Headers({"host": host}), LOOPBACK) is ours, host
+    assert not is_named(Headers({}), LOOPBACK)
+    assert not is_named(Headers(raw=[(b"host", b"localhost"), (b"host", b"evil")]), LOOPBACK)
+
+
+HERE = "http://localhost:7860"
+
+
+@pytest.mark.parametrize(
+    ("fetched", "origin", "elsewhere"),
+    [
+        (None, None, False),
+        ("same-origin", None, False),
+        ("none", None, False),
+        ("same-site", None, True),  # another port of this machine
+        ("cross-site", HERE, True),
+        ("", None, True),
+        (None, HERE.upper().replace("HTTP", "http"), False),
+        (None, "http://localhost:7861", True),
+        (None, "null", True),
+        (None, "", True),
+        (None, "http://[::1", True),
+        (None, f"{HERE}@example.com", True),
+        ("same-origin", "https://law.example.org", False),  # behind a proxy
+    ],
+)
+def test_a_page_of_another_site_is_recognised(fetched, origin, elsewhere):
+    given = {"host": "localhost:7860", "sec-fetch-site": fetched, "origin": origin}
+    headers = Headers({name: value for name, value in given.items() if value is not None})
+    assert is_from_elsewhere(headers) is elsewhere

@@ -1,0 +1,46 @@
+"""What the browser tests share: looks of a page, axe, and words as they are read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCREENSHOTS = Path(__file__).parents[1] / "browser" / "screenshots"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+# Every pair of language, scheme and width; half of them in `make test`.
+every_look = pytest.mark.parametrize(
+    ("language", "scheme", "width"),
+    [
+        ("en", "light", 1280),
+        ("fr", "dark", 390),
+        pytest.param("en", "dark", 390, marks=pytest.mark.slow),
+        pytest.param("fr", "light", 1280, marks=pytest.mark.slow),
+        pytest.param("en", "dark", 1280, marks=pytest.mark.slow),
+        pytest.param("fr", "light", 390, marks=pytest.mark.slow),
+    ],
+)
+FOCUS = """(() => {
+  const it = document.activeElement, look = getComputedStyle(it);
+  return [it.outerHTML.slice(0, 400), it.value || it.id || it.className,
+          parseFloat(look.outlineWidth) >= 2 && look.outlineStyle === 'solid'];
+})()"""
+
+
+def words(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds on the page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page, options={"runOnly": LEVELS}).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
+
+
+def check_look(page: Any, name: str, language: str, scheme: str, width: int) -> None:
+    """Keep a screenshot of the page and have axe look at it."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}-{language}-{scheme}-{width}.png", full_page=True)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

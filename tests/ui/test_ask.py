@@ -1,0 +1,310 @@
+"""The desk answers whatever an HTTP client sends, and repeats no question in the log."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from haystack import Document
+
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.asking import ask
+from pipelines.loading import load_pipeline
+from pipelines.serving.limits import MAX_QUESTION_CHARS
+from ui.app import build_page
+from ui.collection import Collection
+from ui.desk import Desk
+from ui.language import LANGUAGES
+from ui.narrowing import Narrowing
+from ui.takeaway import MEDIA_TYPES
+from ui.texts.asking import TEXTS
+
+LAWS = ("Housing Code", "Work Code")
+ARTICLE = {
+    "id": "a",
+    "law": "Housing Code",
+    "number": "1",
+    "headings": [],
+    "content": "A deposit is owed.",
+    "score": 1.0,
+    "ranks": {"bm25": 1},
+    "state": "unknown",
+}
+
+
+class Ask:
+    def __init__(self, *documents: dict[str, Any]) -> None:
+        self.asked: list[str] = []
+        self.narrowed: list[Narrowing] = []
+        self.documents = documents
+
+    def __call__(self, question: str, narrowing: Narrowing) -> dict[str, Any]:
+        self.asked.append(question)
+        self.narrowed.append(narrowing)
+        return {"question": question, "took_ms": 1.0, "documents": list(self.documents)}
+
+
+def desk_of(ask: Callable[..., Any]) -> Desk:
+    return Desk(ask, lambda: Collection(2, LAWS), "en")
+
+
+def test_a_question_is_cleaned_asked_and_its_results_are_announced():
+    ask = Ask(ARTICLE)
+    status, results, _ = desk_of(ask).search("  my\x00 deposit\n ")
+    assert ask.asked == ["my  deposit"]
+    assert "1 article found" in status
+    assert "A deposit is owed." in results
+
+
+@pytest.mark.parametrize(
+    "question", [None, "", " \n\t ", "\x00\x01", 1.5, ["a"], {"a": 1}, True, b"x"]
+)
+def test_no_question_gets_its_message_and_is_not_asked(question):
+    ask = Ask(ARTICLE)
+    status, results, _ = desk_of(ask).search(question)
+    assert "There is no question yet." in status
+    assert results == ""
+    assert ask.asked == []
+
+
+def test_a_question_is_counted_and_kept_to_its_limit():
+    ask = Ask(ARTICLE)
+    desk = desk_of(ask)
+    assert "article found" in desk.search(f"  {'x' * MAX_QUESTION_CHARS}  ")[0]
+    status, results, _ = desk.search("x" * (MAX_QUESTION_CHARS + 1))
+    assert "too long" in status
+    assert "2,001 characters; at most 2,000" in status
+    assert results == ""
+    assert len(ask.asked) == 1
+    assert "20,000,000 characters" in desk.search("x" * 20_000_000)[0]
+
+
+def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(caplog):
+    def broken(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        raise RuntimeError(f"cannot answer {question}")
+
+    with caplog.at_level(logging.DEBUG):
+        status, results, _ = desk_of(broken).search("my secret trouble")
+    assert "Something failed on our side." in status
+    assert results == ""
+    assert "RuntimeError" in caplog.text
+    assert "in broken" in caplog.text
+    assert "my secret trouble" not in caplog.text
+
+
+def test_a_search_is_narrowed_to_what_was_chosen():
+    ask = Ask(ARTICLE)
+    shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
+    assert ask.narrowed == [Narrowing(("Work Code",), "in force", date(2020, 2, 29))]
+    assert "Narrowed to: <bdi>Work Code</bdi> · <bdi>In force on the day" in shown.results
+    assert "29 February 2020" in shown.results
+
+
+@pytest.mark.parametrize(
+    ("laws", "which", "day"),
+    [
+        (["Code of nowhere"], "all", ""),
+        ("x" * 10_000_000, "all", ""),
+        ([["Work Code"]], "all", ""),
+        (["Work Code"] * 3, "all", ""),
+        ({"a": 1}, "all", ""),
+        ([], "everything", ""),
+        ([], None, ""),
+        ([], "all", "2020-02-30"),
+        ([], "all", "9" * 10_000_000),
+        ([], "all", 20200101),
+    ],
+)
+def test_an_invalid_choice_or_day_gets_a_message(laws, which, day):
+    ask = Ask(ARTICLE)
+    shown = desk_of(ask).search("deposit", laws, which, day)
+    assert 'class="message' in shown.status
+    assert (shown.results, shown.taken, ask.asked) == ("", "", [])
+
+
+MANY = tuple(f"Act {number} on Léasing" for number in range(300))
+
+
+def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
+    ask = Ask(ARTICLE)
+    desk = Desk(ask, lambda: Collection(900, (*MANY, "Work Code")), "en", by_list=False)
+    shown = desk.search("deposit", "  leasing ACT  29 ")
+    # Act 29, 129 and 229, and 290 to 299
+    assert len(ask.narrowed[0].laws) == 13
+    assert "13 laws with “leasing ACT 29” in the name" in shown.results
+    again = desk.arrive(json.loads(shown.taken)["link"])
+    assert again.laws == "leasing ACT 29"
+    assert ask.narrowed[1] == ask.narrowed[0]
+    assert "Narrowed to: <bdi>Work Code</bdi>." in desk.search("deposit", "work").results
+    desk.search("deposit", "act 2 on  léasing")
+    assert ask.narrowed[-1].laws == ("Act 2 on Léasing",)
+    assert desk.search("deposit", " ").results
+    assert ask.narrowed[-1].laws == ()
+
+
+def test_what_is_taken_away_is_what_was_found_with_the_link_to_it():
+    taken = json.loads(desk_of(Ask(ARTICLE)).search("my deposit & rent?", ["Work Code"]).taken)
+    assert parse_qs(taken["link"]) == {"q": ["my deposit & rent?"], "law": ["Work Code"]}
+    assert taken["files"].keys() == MEDIA_TYPES.keys()
+    file = taken["files"]["json"]
+    assert file["type"] == "application/json"
+    assert file["name"] == f"lexarbor-{date.today()}.json"
+    assert json.loads(file["content"])["articles"] == [ARTICLE]
+
+
+def test_who_follows_a_link_finds_the_same_search():
+    ask = Ask(ARTICLE)
+    desk = desk_of(ask)
+    first = desk.search("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
+    arrival = desk.arrive(json.loads(first.taken)["link"])
+    assert arrival[:3] == (["Work Code"], "not in force", "2020-01-01")
+    assert arrival.shown.results == first.results
+    assert ask.narrowed[0] == ask.narrowed[1]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, "law=A&law=B&law=C&law=D&law=E"],
+)
+def test_a_link_that_was_not_made_here_is_an_empty_search(link):
+    ask = Ask(ARTICLE)
+    arrival = desk_of(ask).arrive(link)
+    assert "There is no question yet." in arrival.shown.status
+    assert arrival[:3] == ([], "in force", "")
+    assert ask.asked == []
+
+
+def test_a_link_with_choices_that_are_none_tells_so_and_fills_in_what_there_is():
+    arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
+    assert "There is no such choice." in arrival.shown.status
+    assert arrival[:3] == (["Work Code"], "in force", "")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(language):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        found = {"missing": ["art. 9", "<b>art. 10, Code"], "not_followed": ["<b>1 to 2"]}
+        return {**Ask(ARTICLE)(question, narrowing), **found}
+
+    shown = Desk(ask, lambda: Collection(2, LAWS), language, several=True).search("art. 9")
+    told = TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
+    assert f"<strong>{told}</strong>" in shown.status
+    assert TEXTS[language].also_found in shown.status
+    assert TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
+    assert TEXTS[language].unsure[0] in shown.status
+    assert "A deposit is owed." in shown.results
+
+
+LEFT_OUT = [
+    {"id": "h1", "law": "Code <b>", "number": "1", "state": "repealed", "valid_to": "2019-12-31"}
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_article_that_is_named_and_narrowed_away_is_told(language):
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        return {**Ask(ARTICLE)(question, narrowing), "left_out": LEFT_OUT}
+
+    shown = Desk(ask, lambda: Collection(2, LAWS), language).search("art. 1 Code")
+    state = {
+        "en": "repealed; last day in force 31 December 2019",
+        "fr": "abrogé\u00a0; dernier jour en vigueur\u00a0: 31 décembre 2019",
+    }[language]
+    told = TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
+    assert f"<strong>{told}</strong>" in shown.status
+    assert TEXTS[language].widen in shown.status
+
+
+def parts_of(laws: int) -> dict[str, dict[str, Any]]:
+    def never(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        raise AssertionError((question, narrowing))
+
+    names = tuple(f"Act {number}" for number in range(laws))
+    page = build_page(never, lambda: Collection(laws, names), ["bm25"])
+    return {each["props"].get("elem_id"): each for each in page.get_config_file()["components"]}
+
+
+def test_one_of_very_many_laws_is_named():
+    parts = parts_of(201)
+    assert parts["law"]["type"] == "textbox"
+    assert "all 201 laws are searched" in parts["law"]["props"]["info"]
+    assert "laws" not in parts
+
+
+def test_the_page_asks_for_the_day_that_was_chosen():
+    """What the page calls, called as a reader who chose a day calls it."""
+    found = {"law": "Act", "number": "3", "headings": [], "content": "A rule.", "ranks": {}}
+    documents = [{"id": "a3", "state": "in force", **found}]
+
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        return {"question": question, "took_ms": 1.0, "documents": documents}
+
+    page = build_page(ask, lambda: Collection(1, ("Act",)), ["bm25"])
+    (search,) = page.fns.values()
+    shown = search.fn("", "why?", [], "all", "2015-06-01")
+    assert any("/article?id=a3&amp;on=2015-06-01" in str(each) for each in shown)
+
+
+ON = date(2020, 6, 1)
+DATED = {
+    "old": {"valid_from": "1990-01-01", "valid_to": "2019-12-31"},
+    "now": {"valid_from": "1990-01-01"},
+    "coming": {"valid_from": "2021-01-01"},
+    "undated": {},
+    "other": {"law": "Work Code", "valid_from": "1990-01-01"},
+}
+
+
+@pytest.fixture(scope="module")
+def dated_store(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("store") / "law.db"
+    documents = [
+        Document(
+            id=id_,
+            content="A deposit is owed.",
+            meta={"law": "Housing Code", "number": id_, "position": place, **meta},
+        )
+        for place, (id_, meta) in enumerate(DATED.items())
+    ]
+    StatuteDocumentStore(str(path)).write_documents(documents)
+    return path
+
+
+def states_found(dated_store: Path, narrowing: Narrowing) -> dict[str, str]:
+    answer = ask(
+        load_pipeline("lexical", store=str(dated_store)),
+        "deposit",
+        filters=narrowing.filters,
+        as_of=narrowing.as_of,
+        states_on=narrowing.day,
+    )
+    return {each["id"]: each["state"] for each in answer["documents"]}
+
+
+def test_all_articles_are_found_with_their_state_on_the_day(dated_store):
+    assert states_found(dated_store, Narrowing(which="all", day=ON)) == {
+        "old": "repealed",
+        "now": "in force",
+        "coming": "not yet in force",
+        "undated": "unknown",
+        "other": "in force",
+    }
+
+
+def test_in_force_keeps_what_may_be(dated_store):
+    kept = states_found(dated_store, Narrowing(which="in force", day=ON))
+    assert kept.keys() == {"now", "undated", "other"}
+    # Without a day it is today, when what was coming has come.
+    assert states_found(dated_store, Narrowing()).keys() == {"now", "coming", "undated", "other"}
+
+
+def test_not_in_force_keeps_only_what_certainly_is_not(dated_store):
+    assert states_found(dated_store, Narrowing(which="not in force", day=ON)).keys() == {
+        "old",
+        "coming",
+    }
+    assert states_found(dated_store, Narrowing(which="not in force")).keys() == {"old"}

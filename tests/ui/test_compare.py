@@ -1,0 +1,306 @@
+"""Comparing: which pipelines a store can serve, what the desk takes, what the page shows."""
+
+import html
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+from haystack import Pipeline
+
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.comparing import Comparison, Found, Lap, StageRanking, compare
+from pipelines.files import FOLDER
+from pipelines.indexing import index_corpus
+from ui.collection import Collection
+from ui.compare.compared import Compared
+from ui.compare.desk import ComparingDesk
+from ui.compare.render import comparison as render_comparison
+from ui.compare.times import times
+from ui.compare.view import build_compare
+from ui.language import LANGUAGES, Language
+
+
+@pytest.fixture(scope="session")
+def make_store(tmp_path_factory) -> Callable[..., Path]:
+    """`make_store(word, model)`: a store of twelve articles that all have the word."""
+
+    def made(word: str, model: str = "none") -> Path:
+        folder = tmp_path_factory.mktemp("law")
+        with (folder / "articles.jsonl").open("w") as file:
+            for number in range(1, 13):
+                article = {"id": f"{word}{number}", "law": "Code", "number": str(number)}
+                text = f"A deposit is {word}; rule {number}."
+                line = {**article, "headings": [], "text": text, "language": "en"}
+                file.write(json.dumps(line) + "\n")
+        index_corpus(folder / "articles.jsonl", folder / "law.db", model=model)
+        return folder / "law.db"
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def text_store(make_store) -> Path:
+    """Without vectors; not to be written to."""
+    return make_store("owed")
+
+
+@pytest.fixture(scope="session")
+def vector_store(make_store, minilm) -> Path:
+    """With MiniLM's vectors; not to be written to."""
+    return make_store("owed", minilm)
+
+
+def article(id: str, **fields: Any) -> dict[str, Any]:
+    return {"id": id, "law": "Housing Code", "number": id, "language": "en", **fields}
+
+
+@pytest.fixture(scope="session")
+def found() -> Callable[..., Found]:
+    """`found(name, ids, stages, laps, cut)`: what a pipeline found, made by hand."""
+
+    def made(
+        pipeline: str,
+        ids: list[str],
+        stages: Mapping[str, Mapping[str, int]] | None = None,
+        laps: Mapping[str, float] | None = None,
+        cut: int | None = None,
+    ) -> Found:
+        told = [StageRanking(name, ranks, None) for name, ranks in (stages or {}).items()]
+        timed = [Lap(name, ms) for name, ms in (laps or {}).items()]
+        took = sum(lap.ms for lap in timed) + 2.0
+        return Found(pipeline, [article(id_) for id_ in ids], cut, told, timed, took)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def comparison(found) -> Comparison:
+    """Lexical and hybrid: 1 rises, 2 falls, 3 stays, 4 goes and 5 comes."""
+    bm25 = {"2": 1, "1": 2, "3": 3, "4": 4}
+    left = found("lexical", ["2", "1", "3", "4"], {"bm25": bm25}, {"bm25": 1.25, "fused": 0.5})
+    stages = {"bm25": bm25, "dense": {"5": 1, "1": 2, "3": 40}}
+    laps = {"bm25": 1.0, "embedder": 10.0, "dense": 2.0, "fused": 0.75}
+    return compare(left, found("hybrid", ["1", "2", "3", "5"], stages, laps))
+
+
+def over(store: Path, **options: Any) -> Compared:
+    opened = StatuteDocumentStore(str(store))
+    return Compared(lambda: opened, **options)
+
+
+@pytest.fixture
+def loads(monkeypatch) -> list[str]:
+    """Names of the pipelines that were made ready, in their order."""
+    warmed: list[str] = []
+    warm_up = Pipeline.warm_up
+
+    def counted(self: Pipeline) -> None:
+        # Each run asks for it again; only the first of a pipeline loads anything.
+        if not hasattr(self, "counted"):
+            warmed.append(self.metadata["name"])
+            self.counted = True  # type: ignore[attr-defined]
+        warm_up(self)
+
+    monkeypatch.setattr(Pipeline, "warm_up", counted)
+    return warmed
+
+
+def test_vectors_bring_the_ways_of_meaning(vector_store):
+    compared = over(vector_store)
+    assert compared.names == ("lexical", "dense", "hybrid")
+    assert compared.defaults == ("lexical", "hybrid")
+
+
+def test_a_file_of_ones_own_is_compared(text_store, tmp_path):
+    mine = tmp_path / "hybrid.yaml"
+    mine.write_text((FOLDER / "lexical.yaml").read_text())
+    compared = over(text_store, own=str(mine))
+    # It has the name of one of ours, which this store cannot serve.
+    assert compared.names == ("lexical", "hybrid.yaml")
+    assert compared.defaults == ("lexical", "hybrid.yaml")
+    found = compared.compare("deposit", "lexical", "hybrid.yaml")
+    assert (found.left.pipeline, found.right.pipeline) == ("lexical", "hybrid.yaml")
+
+
+def test_nothing_is_loaded_before_it_is_asked_nor_twice(vector_store, loads):
+    compared = over(vector_store)
+    assert loads == []
+    compared.compare("deposit", "lexical", "hybrid")
+    assert loads == ["lexical", "hybrid"]
+    compared.compare("deposit", "hybrid", "dense")
+    assert loads == ["lexical", "hybrid", "dense"]
+
+
+def test_another_store_is_searched_from_the_next_question_on(make_store, text_store, tmp_path):
+    own = tmp_path / "mine.yaml"
+    own.write_text((FOLDER / "lexical.yaml").read_text())
+    stores = [StatuteDocumentStore(str(path)) for path in (text_store, make_store("kept"))]
+    compared = Compared(lambda: stores[0], own=str(own))
+    for word in ("owed", "kept"):
+        found = compared.compare("deposit", "lexical", "mine.yaml")
+        sides = (found.left.articles, found.right.articles)
+        assert {str(each["id"])[:4] for side in sides for each in side} == {word}
+        stores.reverse()
+
+
+def test_only_known_names_are_asked(text_store):
+    for name in ("hybrid", "../lexical", "", "/etc/passwd"):
+        with pytest.raises(KeyError):
+            over(text_store).compare("deposit", "lexical", name)
+
+
+NAMES = ("lexical", "dense", "hybrid")
+ODD = [None, "", 1.5, True, ["lexical"], {"lexical": 1}, b"lexical", "x" * 10**6, "../hybrid"]
+
+
+class Compare:
+    def __init__(self, comparison: Comparison) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+        self.comparison = comparison
+
+    def __call__(self, question: str, left: str, right: str) -> Comparison:
+        self.asked.append((question, left, right))
+        return self.comparison
+
+
+@pytest.fixture
+def asked(comparison) -> Compare:
+    return Compare(comparison)
+
+
+def desk(compare: Compare, language: Language = "en") -> ComparingDesk:
+    return ComparingDesk(compare, NAMES, language)
+
+
+def test_a_question_is_cleaned_asked_and_its_result_announced(asked):
+    status, results = desk(asked).compare("  my\x00 deposit\n ", "lexical", "hybrid")
+    assert asked.asked == [("my  deposit", "lexical", "hybrid")]
+    assert "3 of the first 4 in common" in status
+    assert "3 of the first 4 in common" in results
+
+
+@pytest.mark.parametrize("question", [None, "", " \n\t ", "\x00", 1.5, ["a"], {"a": 1}, True, b"x"])
+def test_no_question_gets_its_message(asked, question):
+    status, results = desk(asked).compare(question, "lexical", "hybrid")
+    assert "There is no question yet." in status
+    assert "press Compare" in status
+    assert (results, asked.asked) == ("", [])
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_pipeline_that_does_not_exist_gets_its_message(asked, name):
+    for sides in ((name, "hybrid"), ("hybrid", name), (name, name)):
+        status, results = desk(asked).compare("deposit", *sides)
+        assert "There is no such choice." in status
+        assert results == ""
+    assert asked.asked == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyError, MemoryError])
+def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(caplog, error):
+    def broken(question: str, left: str, right: str) -> Comparison:
+        raise error(f"cannot compare {question}")
+
+    with caplog.at_level(logging.DEBUG):
+        status, results = ComparingDesk(broken, NAMES, "en").compare(
+            "my secret trouble", "lexical", "hybrid"
+        )
+    assert "Something failed on our side." in status
+    assert results == ""
+    assert error.__name__ in caplog.text
+    assert "in broken" in caplog.text
+    assert "my secret trouble" not in caplog.text
+
+
+def lists(markup: str) -> list[list[str]]:
+    """The text of each article, on the left and on the right."""
+    sides = re.findall(r"<section.*?</section>", markup)
+    return [
+        [words(item) for item in re.findall(r'<li class="\w+">(.*?)</div></li>', side)]
+        for side in sides
+    ]
+
+
+def words(markup: str) -> str:
+    spaced = re.sub(r"</p>|</li>", " ", markup)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", spaced)).split())
+
+
+def test_each_article_says_how_it_moved_and_what_each_stage_did(comparison):
+    left, right = lists(render_comparison("deposit", comparison, "en"))
+    assert left == [
+        "Place 1 Article 2 Housing Code Down 1, to place 2 on the right"
+        " BM25: place 1 on both sides Dense, on the right only: not found",
+        "Place 2 Article 1 Housing Code Up 1, to place 1 on the right"
+        " BM25: place 2 on both sides Dense, on the right only: place 2",
+        "Place 3 Article 3 Housing Code Same place on the right"
+        " BM25: place 3 on both sides Dense, on the right only: place 40",
+        "Place 4 Article 4 Housing Code Gone: not found on the right"
+        " BM25: place 4 on both sides Dense, on the right only: not found",
+    ]
+    assert right[0].startswith("Place 1 Article 1 Housing Code Up 1, from place 2 on the left")
+    assert right[1].startswith("Place 2 Article 2 Housing Code Down 1, from place 1 on the left")
+    assert right[2].startswith("Place 3 Article 3 Housing Code Same place on the left")
+    assert right[3] == (
+        "Place 4 Article 5 Housing Code New: not found on the left"
+        " BM25: not found on both sides Dense, on the right only: place 1"
+    )
+
+
+def test_places_below_the_lists_and_their_ends_are_reported(found):
+    ids = [str(number) for number in range(1, 13)]
+    left = found("lexical", ids)
+    right = found("hybrid", ["12", *ids[:8], "20", "10"], cut=11)
+    shown = lists(render_comparison("x", compare(left, right), "en"))
+    assert "Gone: at place 11 on the right" in shown[0][9]
+    assert "Gone: not among the first 11 on the right" in shown[0][8]
+    assert "New: at place 12 on the left" in shown[1][0]
+    assert "New: not found on the left" in shown[1][9]
+
+
+def rows(markup: str) -> list[list[str]]:
+    return [
+        [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in re.findall(r"<tr>(.*?)</tr>", markup)
+    ]
+
+
+def test_every_part_has_its_time_on_both_sides(comparison):
+    absent = "–Not a part of this pipeline"
+    assert rows(times(comparison, "en")) == [
+        ["Stage", "Left: lexical", "Right: hybrid"],
+        ["BM25", "1.2", "1.0"],
+        ["embedder", absent, "10.0"],
+        ["Dense", absent, "2.0"],
+        ["Fusion", "0.5", "0.8"],
+        ["The rest: copying, scheduling", "2.0", "2.0"],
+        ["In all", "3.8", "15.8"],
+    ]
+
+
+ELSEWHERE = Collection(1, ("Code",))
+
+
+def over_store(store: Path) -> Compared:
+    opened = StatuteDocumentStore(str(store))
+    return Compared(lambda: opened)
+
+
+def parts(page: gr.Blocks, kind: type) -> list[Any]:
+    return [each for each in page.blocks.values() if isinstance(each, kind)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_sides_offer_what_the_store_can_serve(vector_store, language):
+    left, right = parts(
+        build_compare(over_store(vector_store), lambda: ELSEWHERE, language), gr.Radio
+    )
+    assert [name for _, name in left.choices] == ["lexical", "dense", "hybrid"]
+    assert (left.value, right.value) == ("lexical", "hybrid")
+    assert left.choices == right.choices
+    assert left.label != right.label

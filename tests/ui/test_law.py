@@ -1,0 +1,395 @@
+"""The views of the law: articles, divisions, addresses, refusals."""
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+from itertools import product
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from small_law import (
+    HOUSING,
+    RENT,
+    WORK,
+    document,
+    in_order,
+    links,
+    read_places,
+    section,
+    small_law,
+    told,
+)
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.testclient import TestClient
+
+from components.retrievers.readable import ReadableStore
+from components.retrievers.snapshot import readable
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+from ui.collection import Collection
+from ui.law.asked import MOST_CHARACTERS, Asked, WrongRequestError
+from ui.law.division import PAGE
+from ui.law.links import article_link, division_link, picture_link
+from ui.law.near import near_names
+from ui.law.places import Places
+from ui.law.routes import law_routes
+
+
+@pytest.fixture(params=["own", "foreign"])
+def make_store(request, tmp_path) -> Callable[..., ReadableStore]:
+    """`make_store(documents)`: Lexarbor's own store, and one of Haystack's."""
+
+    def make(documents: Sequence[Document]) -> ReadableStore:
+        store: Any = (
+            StatuteDocumentStore(str(tmp_path / "law.db"))
+            if request.param == "own"
+            else InMemoryDocumentStore()
+        )
+        store.write_documents(in_order(documents))
+        read = readable(store)
+        read.content_version()  # another store is read by this
+        return read
+
+    return make
+
+
+@pytest.fixture
+def site(tmp_path) -> Callable[..., TestClient]:
+    """`site(documents)`: the views of the law over a store that is wholly read."""
+
+    def make(documents: Sequence[Document]) -> TestClient:
+        store = StatuteDocumentStore(str(tmp_path / "law.db"))
+        store.write_documents(in_order(documents))
+        routes = law_routes(read_places(store), lambda: Collection(len(documents), (HOUSING, WORK)))
+        return TestClient(Starlette(routes=routes))
+
+    return make
+
+
+def test_an_article_shows_its_words_state_source_and_notice(site):
+    page = site(small_law()).get(article_link("h1", "en")).text
+    assert '<div class="law" lang="en" dir="auto"><p>Rule 1.</p></div>' in page
+    assert "In force since 1 January 2019" in page
+    assert '<a href="https://law.example/1" rel="noopener noreferrer">' in page
+    assert "Information, not legal advice." in page
+    assert "Housing Code, article 1</span>" in page
+    assert "http://testserver/article?id=h1</span>" in page
+    assert "<title>Housing Code, article 1 · Lexarbor</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("day", "state"),
+    [
+        (
+            "2009-12-31",
+            "Not yet in force; from 1 January 2010. An earlier wording, if there was one,",
+        ),
+        ("2010-01-01", "In force since 1 January 2010, until 31 December 2015"),
+        ("2016-01-01", "Repealed; last day in force 31 December 2015"),
+    ],
+)
+def test_the_state_on_another_day_can_be_asked(site, day, state):
+    page = site(small_law()).get(article_link("h2", "en", on=day)).text
+    assert state in page
+    assert f"article?id=h2&amp;on={day}</span>" in page  # the permanent link
+    assert f'name="on" required value="{day}"' in page
+    assert ("/article?id=h2", "Back to today") in links(page)
+
+
+def test_an_article_leads_to_its_other_wordings(site):
+    old = document(1, id="old", valid_to="2018-12-31")
+    client = site([*small_law(), old])
+    page = client.get(article_link("h1", "en")).text
+    assert ("/article?id=old", "Earlier wording, until 31 December 2018") in links(page)
+    page = client.get(article_link("old", "fr")).text
+    assert ("/fr/article?id=h1", "Rédaction postérieure, à partir du 1er janvier 2019") in links(
+        page
+    )
+    # On a day before its own a wording says nothing of an earlier one that is there.
+    page = client.get(article_link("h1", "en", on="2015-01-01")).text
+    assert "Not yet in force; from 1 January 2019" in page
+    assert "An earlier wording, if there was one" not in page
+    assert ("/article?id=old&on=2015-01-01", "Earlier wording, until 31 December 2018") in links(
+        page
+    )
+    assert 'class="wordings"' not in client.get(article_link("h3", "en")).text
+
+
+def test_the_place_of_an_article_is_reported_in_lists(site):
+    page = site(small_law()).get(article_link("h3", "en")).text
+    above, around = section(page, "It stands in"), section(page, "Before and after")
+    assert told(above).split("articles")[:3] == [
+        "Housing Code 6 ",
+        "Book I 1 of 2 · 5 ",
+        "Chapter 1. General 1 of 2 · 3 ",
+    ]
+    assert "Previous: Article 2 (repealed) Rule 2." in told(around)
+    assert "Next: Article 4 in Chapter 2. Repairs Rule 4." in told(around)
+    assert 'aria-current="true"><strong>Article 3</strong>' in section(page, "Beside it")
+    assert told(section(page, "It cites")).startswith(" 2 articlesArticle 1 Rule 1.Article 7 Work")
+    assert "Article 5 Article 3 holds" in told(section(page, "It is cited by"))
+
+
+def marked(part: str) -> list[str]:
+    """The articles of a list whose state is said, with it."""
+    found = re.findall(r'">([^<]*)</a> <span class="not-binding">([^<]*)</span>', part)
+    return [f"{name} {state}" for name, state in found]
+
+
+def test_what_does_not_bind_on_the_day_of_the_page_is_reported_in_every_list(site):
+    documents = [
+        document(1, text="See article 2, article 3 and article 4."),
+        document(2, valid_to="2015-12-31"),
+        document(3, valid_from="2016-01-01", text="See article 1."),
+        document(4, valid_from="9000-01-01"),
+        document(5),
+    ]
+    client = site(documents)
+    lists = ("Before and after", "Beside it", "It cites", "It is cited by")
+
+    def told_on(**day: str) -> list[list[str]]:
+        page = client.get(article_link("h1", "en", **day)).text
+        return [marked(section(page, name)) for name in lists]
+
+    repealed, coming = "Article 2 (repealed)", "Article 4 (not yet in force)"
+    assert told_on() == [[repealed], [repealed, coming], [repealed, coming], []]
+    early = "Article 3 (not yet in force)"
+    assert told_on(on="2015-06-01") == [[], [early, coming], [early, coming], [early]]
+    page = client.get(article_link("h1", "fr", on="2016-06-01")).text
+    assert "(abrogé)" in page and "(pas encore en vigueur)" in page
+    # Who follows the lists stays with the day.
+    around = html.unescape(page.split("<h3>")[2])
+    assert article_link("h2", "fr", on="2016-06-01") in around
+
+
+def test_an_article_without_law_or_headings_breaks_nothing(site):
+    loose = Document(id="note", content="Loose words.", meta={})
+    client = site([loose, document(1, ()), *small_law()[1:]])
+    page = client.get(article_link("note", "en"))
+    assert page.status_code == 200
+    assert "Loose words." in page.text
+    assert "it has no place in one" in page.text
+    assert "<img" not in page.text
+    assert client.get(picture_link("note", "en")).status_code == 404
+    assert client.get(article_link("h1", "en")).status_code == 200
+    assert "1 article</span>" in client.get("/law").text  # the law of work, and no law of notes
+    assert "id=note" not in client.get("/law").text
+    for kind in ("json", "ris", "csl"):
+        assert client.get(article_link("note", "en", **{"as": kind})).status_code == 200
+
+
+def test_addresses_that_are_not_of_the_web_are_no_links(site):
+    hostile = [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+    ]
+    client = site([document(n, source_url=url) for n, url in enumerate(hostile)])
+    for number in range(len(hostile)):
+        page = client.get(article_link(f"h{number}", "en")).text
+        assert 'rel="noopener' not in page
+        assert not re.search(r'(?i)(?:href|src)="(?:javascript|data|file):', page)
+
+
+def test_a_division_lists_what_is_in_it_and_what_is_next_to_it(site):
+    client = site(small_law())
+    page = client.get(division_link(HOUSING, ["Book I"], "en")).text
+    assert links(page) == [
+        ("/law", "The law"),
+        (division_link(HOUSING, (), "en"), HOUSING),
+        (division_link(HOUSING, ["Book II"], "en"), "Next: Book II"),
+        (division_link(HOUSING, RENT, "en"), "Chapter 1. General"),
+        (division_link(HOUSING, ["Book I", "Chapter 2. Repairs"], "en"), "Chapter 2. Repairs"),
+    ]
+    assert '<h1 lang="en" dir="auto">Book I</h1>' in page
+    assert "2 divisions, 5 articles in all" in page
+
+
+def test_thousands_of_articles_are_shown_page_by_page(site):
+    client = site([document(n, ()) for n in range(1, 2_501)])
+    seen: list[str] = []
+    to = division_link(HOUSING, (), "en")
+    sizes = []
+    while to:
+        page = client.get(to)
+        sizes.append(len(page.content))
+        seen += [words for link, words in links(page.text) if link.startswith("/article")]
+        to = next((link for link, words in links(page.text) if words == "Next page"), "")
+    assert seen == [f"Article {n}" for n in range(1, 2_501)]
+    assert len(sizes) == 2_500 / PAGE
+    assert max(sizes) < 60_000
+    third = client.get(division_link(HOUSING, (), "en", 3)).text
+    assert "201 to 300 of 2,500" in third
+    assert 'aria-current="page">Page 3</a>' in third
+    # The first page has one address.
+    assert (division_link(HOUSING, (), "en"), "Page 1") in links(third)
+
+
+def test_the_day_of_an_article_stays_where_its_divisions_are_opened(site):
+    client = site(small_law())
+    day = date(2015, 6, 1)
+    article = client.get(article_link("h2", "en", day)).text
+    chapter = division_link(HOUSING, RENT, "en", on=day)
+    assert chapter in {to for to, _ in links(article)}
+    page = client.get(chapter).text
+    assert "States as of 1 June 2015." in page
+    assert "Article 1 (not yet in force)" in told(page)
+    assert "Article 2 (repealed)" not in told(page)
+    # Every way on from there keeps it, but the one back to today.
+    ways = {to for to, _ in links(page) if to.startswith(("/law", "/article"))}
+    assert {to for to in ways if "on=2015-06-01" not in to} == {division_link(HOUSING, RENT, "en")}
+    today = client.get(division_link(HOUSING, RENT, "en")).text
+    assert "Article 2 (repealed)" in told(today)
+    assert "States as of" not in today
+
+
+def test_every_link_of_every_view_leads_somewhere(site):
+    client = site(small_law())
+    for start in ("/law", "/fr/law"):
+        seen, ahead = set(), [start]
+        while ahead:
+            to = ahead.pop()
+            if to in seen or to.startswith("https://"):
+                continue
+            seen.add(to)
+            page = client.get(to)
+            assert page.status_code == 200, to
+            if page.headers["content-type"].startswith("text/html"):
+                assert f'<html lang="{"fr" if start == "/fr/law" else "en"}"' in page.text
+                ahead += [each for each, _ in links(page.text)]
+        assert len([each for each in seen if "article?id=" in each]) == 7 * 4
+        assert len([each for each in seen if "picture?id=" in each]) == 7
+
+
+@pytest.mark.parametrize(
+    ("status", "addresses"),
+    [
+        (400, ["/article", "/article?id=", "/article?id=h1&id=h2", "/article?id=h1&colour=red"]),
+        (400, ["/article?id=h1&on=2020-02-30", "/article?id=h1&as=exe", "/law?of=a&of=b"]),
+        (400, ["/article?id=" + "a" * 20_000, "/picture", "/picture?id=h1&on=2020-01-01"]),
+        (400, ["/law?in=Book", "/law?of=", "/law?of=Housing%20Code&page=0"]),
+        (404, ["/article?id=h99", "/picture?id=h99", "/law?of=Housing%20Code&page=2"]),
+        (404, ["/law?of=No%20Code", "/law?of=Housing%20Code&in=Book%20IX"]),
+    ],
+)
+def test_a_wrong_address_gets_a_page_that_leads_on(site, status, addresses):
+    client = site(small_law())
+    for address, language in product(addresses, ("", "/fr")):
+        answer = client.get(language + address)
+        assert answer.status_code == status, address
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.text.count("<h1") == 1
+        assert [to for to, _ in links(answer.text)][-2:] == [f"{language}/law", language or "/"]
+        assert len(answer.content) < 12_000
+
+
+def test_what_may_be_meant_is_suggested(site):
+    client = site(small_law())
+    ways = links(client.get("/article?id=h33").text)
+    assert ("/article?id=h3", "Article 3, Housing Code (h3)") in ways
+    ways = links(client.get("/law?of=House%20Code").text)
+    assert (division_link(HOUSING, (), "en"), HOUSING) in ways
+    ways = links(client.get(division_link(HOUSING, ["Book I", "Chapter 2. Repair"], "en")).text)
+    assert ways[0] == (
+        division_link(HOUSING, ["Book I", "Chapter 2. Repairs"], "en"),
+        "Chapter 2. Repairs",
+    )
+    assert (division_link(HOUSING, ["Book I"], "en"), "Book I") in ways
+
+
+class Waiting(Places):
+    """The law of a store that is still being read."""
+
+    def law(self, patience: float = 0) -> None:
+        return None
+
+
+def test_while_the_law_is_read_articles_are_shown_and_the_rest_asked_for_later(make_store):
+    store = make_store(small_law())
+    routes = law_routes(Waiting(lambda: store), lambda: Collection(7, (HOUSING, WORK)))
+    client = TestClient(Starlette(routes=routes))
+    page = client.get(article_link("h3", "fr"))
+    assert page.status_code == 200
+    assert "As article 1" in page.text
+    assert "La loi est en cours de lecture." in page.text
+    for address in ("/law", division_link(HOUSING, RENT, "en"), picture_link("h3", "en")):
+        answer = client.get(address)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+    assert client.get("/article?id=h99").status_code == 404
+    again = {words: to for to, words in links(client.get("/fr/law?of=Work%20Code").text)}
+    assert again["Afficher de nouveau cette page"] == "/fr/law?of=Work%20Code"
+
+
+def test_a_store_that_fails_is_reported_without_its_reasons(make_store):
+    store = make_store(small_law())
+
+    class Broken(Places):
+        @property
+        def store(self) -> ReadableStore:
+            raise StoreError("/secret/path/law.db is broken")
+
+    client = TestClient(
+        Starlette(routes=law_routes(Broken(lambda: store), lambda: Collection(7, (HOUSING, WORK))))
+    )
+    answer = client.get(article_link("h1", "en"))
+    assert answer.status_code == 503
+    assert "The law cannot be read just now." in answer.text
+    assert "secret" not in answer.text
+
+
+def asked(query: str, path: str = "/article") -> Asked:
+    scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": []}
+    scope["server"] = ("localhost", 80)
+    return Asked.of(Request(scope), once=("id", "on", "as", "page"), often=("in",))
+
+
+STRANGE = ["a/b", "../../etc", "a&b=c", 'x"><b>', "é 第一条 🏛", "50% + 1", "a#b?c", " a\nb", "'"]
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_any_value_comes_back_as_it_was(value):
+    for link in (article_link(value, "en"), picture_link(value, "en")):
+        parts = urlsplit(link)
+        assert parse_qsl(parts.query) == [("id", value)]
+        assert parts.path in ("/article", "/picture")
+        assert not parts.netloc and not parts.fragment
+        assert link.isascii() and not set(link) & set("\"'<> \n")
+    parts = urlsplit(division_link(value, [value, "Book"], "en"))
+    assert parse_qsl(parts.query) == [("of", value), ("in", value), ("in", "Book")]
+
+
+def test_a_part_of_a_name_is_near_it():
+    laws = ["Act on Fair Housing", "Housing Code of Aldermere (invented)", "Labour Code"]
+    assert near_names("housing", laws) == [laws[1], laws[0]]
+    assert near_names(" HOUSING code ", laws) == [laws[1]]
+    # What stands in almost any name, or in very many, says little.
+    assert near_names("o", laws) == near_names("", laws) == []
+    assert len(near_names("code", [f"Code of Everything {n}" for n in range(5000)])) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("on", ["2020-02-30", "20200101", "2020-W01-1", "today", "2020-1-1", "2020-01-01 ", "nan"]),
+        ("page", ["0", "-1", "1.5", "1e3", "９", "9999999", "01", "x"]),
+        ("as", ["JSON", "html", "json,ris", "../json"]),
+        ("id", ["", "%20%0A", "a&id=b", "a" * MOST_CHARACTERS, "a&colour=red"]),
+    ],
+)
+def test_what_an_address_asks_is_checked(name, values):
+    checks = {"on": "day", "page": "page", "as": "kind", "id": "required"}
+    for value in values:
+        with pytest.raises(WrongRequestError):
+            getattr(asked(f"{name}={value}"), checks[name])(name)
+    given = asked(
+        "id=a%2Fb+c&in=x&in=%C3%A9&on=2020-02-29&as=ris&page=3&utm_source=m", "/fr/article"
+    )
+    assert (given.language, given.required("id")) == ("fr", "a/b c")
+    assert given.values["in"] == ["x", "é"]
+    assert (given.day("on"), given.kind("as"), given.page("page")) == (date(2020, 2, 29), "ris", 3)

@@ -1,0 +1,208 @@
+"""A store's law is read once, in the background, and again when it changes."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from small_law import HOUSING, RENT, document, in_order, small_law
+
+from components.converters.articles import article_of
+from components.retrievers.readable import ReadableStore
+from components.retrievers.snapshot import readable
+from components.statutes.cross_references import cross_references
+from components.statutes.tree import ROOT
+from components.stores.database import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+from ui.beside import atexit
+from ui.law.places import Places
+from ui.law.reading import Law
+
+
+@pytest.fixture(params=["own", "foreign"])
+def make_store(request, tmp_path) -> Callable[..., ReadableStore]:
+    """`make_store(documents)`: Lexarbor's own store, and one of Haystack's."""
+
+    def make(documents: Sequence[Document]) -> ReadableStore:
+        store: Any = (
+            StatuteDocumentStore(str(tmp_path / "law.db"))
+            if request.param == "own"
+            else InMemoryDocumentStore()
+        )
+        store.write_documents(in_order(documents))
+        read = readable(store)
+        read.content_version()  # another store is read by this
+        return read
+
+    return make
+
+
+class Slowly:
+    """A store that hands nothing out before it may."""
+
+    def __init__(self, store: ReadableStore) -> None:
+        self.store = store
+        self.may = threading.Event()
+        self.reads = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def keys_matching(self, filters: None) -> Any:
+        self.reads += 1
+        self.may.wait(30)
+        return self.store.keys_matching(filters)
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def test_the_law_is_read_once_for_many_readers(make_store):
+    store = Slowly(make_store(small_law()))
+    places = Places(lambda: store)
+    with ThreadPoolExecutor(16) as pool:
+        laws = [pool.submit(places.law, 30) for _ in range(16)]
+        store.may.set()
+        found = {id(each.result()) for each in laws}
+    assert len(found) == 1
+    assert store.reads == 1
+    assert places.law() is places.law()
+
+
+def test_citations_come_after_the_tree(make_store, monkeypatch):
+    may = threading.Event()
+    read = Law.read_citations
+
+    def late(law: Law, stop: threading.Event) -> None:
+        may.wait(30)
+        read(law, stop)
+
+    monkeypatch.setattr(Law, "read_citations", late)
+    store = make_store(small_law())
+    law = Places(lambda: store).law(30)
+    assert law is not None and law.citations is None
+    assert law.neighbourhood(2, 5).cites == ()
+    may.set()
+    until(lambda: law.citations is not None)
+    assert [each.id for each in law.neighbourhood(2, 5).cites] == ["h1", "w7"]
+
+
+def test_a_change_of_the_content_is_read(make_store):
+    store = make_store(small_law())
+    places = Places(lambda: store)
+    before = places.law(30)
+    target = store if isinstance(store, StatuteDocumentStore) else store._store  # type: ignore[attr-defined]
+    target.write_documents([document(8, ("Book III",), position=7)])
+    after = places.law(30)
+    assert before is not None and after is not None
+    assert (len(before.articles), len(after.articles)) == (7, 8)
+
+
+def test_what_cannot_be_read_is_reported_and_tried_again(make_store):
+    store = make_store(small_law())
+    works = False
+
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        def keys_matching(self, filters: None) -> Any:
+            if not works:
+                raise StoreError("the file is broken")
+            return store.keys_matching(filters)
+
+    broken = Broken()
+    places = Places(lambda: broken)  # type: ignore[arg-type, return-value]
+    with pytest.raises(StoreError, match="broken"):
+        places.law(30)
+    works = True
+    assert places.law(30) is not None
+
+
+def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypatch):
+    begun = threading.Event()
+
+    def endless(_: object, stop: threading.Event) -> None:
+        begun.set()
+        stop.wait(60)
+
+    ending: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("ui.law.reading.Law.read_citations", endless)
+    monkeypatch.setattr(atexit, "register", lambda *given: ending.append(given))
+    store = make_store(small_law())
+    Places(lambda: store).prepare()
+    assert begun.wait(30)
+    ((end, stop, thread),) = ending
+    assert thread.is_alive()
+    end(stop, thread)
+    assert not thread.is_alive()
+
+
+def with_citations(store: ReadableStore) -> Law:
+    law = Law(store)
+    law.read_citations(threading.Event())
+    return law
+
+
+def test_citations_read_block_by_block_are_those_of_a_whole_corpus(make_store, monkeypatch):
+    monkeypatch.setattr("ui.law.reading._BLOCK", 7)
+    chance = random.Random(5)
+    documents = [
+        document(n, text=f"As article {chance.randint(1, 60)} and {chance.randint(1, 60)} say.")
+        for n in range(1, 61)
+    ]
+    law = with_citations(make_store(documents))
+    pairs = cross_references([article_of(each) for each in documents]).pairs
+    assert law.citations is not None
+    assert [
+        (citing, cited) for citing in range(60) for cited in law.citations.cited_in(citing)
+    ] == pairs
+    assert (
+        sorted((citing, cited) for cited in range(60) for citing in law.citations.citing(cited))
+        == pairs
+    )
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"law": 5, "number": 7, "headings": "Book I", "language": 3, "valid_from": "soon"},
+        {"law": "L", "number": None, "headings": None, "valid_to": 20200101, "source_url": 1},
+        {"law": "L", "headings": ["", " ", 4, None], "valid_from": ["2020-01-01"]},
+    ],
+)
+def test_what_other_stores_hold_breaks_nothing(make_store, meta):
+    law = with_citations(make_store([Document(id="x", content="Article 1.", meta=meta)]))
+    (article,) = law.articles
+    assert (article.valid_from, article.valid_to) == (None, None)
+    assert article.number
+    law.neighbourhood(0, 5)
+
+
+def test_a_division_is_found_by_its_whole_way(make_store):
+    law = Law(make_store(small_law()))
+    first, same_heading = law.find(HOUSING, RENT), law.find(HOUSING, ("Book II", RENT[1]))
+    assert first[1] == same_heading[1] == 2
+    assert first[0] != same_heading[0]
+    for node in (first[0], same_heading[0]):
+        assert node is not None
+        assert law.find(*law.way_to(node)) == (node, 2)
+    assert law.way_to(ROOT) == ("", [])
+
+
+def test_the_page_of_an_article_counts_divisions_too(make_store):
+    inner = [document(f"b{n}", (f"Book {n}",)) for n in range(3)]
+    law = Law(make_store([*inner, *(document(n, ()) for n in range(10))]))
+    assert law.page_of(3, 4) == 1  # three books, then the first article
+    assert law.page_of(4, 4) == 2
+    assert law.page_of(12, 4) == 4
