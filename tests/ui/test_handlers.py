@@ -107,6 +107,7 @@ def test_every_function_is_named_and_private(views: dict[str, Any]):
                 assert function.api_name
 
 
+@pytest.mark.slow
 def test_no_argument_of_any_function_breaks_the_site(
     client: TestClient, views: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ):
@@ -167,6 +168,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.slow
 def test_no_parameter_of_any_address_breaks_the_site(
     client: TestClient, site: Any, caplog: pytest.LogCaptureFixture
 ):
