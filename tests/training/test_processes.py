@@ -21,7 +21,6 @@ from training.cusines import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("steps_of_one_run.py")
-
 # What both runs of the command have in common; without dropout, which processes draw apart.
 FLAGS = {
     "negatives_per_question": 3,
@@ -200,7 +199,8 @@ def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, no_plots)
     assert not (folder / "of-two.work").exists()
 
 
-def test_an_output_that_the_machines_do_not_share_is_refused_at_once(folder: Path) -> None:
+@pytest.mark.slow
+def test_an_output_that_the_machines_do_not_share_is_refused_at_once(folder):
     commands = [
         ["-m", "training.cusines", *flags(folder, f"machine-{rank}/model")] for rank in (0, 1)
     ]
