@@ -16,6 +16,7 @@ from tiny_bert import save_bert, trained_wordpiece
 from components.models import cpu_attention, cpu_linear, devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
+from training.ablation.settings import AblationSettings, GridSettings
 from training.biencoder_learner import BiEncoderLearner
 from training.command_line import DONE
 from training.cusines import main
@@ -292,5 +293,30 @@ def graph_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings
             **fields,
         }
         return GraphSettings(**values)
+
+    return of
+
+
+@pytest.fixture
+def grid_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., GridSettings]:
+    """`grid_settings(field=value, ...)`: two arms and one seed on the small law's dev split."""
+
+    def of(**fields: Any) -> GridSettings:
+        values = {
+            "datasets": (str(small_law),),
+            "output": str(tmp_path / "grid"),
+            "results": str(tmp_path / "results.jsonl"),
+            "model": str(tiny_bert),
+            "arms": ("bm25_fixed", "cusines"),
+            "seeds": (0,),
+            "folds": 1,
+            "negatives_per_question": 3,
+            "epochs": 2,
+            "batch_size": 8,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return AblationSettings(**values)
 
     return of

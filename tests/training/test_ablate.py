@@ -13,7 +13,6 @@ from training import ablate, ablate_ranker
 from training.ablation.metrics import DENSE_METRICS, METRICS, RANKER_METRICS
 from training.command_line import DONE, FAILED, INTERRUPTED
 from training.loop import TrainingLoop
-from training.ranking import watch
 from training.ranking.first_stage import FirstStage
 
 # training.ablate
@@ -218,36 +217,3 @@ def test_a_grid_is_run_written_down_tabled_and_drawn_ranker(
         f"{law.name}.md",
         *(f"{law.name}-{plot}.{kind}" for plot in ("arms", "negatives") for kind in ("png", "svg")),
     }
-
-
-@pytest.mark.slow
-def test_a_grid_taken_up_again_ends_as_one_left_alone_ranker(
-    ranker_grid, tmp_path, monkeypatch, no_pictures, capsys
-):
-    arms = "[easy_2,semi_hard_2]"
-    apart = {"results": tmp_path / "apart.jsonl", "output": tmp_path / "apart"}
-    assert ablate_ranker.main(ranker_grid(arms=arms, **apart)) == DONE
-    begin = watch.RankerWatch.on_step_begin
-    steps: list[int] = []
-
-    def interrupted(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if len(steps) == 9:  # the fourth of the second run
-            raise KeyboardInterrupt
-        steps.append(state.global_step)
-        begin(self, args, state, control, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(watch.RankerWatch, "on_step_begin", interrupted)
-        assert ablate_ranker.main(ranker_grid(arms=arms)) == INTERRUPTED
-    assert [line["arm"] for line in lines_in(tmp_path / "results.jsonl")] == ["easy_2"]
-    capsys.readouterr()
-    assert ablate_ranker.main(ranker_grid(arms=arms)) == DONE
-    said = capsys.readouterr().err
-    assert "1 of 2 runs are found" in said
-    assert "Going on from checkpoint-2" in said
-    whole, parts = (
-        [{k: v for k, v in line.items() if k not in NOT_THE_RUN} for line in lines_in(path)]
-        for path in (tmp_path / "apart.jsonl", tmp_path / "results.jsonl")
-    )
-    assert parts == whole
-    assert not (tmp_path / "grid" / "work").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,30 +19,80 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from components.joiners.rank_fusion import StatuteRankFuser
-from components.models.locks import file_lock, folder_lock
+from components.models.locks import folder_lock
 from components.statutes.article import indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
 from training.ablation.arms import CUSINES_ARMS, GRAPH_ARMS
 from training.ablation.dataset import Dataset
 from training.ablation.folds import folds_of
-from training.ablation.grid import Outcome, make_missing
+from training.ablation.grid import Outcome, make_missing, runs_of
 from training.ablation.measuring import fuse_ranks, measure
 from training.ablation.metrics import DENSE_METRICS, FUSED, METRICS
 from training.ablation.plots import plot_arms
-from training.ablation.ranker_run import Order, SharedOnDataset
 from training.ablation.results import Results
 from training.ablation.run import Run
+from training.ablation.settings import GridSettings
 from training.ablation.tables import tables
 from training.command_line import SettingsError, TrainingError
 from training.cusines import start
 from training.rank_fusion import FUSED_FROM
 from training.ranking.article_pairs import ArticlePairs
-from training.ranking.fusion_weight import FusionWeight
 from training.ranking.measuring import DevLists
-from training.ranking.settings import RankerTrainingSettings
+from training.records import environment
 from training.running import fit
 from training.settings import CusinesSettings
+
+
+@pytest.fixture
+def runs(grid_settings: Callable[..., GridSettings]) -> Callable[..., list[Run]]:
+    """`runs(field=value, ...)`: the runs of a grid."""
+
+    def of(**fields: Any) -> list[Run]:
+        settings = grid_settings(**fields)
+        return runs_of(settings, [Dataset.read(place) for place in settings.datasets])
+
+    return of
+
+
+def a_line(run: Run, *, value: float = 0.5, seconds: float = 1.0, **fields: Any) -> dict[str, Any]:
+    """What a run's line could be, every question's value the same."""
+    rows = list(run.split.rows)
+    epoch = {"epoch": 0, "dev": dict.fromkeys(DENSE_METRICS, value), "negatives": NEGATIVES}
+    return {
+        "key": run.key,
+        **run.about,
+        "environment": {**environment("cpu"), "dtype": "float32", "runs_on": "cpu"},
+        "articles_encoded": 40,
+        "passes_saved": 0.25,
+        "steps": 6,
+        "seconds": {"total": seconds},
+        "epoch": 1,
+        "epochs": [epoch, {**epoch, "epoch": 1}] if run.trained else [],
+        "means": dict.fromkeys(METRICS, value),
+        "questions": rows,
+        "unseen": rows[:1],
+        "values": {metric: [value] * len(rows) for metric in METRICS},
+        **fields,
+    }
+
+
+NEGATIVES = {
+    "drawn": 30,
+    "buckets": [10, 0, 20],
+    "views": {"tree": 30},
+    "mean_tree_distance": 4.0,
+    "overlap": 0.5,
+    "ties": {"tree": 0.9},
+    "audit": {"above_best_positive": [0.3, None, 0.6], "above_a_positive": [0.3, None, 0.6]},
+}
+
+
+@pytest.fixture(scope="session")
+def line() -> Callable[..., dict[str, Any]]:
+    """`line(run, value=, seconds=, **fields)`: a made-up line of a run."""
+    return a_line
+
 
 # Arms
 
@@ -291,20 +340,6 @@ def test_what_another_process_makes_is_left_to_it(runs, fake, line):
     assert [run.arm for run in fake.made] == ["tree", "cusines", "random"]
 
 
-def test_what_another_process_ended_meanwhile_is_not_made_again(runs, fake, line):
-    three = runs(arms=("random", "tree", "cusines"))
-    other = Results(fake.results.path)
-
-    def perform(run: Run, work: Path) -> dict[str, Any]:
-        if run is three[0]:
-            other.add(line(three[1]))
-        return fake(run, work)
-
-    assert make_missing(three, fake.results, perform, fake.work) == Outcome(0, [])
-    assert [run.arm for run in fake.made] == ["random", "cusines"]
-    assert list(fake.work.iterdir()) == []
-
-
 def test_no_run_is_begun_that_would_end_after_the_budget(runs, fake):
     all_of_them = runs(arms=("untrained", "random", "tree", "cusines"))
     # 1 s untrained, 10 s the first trained one; a second would end at 21 s.
@@ -350,9 +385,6 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     assert tuple(measured.values) == METRICS
 
 
-SETTINGS = RankerTrainingSettings(
-    corpus="law", questions="law", output="out", select_by="MRR@2", dev_candidates=20
-)
 # As in test_fusion_weight.py: the first fold alone needs the order before the ranker.
 BY_FIRST, BY_RANKER = {0, 5, 10}, {2, 3}
 
@@ -361,20 +393,6 @@ def lists(split: str) -> DevLists:
     questions = [Question(f"{split}{n}", f"{split} {n}", ("a1",)) for n in range(12)]
     orders = [["a0", "a1"] if n in BY_RANKER else ["a1", "a0"] for n in range(12)]
     return DevLists(questions, orders, ArticlePairs.of([], []), 2)
-
-
-LOGITS = np.array(
-    [[0.0, 1.0] if n in BY_FIRST | BY_RANKER else [1.0, 0.0] for n in range(12)], np.float32
-)
-SETUP: Any = None
-
-
-def test_dev_is_fused_with_weights_that_its_questions_did_not_choose():
-    dev = lists("dev")
-    order = Order.of(SETTINGS, SharedOnDataset(SETUP, dev, dev), LOGITS, LOGITS)
-    held_out = FusionWeight.choose(dev, LOGITS, "MRR@2").held_out
-    assert dev.values(order.fused, "MRR@2") == held_out
-    assert held_out != dev.values(dev.re_ranked(LOGITS, order.weight), "MRR@2")
 
 
 # Results
@@ -412,24 +430,6 @@ def test_a_last_line_cut_anywhere_is_removed_with_a_message(two, tmp_path, capsy
         assert path.read_bytes() == text
 
 
-def test_a_line_that_is_being_written_is_waited_for_not_removed(two, tmp_path, capsys):
-    path = tmp_path / "results.jsonl"
-    text = written(path, two)
-    path.write_bytes(text[:-100])
-    with file_lock(path, wait=True):
-        reader = threading.Thread(target=lambda: results.append(Results(path)))
-        results: list[Results] = []
-        reader.start()
-        reader.join(0.3)
-        assert reader.is_alive()
-        with path.open("ab") as file:
-            file.write(text[-100:])
-    reader.join(10)
-    assert len(results[0].lines) == 2
-    assert path.read_bytes() == text
-    assert capsys.readouterr().err == ""
-
-
 def test_a_line_is_added_after_what_a_kill_left_of_another(two, tmp_path):
     path = tmp_path / "results.jsonl"
     results = Results(path)
@@ -438,19 +438,6 @@ def test_a_line_is_added_after_what_a_kill_left_of_another(two, tmp_path):
         file.write(b'{"key": "of another gr')
     results.add(two[1])
     assert [json.loads(raw) for raw in path.read_bytes().splitlines()] == two
-
-
-@pytest.mark.parametrize(
-    "text", [b'{"a": "JSON on one line"}', b"a text", b'{"of": "another kind"}\n{"cut": ']
-)
-def test_a_file_of_something_else_is_refused_and_left_as_it_is(two, tmp_path, text):
-    path = tmp_path / "results.jsonl"
-    results = Results(path)
-    path.write_bytes(text)
-    for use in (lambda: Results(path), results.refresh, lambda: results.add(two[0])):
-        with pytest.raises(SettingsError, match=r"results\.jsonl:1: is no result of a run"):
-            use()
-        assert path.read_bytes() == text
 
 
 # Tables
@@ -494,18 +481,6 @@ def test_means_costs_and_a_table_a_metric(runs, line):
         assert rows[1][2:] == ["–"] * 3
         assert rows[2][1:3] == ["0.750 [0.750, 0.750]", "+0.250 [+0.250, +0.250]"]
         assert rows[2][4] == "–"
-
-
-def test_where_negatives_came_from(runs, line):
-    made = runs(arms=("untrained", "bm25_fixed"))
-    text = tables(
-        "law", lines_of(made, line, {"untrained": 0, "bm25_fixed": 0}), 1, ("MAP",), "bm25_fixed"
-    )
-    header, *rows = cells(text, "arm", 2)
-    assert [row[0] for row in rows] == ["**bm25_fixed**"]
-    assert rows[0][header.index("tree distance, last")] == "4.00"
-    # 10 of .3 and 20 of .6.
-    assert rows[0][header.index("above the best positive, first")] == "0.50"
 
 
 # Plots

@@ -138,7 +138,7 @@ def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
     assert not work_of(output).exists()
 
 
-def test_final_trains_anew_on_train_and_dev_up_to_the_best_epoch(flags, output, dev_says):
+def test_final_trains_again_on_train_and_dev_up_to_the_best_epoch(flags, output, dev_says):
     dev_says([0.1, 0.2, 0.9, 0.3])
     assert main(flags(final="true", epochs=3)) == DONE
     found = records(output)
@@ -219,7 +219,7 @@ def test_a_model_folder_that_is_not_one_is_wrong_use(
     assert not output.exists() and not work_of(output).exists()
 
 
-@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
+@pytest.mark.parametrize("unfinished", [False, True], ids=["", "next to an unfinished run"])
 def test_an_output_that_holds_something_is_wrong_use(flags, output, no_model, capsys, unfinished):
     if unfinished:  # it would learn for hours, and then find no place for its model
         work_of(output).mkdir()
@@ -252,48 +252,3 @@ def test_a_work_folder_of_another_run_is_wrong_use(flags, output, small_law, mon
     # The same files, named from here.
     monkeypatch.chdir(small_law)
     assert main(flags(corpus="articles.jsonl", questions="questions.jsonl")) == DONE
-
-
-# The SoICT paper's preset
-
-PRESET = Path(__file__).resolve().parents[2] / "training" / "configs" / "soict.yaml"
-
-
-@pytest.mark.slow
-def test_a_small_run_compares_a_batch_s_articles_alone_and_chooses_by_exist_at_90(
-    no_plots, write_law, article, question, tiny_bert, tmp_path
-):
-    # As in the published data: more articles than Exist@90 reads, and no split but train.
-    law = write_law(
-        tmp_path / "law",
-        [article(n) for n in range(120)],
-        [question(n, [n * 5]) for n in range(20)],
-    )
-    output = tmp_path / "model"
-    asked = {
-        "config": PRESET,
-        "corpus": law / "articles.jsonl",
-        "questions": law / "questions.jsonl",
-        "model": tiny_bert,
-        "output": output,
-        "epochs": 2,
-        "device": "cpu",
-        "dtype": "float32",
-        # At the preset's rate and with dropout, chance decides which of two steps has less loss.
-        "learning_rate": 1e-3,
-        "dropout": 0.0,
-    }
-    flags = [part for name, value in asked.items() for part in (f"--{name}", f"{value}")]
-    assert main(flags) == DONE
-    records = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    found = read_manifest(output)
-    assert found.config["views"] == [] and found.config["temperature"] == 0.05
-    values = [record["dev"]["Exist@90"] for record in records]
-    assert found.metrics["dev"]["Exist@90"] == max(values)
-    assert all(value * 2 == round(value * 2) for value in values)  # 2 questions of 20 are dev
-    assert [record["step"] for record in records] == [0, 1, 2]
-    # 18 pairs are one batch: their articles are encoded, and none drawn beside them.
-    trained = records[:-1]
-    assert [record["articles_encoded"] for record in trained] == [18, 18]
-    assert [record["negatives"]["drawn"] for record in trained] == [0, 0]
-    assert trained[1]["loss"] < trained[0]["loss"]

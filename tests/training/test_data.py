@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,20 +17,14 @@ from components.statutes.problems import CorpusError
 from components.statutes.question import Question
 from components.statutes.twins import normalised
 from training.ablation.dataset import Dataset
-from training.ablation.settings import (
-    AblationSettings,
-    GraphAblationSettings,
-    GridSettings,
-    RankerAblationSettings,
-)
-from training.batches import epoch_order, first_steps, make_batch, steps_in_epoch
+from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
+from training.batches import epoch_order, make_batch
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
 from training.data import TrainingData
 from training.learnt_questions import trainings_on
 from training.negatives.drawn import DrawnNegatives
 from training.negatives.gold import Gold
-from training.negatives.sampling import CurriculumNegatives
 from training.settings import CusinesSettings
 
 # Questions and splits
@@ -66,7 +58,7 @@ def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
         read(folder)
 
 
-def test_a_test_question_that_stands_in_dev_is_told_and_refused_where_dev_is_learnt_in_the_end(
+def test_a_test_question_in_dev_is_reported_and_refused_with_final(
     tmp_path, write_law, article, question, capsys
 ):
     test = {**question(3, [3], "test"), "text": question(2, [2])["text"]}
@@ -161,18 +153,6 @@ def test_training_names_the_command_and_takes_what_it_makes(repeated, tmp_path):
     assert [each.id for each in data.train] == ["q0", "q1", "q2"]
     assert [each.id for each in data.dev] == ["q5", "q7"]
     assert [path.name for path in output.parent.iterdir()] == ["clean.jsonl"]
-
-
-def test_what_stays_is_as_it_was_and_what_goes_is_counted(repeated, tmp_path, capsys):
-    output = tmp_path / "clean.jsonl.gz"
-    assert main(flags(repeated, output)) == DONE
-    lines = (repeated / "questions.jsonl").read_text().splitlines()
-    expected = [json.loads(line) for n, line in enumerate(lines) if n not in (3, 4, 6)]
-    found = gzip.decompress(output.read_bytes()).decode().splitlines()
-    assert [json.loads(line) for line in found] == expected
-    said = capsys.readouterr().err
-    assert "2 of train left out: 'q3', 'q4'\n1 of dev left out: 'q6'\n" in said
-    assert f"8 of 11 questions are in {output}" in said
 
 
 SPLITS = st.sampled_from(["train", "dev", "test", "other", None])
@@ -280,31 +260,6 @@ def test_each_distinct_text_is_encoded_once_and_rows_point_back(step):
     assert back.tolist() == pairs.tolist()
 
 
-@pytest.mark.slow
-def test_a_real_draw_gives_no_wrong_negative(real_data):
-    """The twins and repeated questions that real law has, over a whole epoch."""
-    from training.data import TrainingData
-
-    folder = real_data("pdpa_en")
-    data = TrainingData.read(str(folder), str(folder), dev_share=0.2)
-    negatives = CurriculumNegatives(data.corpus, data.train, views=("tree", "sequence"))
-    order = epoch_order(len(data.pairs), seed=0, epoch=0)
-    drawn = negatives.draw(0, 0.0)
-    for start in range(0, len(order), 24):
-        pairs = data.pairs[order[start : start + 24]]
-        batch = make_batch(pairs, drawn, negatives.gold, in_batch=True)
-        for (question, _), row in zip(pairs.tolist(), batch.candidates, strict=True):
-            relevant = {
-                a
-                for q in data.train
-                if words(q.text) == words(data.train[question].text)
-                for a in q.relevant
-            }
-            texts = {words(data.corpus[data.corpus.position(a)].text) for a in relevant}
-            for candidate in batch.articles[row].tolist():
-                assert words(data.corpus[candidate].text) not in texts
-
-
 @given(st.integers(1, 60), st.integers(0, 5), st.integers(0, 5))
 def test_an_epoch_holds_every_pair_once_and_another_epoch_in_another_order(n_pairs, seed, epoch):
     order = epoch_order(n_pairs, seed=seed, epoch=epoch)
@@ -313,22 +268,6 @@ def test_an_epoch_holds_every_pair_once_and_another_epoch_in_another_order(n_pai
     if n_pairs > 20:
         assert not np.array_equal(order, epoch_order(n_pairs, seed=seed, epoch=epoch + 1))
         assert not np.array_equal(order, epoch_order(n_pairs, seed=seed + 1, epoch=epoch))
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 9), st.integers(0, 9))
-def test_first_steps_are_the_batches_that_questions_first_stand_in(of_pairs, batch_size, seed):
-    n_questions = max(of_pairs) + 1
-    of_pairs = [*of_pairs, *range(n_questions)]
-    pairs = np.array([[question, 0] for question in of_pairs])
-    order = epoch_order(len(pairs), seed=seed, epoch=0)
-    found = first_steps(pairs, order, batch_size, n_questions)
-    steps_of = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    assert len(steps_of) == steps_in_epoch(len(pairs), batch_size)
-    for question in range(n_questions):
-        expected = next(
-            n for n, rows in enumerate(steps_of) if question in [of_pairs[row] for row in rows]
-        )
-        assert found[question] == expected
 
 
 # Questions that the start has learnt
@@ -395,18 +334,6 @@ def test_questions_that_the_start_has_learnt_are_not_put_into_folds(kind, grid, 
     settings, dataset = grid(kind, model=str(model), folds=1)
     assert settings.folds_of(dataset) == 1
     assert "in no folds" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("learnt", [{"final": True}, {"dev_share": 0.05}])
-def test_a_grid_measures_no_dev_question_that_the_start_has_learnt(learnt, grid, made, capsys):
-    model = str(made("model", **learnt))
-    for kind, fields in ((GraphAblationSettings, {"folds": 1}), (RankerAblationSettings, {})):
-        settings, dataset = grid(kind, model=model, **fields)
-        with pytest.raises(SettingsError, match=f"{model} has learnt questions of dev"):
-            settings.folds_of(dataset)
-    settings, dataset = grid(RankerAblationSettings, model=model, measure_on="test")
-    assert settings.folds_of(dataset) == 1
-    assert f"WARNING: {model}" in capsys.readouterr().err
 
 
 def test_what_a_start_was_made_from_has_learnt_for_it(learnt_law, made, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -17,7 +16,6 @@ from training.command_line import TrainingError
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
 from training.optimizer import Optimizer
-from training.plots import plot_run
 from training.records import PROGRESS_FILE, Progress
 from training.validation import validate
 
@@ -43,7 +41,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(train, no_
     assert losses[0] == losses[1]
 
 
-def test_dropout_is_on_in_training_and_drawn_anew_in_each_step(train, monkeypatch):
+def test_dropout_is_on_in_training_and_differs_in_each_step(train, monkeypatch):
     seeds: list[int] = []
     step = biencoder_learner.loss_and_gradient
 
@@ -174,25 +172,6 @@ def test_every_arm_trains(train, fields):
     assert state.finished
 
 
-@pytest.mark.slow
-def test_shares_of_buckets_train_on_a_law_that_is_large_enough(
-    train, tmp_path, write_law, article, question
-):
-    folder = write_law(
-        tmp_path / "law",
-        [article(n) for n in range(300)],
-        [question(n, [n, n + 9]) for n in range(10)],
-    )
-    _, state = train(
-        corpus=str(folder / "articles.jsonl"),
-        questions=str(folder / "questions.jsonl"),
-        share_of="bucket",
-        epochs=1,
-    )
-    # One per cent of a hundred articles in each of three buckets, of each of ten questions.
-    assert sum(state.records[0]["negatives"]["buckets"]) == 10
-
-
 # Between epochs
 
 
@@ -315,7 +294,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     monkeypatch.setattr(loop_module.TrainingLoop, "_seed", poisoned)
 
 
-def test_a_loss_that_is_no_number_stops_the_run_and_names_the_questions(
+def test_a_loss_that_is_not_a_number_stops_the_run_and_names_the_questions(
     train, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as patched:
@@ -333,7 +312,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_the_questions(
 
 
 @pytest.mark.parametrize(("dev", "bad"), [(True, float("nan")), (False, float("inf"))])
-def test_a_weight_that_is_no_number_after_an_epoch_s_last_step_is_noticed_there(
+def test_a_weight_that_is_not_finite_after_an_epoch_is_noticed(
     train, no_dev, tmp_path, monkeypatch, dev, bad
 ):
     """The loss of that step was finite still."""
@@ -364,38 +343,3 @@ def test_progress_says_where_a_run_is(tmp_path):
     progress("saving", step=120, epoch=3)
     where = json.loads((tmp_path / PROGRESS_FILE).read_text())
     assert (where["stage"], where["step"], where["epoch"]) == ("saving", 120, 3)
-
-
-def test_a_run_is_drawn_with_and_without_dev_questions_and_negatives(tmp_path, monkeypatch):
-    # Letters stay letters in the SVG, so that what was drawn can be read.
-    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
-    negatives = {
-        "buckets": [3, 2, 1],
-        "views": {"tree": 4, "semantic": 2},
-        "mean_tree_distance": 2.5,
-        "overlap": None,
-    }
-    with_dev = [
-        {"epoch": 0, "dev": {"MAP": 0.1}, "losses": [1.0, 0.5], "negatives": negatives},
-        {"epoch": 1, "dev": {"MAP": 0.2}, "losses": [0.3], "negatives": negatives | {"overlap": 0}},
-        {"epoch": 2, "dev": {"MAP": 0.2}},
-    ]
-    final = [{**each, "final": True} for each in with_dev[:2]]
-    drawn = {}
-    for name, lines in (
-        ("with", with_dev),
-        ("final", [*with_dev, *final]),
-        ("without", [{"epoch": 0, "losses": [1.0]}]),
-    ):
-        (tmp_path / name).mkdir()
-        plot_run(lines, tmp_path / name, "MAP")
-        assert (tmp_path / name / "metrics.png").stat().st_size > 1_000
-        drawn[name] = (tmp_path / name / "metrics.svg").read_text()
-    # An axis of each kind a training; buckets and views are named where there are any.
-    for text, times in {
-        "Loss of each step": (1, 2, 1),
-        "train and dev together": (0, 1, 0),
-        "semantic": (1, 2, 0),
-        "mean distance in the tree": (1, 2, 1),
-    }.items():
-        assert tuple(drawn[name].count(text) for name in ("with", "final", "without")) == times

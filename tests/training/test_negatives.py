@@ -244,26 +244,6 @@ def test_negatives_stand_where_the_corpus_without_the_excluded_has_them(case):
         assert gold.negatives_at(row, places).tolist() == left[::-1]
 
 
-# Drawn negatives
-
-DRAWN = DrawnNegatives(
-    articles=np.array([7, 2, 9]),
-    starts=np.array([0, 2, 2, 3]),
-    buckets=np.array([0, 2, 1], dtype=np.int8),
-    views=np.array([-1, 0, 1], dtype=np.int8),
-)
-
-
-def test_arrays_give_the_same_negatives_back(tmp_path):
-    np.savez(tmp_path / "drawn.npz", **DRAWN.to_arrays())
-    with np.load(tmp_path / "drawn.npz") as arrays:
-        again = DrawnNegatives.from_arrays(dict(arrays))
-    for name, values in DRAWN.to_arrays().items():
-        got = getattr(again, name)
-        assert got.tolist() == values.tolist()
-        assert got.dtype == values.dtype
-
-
 # CurriculumNegatives
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -402,19 +382,6 @@ def test_bm25_fixed_takes_the_best_scored_negatives_in_every_epoch(aldermere):
         assert scores[row, first.of(row)].tolist() == best.tolist()
 
 
-def test_without_views_every_negative_is_drawn_sooner_or_later():
-    articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(9)]
-    questions = [Question("q0", "?", ("a0", "a4", "a8")), Question("q1", "!", ("a3",))]
-    negatives = CurriculumNegatives(
-        articles, questions, views=(), buckets=1, negatives_per_question=3
-    )
-    epochs = [negatives.draw(epoch, 0.0) for epoch in range(60)]
-    met = [{p for each in epochs for p in each.of(row).tolist()} for row in (0, 1)]
-    assert met == [{1, 2, 3, 5, 6, 7}, {0, 1, 2, 4, 5, 6, 7, 8}]
-    assert set(epochs[0].views.tolist()) == {-1}
-    assert negatives.tie_shares == {}
-
-
 def test_the_view_of_a_negative_is_the_one_that_ranks_it_hardest():
     # a0 is the positive; a1 stands next to it, a5 is its only sibling.
     parts = ("A", "B", "B", "C", "C", "A")
@@ -451,20 +418,6 @@ def test_permuted_leaves_keep_the_shape_and_lose_the_nearness(aldermere):
     assert far == pytest.approx(average, rel=0.1), "as far as any article"
 
 
-@pytest.mark.slow
-def test_real_law_static_and_dynamic(real_data):
-    folder = real_data("pdpa_en")
-    corpus = StatuteCorpus.read(folder)
-    questions = [each for each in read_questions(folder) if each.answerable]
-    for views in (STATIC, ("tree", "sequence", "semantic")):
-        negatives = CurriculumNegatives(corpus, questions, views=views)
-        given = vectors(len(questions), len(corpus)) if negatives.needs_vectors else {}
-        drawn = negatives.draw(0, 0.9, **given)
-        pairs = zip(drawn.questions.tolist(), drawn.articles.tolist(), strict=True)
-        assert not any(article in negatives.gold.excluded[row] for row, article in pairs)
-        assert negatives.tie_shares["tree"] > 0.99, "a shallow tree has few distances"
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -487,16 +440,6 @@ def test_every_option_reaches_the_ranking(aldermere, option):
         for options in ({}, option)
     )
     assert first.articles.tolist() != other.articles.tolist()
-
-
-def test_the_semantic_view_asks_for_vectors(aldermere):
-    negatives = CurriculumNegatives(*aldermere)
-    assert negatives.needs_vectors
-    with pytest.raises(ValueError, match=r"give draw\(\) the vectors"):
-        negatives.draw(0, 0.0)
-    given = vectors(len(aldermere[1]), len(aldermere[0]))
-    with pytest.raises(ValueError, match="articles must be vectors in a tensor, not ndarray"):
-        negatives.draw(0, 0.0, questions=given["questions"], articles=given["articles"].numpy())
 
 
 @pytest.mark.parametrize(

@@ -334,21 +334,6 @@ def test_a_value_out_of_range_is_refused_by_name(name, value):
         pretrain_settings(**{name: value})
 
 
-@pytest.mark.parametrize(
-    "values", [{"tokenizer": "bpe"}, {"vocabulary": 999}, {"layers": 2}, {"heads": 8}]
-)
-def test_what_only_a_fresh_model_has_is_refused_for_one_at_hand(values):
-    with pytest.raises(SettingsError, match=f"{next(iter(values))} is for --model scratch"):
-        pretrain_settings(**values)
-    assert pretrain_settings(model=Place("scratch"), **values).from_scratch
-
-
-def test_a_card_that_the_trainer_would_not_take_is_refused():
-    with pytest.raises(SettingsError, match="CUDA_VISIBLE_DEVICES"):
-        pretrain_settings(device="cuda:1")
-    assert pretrain_settings(device="cuda:0").device == "cuda:0"
-
-
 # training.ranker
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +42,7 @@ from training.command_line import DONE, SettingsError
 from training.cusines import main
 from training.data import TrainingData
 from training.frozen_states import FrozenStates
-from training.starting import kept_parts, stack_of, start_digests, starting_model, train_mode
+from training.starting import kept_parts, stack_of, starting_model, train_mode
 from training.texts import RunTexts
 
 CPU = torch.device("cpu")
@@ -106,14 +105,6 @@ def vectors(model: BiEncoder) -> torch.Tensor:
     encoder = model.article_encoder
     with torch.no_grad():
         return encoder.embed(encoder.tokenize(TEXTS))
-
-
-def test_without_further_wishes_the_model_is_the_one_that_was_named(settings, tiny_bert):
-    model = starting_model(settings(), CPU)
-    plain = BiEncoder.load(tiny_bert, device="cpu", dtype="float32")
-    assert model.siamese and model.head is None
-    assert torch.equal(model.encode_articles(TEXTS), plain.encode_articles(TEXTS))
-    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_two_towers_are_the_two_models(settings, tiny_bert, other_bert):
@@ -201,17 +192,7 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
     assert not torch.allclose(before, after, atol=1e-3)
 
 
-def test_digests_name_the_setting_and_follow_the_weights(settings, tiny_bert, other_bert, tmp_path):
-    one = start_digests(settings())
-    assert one.keys() == {"model_sha256"}
-    shutil.copytree(tiny_bert, tmp_path / "copy")
-    assert start_digests(settings(model=str(tmp_path / "copy"))) == one
-    assert start_digests(settings(model=str(other_bert))) != one
-    pair = settings(model=None, query_model=str(tiny_bert), passage_model=str(other_bert))
-    assert start_digests(pair).keys() == {"query_model_sha256", "passage_model_sha256"}
-
-
-def test_a_ranker_is_kept_beside_the_new_bi_encoder_and_a_graph_is_not(
+def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
     settings, tiny_bert, tmp_path
 ):
     for part in ("ranker", "graph"):

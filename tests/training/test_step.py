@@ -162,16 +162,6 @@ def preset() -> CusinesSettings:
     return settings_from("cusines", "", CusinesSettings, ["--config", str(PRESET), *law])
 
 
-def test_the_preset_is_the_paper_s_setting(preset):
-    assert (preset.batch_size, preset.epochs, preset.learning_rate) == (64, 11, 4e-5)
-    assert (preset.weight_decay, preset.warmup, preset.dev_share) == (0.02, 0.0, 0.1)
-    assert (preset.select_by, preset.max_steps, preset.patience) == ("Exist@90", None, None)
-    # Every epoch may be chosen, and the model is not trained anew on what chose it.
-    assert preset.measure_every == 1 and not preset.final
-    assert preset.negatives_per_question == 0 and preset.in_batch
-    assert preset.share_of == "negatives"  # shares of buckets would be drawn beside
-
-
 def test_the_loss_is_multiple_negatives_ranking_at_scale_20(preset):
     assert preset.reduction == "mean"
     generator = torch.Generator().manual_seed(0)
@@ -572,21 +562,6 @@ def test_a_batch_that_ran_out_of_memory_is_one_begun_in_smaller_pieces_bit_for_b
         assert found == expected != loss and same == lowered
         assert partly.keys() == whole.keys() == gradients.keys()
         assert all(torch.equal(partly[name], whole[name]) for name in whole), moment
-
-
-def test_a_step_in_bf16_has_nearly_the_loss_and_trains_float32_weights(
-    data, real_batch, settings, accelerator
-):
-    losses = {}
-    for dtype in ("float32", "bfloat16"):
-        chosen = settings(dtype=dtype)
-        model = starting_model(chosen, CPU).eval()
-        texts = RunTexts(model, data, None)
-        assert texts.dtype_name == dtype
-        losses[dtype] = loss_and_gradient(real_batch, texts, chosen, accelerator)
-        assert {p.grad.dtype for p in model.parameters() if p.grad is not None} == {torch.float32}
-    assert losses["bfloat16"] != losses["float32"]
-    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.05)
 
 
 def test_vectors_between_epochs_are_those_of_the_encoding_engine(data, settings, accelerator):

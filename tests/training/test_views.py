@@ -135,14 +135,6 @@ def test_keys_are_those_of_the_reference(seed, questions, articles):
     assert keys.tolist() == expected
 
 
-def test_long_tie_groups_stay_in_the_order_of_their_keys():
-    scores = torch.arange(60_000).remainder(3)[None]
-    keys = torch.randperm(60_000, generator=torch.Generator().manual_seed(0))[None]
-    order = descending(scores.double(), keys)
-    ranked = scores.gather(1, order) * -60_000 + keys.gather(1, order)
-    assert bool((ranked.diff() > 0).all())
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
 def test_descending_goes_by_score_then_by_key(cells):
@@ -158,13 +150,6 @@ def test_descending_goes_by_score_then_by_key(cells):
 # Fusion
 
 NO_TIES = torch.arange(6)[None]
-
-
-def test_two_views_fused_by_hand():
-    tree = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
-    model = torch.tensor([[4.0, 1.0, 3.0, 2.0]])
-    # 1/61 + 1/64 = .032018, 1/62 + 1/61 = .032522, 1/63 + 1/63 = .031746, 1/64 + 1/62 = .031754
-    assert fuse([tree, model], NO_TIES[:, :4]).tolist() == [[1, 0, 3, 2]]
 
 
 ROW = st.lists(st.integers(1, 12).map(lambda half: half / 2), min_size=6, max_size=6)
@@ -256,25 +241,6 @@ def test_permutation_breaks_ties_in_each_view_in_its_own_way(case):
             kept = torch.isfinite(ranks[row])
             by_rank = view._values[row][kept][ranks[row][kept].argsort()]
             assert by_rank.tolist() == sorted(by_rank.tolist(), reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (np.zeros((2, 3), np.float32), r"view 'mine' gave ndarray. .* float32 tensor \[2, 3\]"),
-        (torch.zeros(2, 3, dtype=torch.float64), r"gave float64 \[2, 3\]. It must give a float32"),
-        (torch.tensor([[0, math.nan, 0]] * 2), "gave 2 difficulties that are not finite.* nan"),
-        (torch.tensor([[0, 1, 0], [0, 0, math.inf]]), "gave 1 difficulties .* such as inf"),
-    ],
-)
-def test_what_is_no_difficulty_is_refused_with_the_views_name(given, message):
-    own = (np.array([0]), np.array([1]))
-    gold = Gold(("q", "r"), ("a", "b", "c"), own, own)
-    views = [Given("good", [[0.0] * 3] * 2), Given("mine", [[0.0] * 3] * 2)]
-    views[1].difficulty = lambda _: given
-    ranking = FusedRanking(views, gold, ties="mid_rank", k=60, seed=0, device=CPU)
-    with pytest.raises(ValueError, match=message):
-        ranking.of(np.arange(2))
 
 
 # The tree and the sequence
@@ -497,22 +463,6 @@ def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
         "q%200 Q0 a 2 1e30 tag\nq%200 Q0 e%20f 3 -3.5 tag\n",
     )
     assert view.difficulty(np.array([1, 0])).tolist() == [[1, 0, 0, 0, 0], [2, 0, 1, 0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("q1 Q0 a 1 9\n", r"some\.run:1: 5 columns where a run has six"),
-        ("\nq1 Q0 x 1 9 t\n", r"some\.run:2: article 'x' is not in the corpus"),
-        ("q1 Q0 a 1 9 t\nq1 Q0 a 2 8 t\n", r"some\.run:2: article 'a' stands twice for .* 'q1'"),
-        ("q1 Q0 a 1 high t\n", r"some\.run:1: score 'high' is not a number"),
-        ("q1 Q0 a 1 nan t\n", r"some\.run:1: score 'nan' is not a number"),
-        ("q1 Q0 a 1 9 t\n", r"some\.run: 1 questions found nothing: 'q 0'"),
-    ],
-)
-def test_a_faulty_run_is_refused_by_file_and_line(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        view_of(tmp_path, text)
 
 
 # Own views

@@ -109,18 +109,6 @@ def test_a_saved_model_comes_back_whole(tiny_bert, tiny_roberta, tmp_path):
     assert files <= {".json", ".safetensors", ".txt"}
 
 
-def test_the_digest_goes_with_the_weights_and_not_with_the_place(tiny_bert, tmp_path):
-    model = exact(tiny_bert)
-    copy = tmp_path / "elsewhere"
-    shutil.copytree(tiny_bert, copy)
-    (copy / "README.md").write_text("a word of thanks")
-    assert exact(copy).digest == model.digest
-    weights = load_file(copy / "model.safetensors")
-    weights["embeddings.word_embeddings.weight"][5, 5] += 1e-3
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    assert exact(copy).digest != model.digest
-
-
 @pytest.mark.parametrize("name", ["nosuchmodel"])
 def test_an_absent_model_without_a_network_is_said_with_the_ways_out(name):
     with pytest.raises(ModelError, match=r"cannot be reached.*pip install 'lexarbor\[demo\]'"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -269,25 +268,3 @@ def test_best_round_counts_against_best_round_in_turns(monkeypatch):
     other = way("other", [5, 5, 5, 5, 5, 5, 5, 2])
     assert racing.gain(known, other) == 3
     assert run == ["known", "other"] * 8
-
-
-def test_threads_that_come_at_once_share_one_measurement():
-    begun, go = threading.Event(), threading.Event()
-    taken: list[float] = []
-
-    def measure() -> float:
-        taken.append(1.0)
-        begun.set()
-        assert go.wait(60)
-        return len(taken) + 1.0
-
-    once = racing.MeasuredOnce(measure)
-    with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(once)
-        assert begun.wait(60)
-        others = [pool.submit(once) for _ in range(3)]
-        assert not any(other.done() for other in others)
-        go.set()
-        assert [each.result() for each in (first, *others)] == [2.0] * 4
-    once.cache_clear()
-    assert once() == 3.0

@@ -156,21 +156,6 @@ def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda m: m.__setitem__((3, 2), np.nan), "row 3 holds NaN or infinity"),
-        (lambda m: m.__setitem__((3, 2), np.inf), "row 3 holds NaN or infinity"),
-        (lambda m: m.__setitem__(4, 0), "row 4 has length zero"),
-    ],
-)
-def test_a_row_that_is_no_direction_is_refused_by_number(spoil, message):
-    matrix = random_rows(10, 4)
-    spoil(matrix)
-    with pytest.raises(VectorError, match=message):
-        DenseIndex(matrix, "cpu")
-
-
-@pytest.mark.parametrize(
     ("queries", "message"),
     [
         (np.full((1, 4), np.nan, np.float32), "query 0 holds NaN"),

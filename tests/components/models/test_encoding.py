@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer, pre_tokenizers, processors
 from tokenizers.models import WordLevel
-from transformers import (
-    AutoTokenizer,
-    BertConfig,
-    BertModel,
-    PhobertTokenizer,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
 
 from components.models import encoding
 from components.models.biencoder import BiEncoder
@@ -106,15 +100,6 @@ def test_a_batch_is_padded_on_the_right_and_unmasked_where_nothing_is_padded(tin
     ids, mask = passages.batch(np.array([3, 1]))
     assert mask is None
     assert ids[0].tolist() == rows(passages)[3]
-
-
-def test_a_tokenizer_written_in_python_works_too(tmp_path):
-    (tmp_path / "vocab.txt").write_text("r@@ 1\nent 1\nrent 1\nlaw 1\n", encoding="utf-8")
-    (tmp_path / "bpe.codes").write_text("e n 1\nen t</w> 1\nr ent</w> 1\n", encoding="utf-8")
-    python_only = PhobertTokenizer(str(tmp_path / "vocab.txt"), str(tmp_path / "bpe.codes"))
-    texts = ["rent", "rent law rent law rent"]
-    expected = python_only(texts, truncation=True, max_length=5)["input_ids"]
-    assert rows(PassageTokenizer(python_only).passages(texts, passage_tokens=5)) == expected
 
 
 # Towers
@@ -282,7 +267,7 @@ def test_bf16_keeps_the_masters_and_the_direction(minilm):
     assert {weight.dtype for weight in tower.parameters()} == {torch.float32}
 
 
-def test_nothing_to_encode_is_no_vectors(tower):
+def test_nothing_to_encode_gives_no_vectors(tower):
     vectors, report = encode(TextEncoder(tower, 30, "", moved_head()), [])
     assert vectors.shape == (0, 32)
     assert report.n_texts == 0

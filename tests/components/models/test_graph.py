@@ -234,18 +234,6 @@ def test_a_value_out_of_range_is_refused_by_name(arguments, message):
         LegislativeGraphEncoder(**{"dim": DIM, "heads": HEADS, **arguments})
 
 
-def test_features_that_do_not_fit_are_refused(graph, features):
-    encoder = encoder_of()
-    n = graph.n_nodes
-    for wrong in (features[1:], features[:, 1:], features[0], features.long()):
-        with pytest.raises(ModelError, match=rf"need floats \[{n}, 12\]"):
-            encoder(wrong, graph)
-    with pytest.raises(ModelError, match="features are on meta and the graph on cpu"):
-        encoder(features.to("meta"), graph)
-    with pytest.raises(ModelError, match="rows holds 999"):
-        encoder(features, graph, torch.tensor([999]))
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("-inf")])
 def test_features_that_are_not_finite_are_refused(graph, features, value):
     features[7, 3] = value

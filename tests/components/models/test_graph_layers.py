@@ -308,34 +308,3 @@ def test_edges_stand_in_both_orders(given):
     check_orders(tensors.edges, given.n_nodes)
     degrees = given.degree[given.source] * given.degree[given.target]
     assert tensors.edges.degrees.tolist() == degrees.tolist()
-
-
-@pytest.mark.parametrize(("layers", "rows"), [(1, [3]), (3, [12, 0, 12, 7])])
-def test_a_receptive_field_holds_the_edges_that_the_rows_need(given, layers, rows):
-    tensors = GraphTensors.of(given)
-    field = tensors.receptive_field(torch.tensor(rows), layers)
-    asked = sorted(set(rows))
-    assert [asked[row] for row in field.rows] == rows
-    for hops, block in enumerate(reversed(field.blocks)):
-        targets = given.neighbourhood(asked, hops)
-        sources = given.neighbourhood(asked, hops + 1)
-        edges = [
-            (sources[s], targets[t], kind, degrees)
-            for s, t, kind, degrees in zip(
-                *(getattr(block, name).tolist() for name in ("source", "target", "kind")),
-                block.degrees.tolist(),
-                strict=True,
-            )
-        ]
-        assert edges == [
-            edge
-            for edge in zip(
-                given.source, given.target, given.kind, tensors.edges.degrees.tolist(), strict=True
-            )
-            if edge[1] in targets
-        ]
-        assert block.n_targets == len(targets)
-        check_orders(block, len(sources))
-        own = range(len(targets)) if block.own is None else block.own.tolist()
-        assert [sources[row] for row in own] == targets.tolist()
-    assert field.nodes.tolist() == given.neighbourhood(asked, layers).tolist()

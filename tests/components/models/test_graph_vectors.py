@@ -160,15 +160,6 @@ def test_other_numbers_of_the_same_nodes_are_the_same():
     assert changed(network_of(NEIGHBOURS), before, before[::-1]) != set()
 
 
-def test_a_gcn_sees_how_many_edges_the_last_node_has():
-    # Two layers: an article sees the law's other divisions as neighbours of the law, no further.
-    deep = [article("Tax Code", n, headings=[f"Title {n % 2}"]) for n in range(1, 5)]
-    more = [*deep, article("Tax Code", 6, headings=["Title 0"])]
-    two = {kind: changed(network_of(TREE, 3, kind=kind), deep, more) for kind in ("sage", "gcn")}
-    assert two["sage"] == {"T2", "T4"}
-    assert two["gcn"] == {"T1", "T2", "T3", "T4"}
-
-
 def edited(chance: random.Random, articles: list[Article]) -> list[Article]:
     """One random change of a corpus."""
     articles = list(articles)

@@ -174,7 +174,7 @@ def test_heads_of_another_task_and_a_pooler_do_not_matter(kind, tmp_path, caplog
     bare = save_bert(tmp_path / "bare", tokenizer, longest=64)
     stored = load_file(whole / "model.safetensors")
     base = {n.removeprefix("bert."): e for n, e in stored.items() if n.startswith("bert.")}
-    # Without a pooler where the checkpoint has none; an old buffer is no weight.
+    # Without a pooler where the checkpoint has none; an old buffer is not a weight.
     rewritten(bare, lambda _: base | {"embeddings.position_ids": torch.arange(64)[None]})
     with caplog.at_level(logging.WARNING):
         assert torch.equal(embedded(whole), embedded(bare))
@@ -253,7 +253,7 @@ def test_a_broken_folder_is_refused_by_its_name(kind, tmp_path, spoil, reason):
     assert str(at.value).endswith(".")
 
 
-def test_weights_that_are_no_numbers_are_refused_by_name(kind, tmp_path):
+def test_weights_that_are_not_finite_are_refused_by_name(kind, tmp_path):
     module = kind[0](16, heads=2, layers=1)
     name, parameter = list(module.named_parameters())[-1]
     with torch.no_grad():
