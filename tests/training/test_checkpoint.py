@@ -159,7 +159,7 @@ def test_the_newest_two_are_kept_with_the_best_weights_that_they_name(tmp_path):
 
 
 def test_a_checkpoint_just_written_outlives_broken_ones_with_higher_numbers(tmp_path):
-    """All were broken, so the run began again: its own checkpoints must not be removed in their favour."""
+    """All were broken, so the run began again: it must keep its own checkpoints."""
     for step in (100, 200):
         damage("half", written(tmp_path, step) / "model.safetensors", 0)
     assert newest_checkpoint(tmp_path, lambda _: None) is None

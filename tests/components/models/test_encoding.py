@@ -29,7 +29,7 @@ from components.models.tower import Tower, open_towers
 # Tokens
 
 EVERY_LETTER = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -37,6 +37,20 @@ def weights(content: bytes):
     return lambda folder: (folder / "model.safetensors").write_bytes(content)
 
 
+def test_a_part_that_was_not_touched_is_linked_not_copied(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_model_folder(first, PLAIN, {"biencoder/query": weights(b"q"), "ranker": weights(b"r")})
+    written = write_model_folder(
+        second, PLAIN, {"biencoder/query": weights(b"new"), "ranker": first / "ranker"}
+    )
+    assert (second / "ranker/model.safetensors").samefile(first / "ranker/model.safetensors")
+    assert not (second / "biencoder/query/model.safetensors").samefile(
+        first / "biencoder/query/model.safetensors"
+    )
+    assert read_manifest(second) == written
+    assert written.files_of("ranker") == read_manifest(first).files_of("ranker")
+
+
 def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("years of work")

@@ -213,9 +213,8 @@ def test_scores_are_eq_7_edge_by_edge(edges, pieces, with_kinds):
         total = targets[target] + sources[source] + (kinds[kind] if with_kinds else 0)
         expected = (attention * leaky_relu(total, 0.2).view(N_HEADS, -1)).sum(1)
         torch.testing.assert_close(scores[edge], expected)
-    assert gradcheck(
-        lambda *tensors: pair_scores(*tensors, edges), (sources, targets, attention, kinds)
-    )
+    inputs = (sources, targets, attention, kinds)
+    assert gradcheck(lambda *tensors: pair_scores(*tensors, edges), inputs, fast_mode=True)
 
 
 def test_the_softmax_of_each_target_is_torchs(edges):
@@ -224,7 +223,7 @@ def test_the_softmax_of_each_target_is_torchs(edges):
     for target in range(edges.n_targets):
         own = edges.target == target
         torch.testing.assert_close(shares[own], scores[own].softmax(0))
-    assert gradcheck(lambda tensor: segment_softmax(tensor, edges), (scores,))
+    assert gradcheck(lambda tensor: segment_softmax(tensor, edges), (scores,), fast_mode=True)
 
 
 def test_the_softmax_of_scores_far_apart_is_finite(edges):
@@ -242,7 +241,9 @@ def test_a_weighted_sum_is_eq_8_head_by_head(edges, pieces):
         expected[target] += weights[edge, :, None] * states[source].view(N_HEADS, -1)
     summed = weighted_sum(states, weights, edges)
     torch.testing.assert_close(summed, expected.view(-1, WIDTH))
-    assert gradcheck(lambda *tensors: weighted_sum(*tensors, edges), (states, weights))
+    assert gradcheck(
+        lambda *tensors: weighted_sum(*tensors, edges), (states, weights), fast_mode=True
+    )
 
 
 def test_rows_taken_twice_add_up_in_the_gradient():
