@@ -55,7 +55,7 @@ def check(variant: Variant, articles: list[str], questions: list[str], depth: in
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(texts, min_size=1, max_size=9),
     st.lists(texts, min_size=1, max_size=3),

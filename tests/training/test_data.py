@@ -176,7 +176,7 @@ def test_no_text_stands_in_two_splits_and_each_stays_where_it_is_last(drawn):
 
 # Batches
 
-THOROUGH = settings(max_examples=150, deadline=None)
+THOROUGH = settings(max_examples=80, deadline=None)
 TEXTS = ["rent due", "Rent  due", "notice", "NOTICE", "repair", "wages", "leave"]
 
 

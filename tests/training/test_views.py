@@ -71,7 +71,7 @@ def looped(row: list[float], excluded: list[bool]) -> tuple[list[float], int]:
     return ranks, tied
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(blocks())
 def test_mid_ranks_are_those_of_plain_loops(block):
     difficulty, excluded = block
@@ -82,7 +82,7 @@ def test_mid_ranks_are_those_of_plain_loops(block):
     assert ranks.dtype == torch.float32
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(blocks(), st.randoms(use_true_random=False))
 def test_permutation_ranks_go_by_difficulty_then_by_key(block, chance):
     difficulty, excluded = block
@@ -135,7 +135,7 @@ def test_keys_are_those_of_the_reference(seed, questions, articles):
     assert keys.tolist() == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
 def test_descending_goes_by_score_then_by_key(cells):
     rows = [cells, cells[::-1], [(1, 0)] * len(cells)]
@@ -155,7 +155,7 @@ NO_TIES = torch.arange(6)[None]
 ROW = st.lists(st.integers(1, 12).map(lambda half: half / 2), min_size=6, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=3), st.sets(st.integers(0, 5)), st.integers(1, 100))
 def test_the_fused_order_is_a_permutation_by_exact_sums_with_the_excluded_last(views, out, k):
     ranks = torch.tensor(views)
@@ -210,7 +210,7 @@ def plain(gold: Gold, views: list[Given], row: int, keys: list[int], k: int) -> 
     return sorted(negatives, key=lambda n: (-score[n], keys[n]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(cases(), st.sampled_from([1, 60]))
 def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
     gold, views = case
@@ -228,7 +228,7 @@ def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
         assert [torch.equal(a[0], w[row]) for a, w in zip(alone.ranks, whole.ranks, strict=True)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases())
 def test_permutation_breaks_ties_in_each_view_in_its_own_way(case):
     gold, views = case
@@ -269,7 +269,7 @@ def trees(draw: st.DrawFn) -> tuple[list[Article], Gold]:
     return articles, gold_of(len(articles), draw(st.lists(positions, min_size=1, max_size=4)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(trees(), st.sampled_from(["farther", "path"]))
 def test_distances_are_the_trees_own(case, cross_law):
     articles, gold = case
@@ -280,7 +280,7 @@ def test_distances_are_the_trees_own(case, cross_law):
         assert got[row].tolist() == expected.tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(trees())
 def test_nearer_by_networkx_is_harder(case):
     articles, gold = case
@@ -295,7 +295,7 @@ def test_nearer_by_networkx_is_harder(case):
         assert torch.equal(difficulty[row][:, None] > difficulty[row][None, :], nearer)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(trees(), st.randoms(use_true_random=False))
 def test_permuted_leaves_stand_at_each_others_places(case, chance):
     articles, gold = case
@@ -320,7 +320,7 @@ def sequences(draw: st.DrawFn) -> Gold:
     return Gold(ids, tuple(map(str, range(n_articles))), own, own)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(sequences(), st.randoms(use_true_random=False), st.booleans())
 def test_difficulty_is_minus_the_steps_to_the_nearest_positive(gold, chance, permuted):
     places = list(range(gold.n_articles))
@@ -429,7 +429,7 @@ def oracle(
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(texts, min_size=1, max_size=8),
     st.lists(texts, min_size=1, max_size=4),
