@@ -48,17 +48,6 @@ def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_settled", [])
 
 
-@pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    """`race(bf16)`: from here on another process, where bfloat16 is the faster, or is not."""
-
-    def run(bf16: bool) -> None:
-        monkeypatch.setattr(devices, "_settled", [])
-        monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: 2.0 if bf16 else 0.5)
-
-    return run
-
-
 def bert(folder: Path, *, seed: int) -> Path:
     """2 layers, 32 wide, with a tokenizer of the demo law's words and random weights."""
     texts = [article.text for article in StatuteCorpus.read("aldermere")]
