@@ -16,7 +16,12 @@ import yaml
 from safetensors import SafetensorError
 
 from components.statutes.problems import CorpusError, Problem
-from training.ablation.settings import AblationSettings, GridSettings
+from training.ablation.settings import (
+    AblationSettings,
+    GraphAblationSettings,
+    GridSettings,
+    RankerAblationSettings,
+)
 from training.command_line import (
     DONE,
     FAILED,
@@ -423,11 +428,19 @@ def test_the_defaults_are_those_of_training():
     assert settings.base("aldermere") == expected
 
 
-@pytest.mark.parametrize("preset", ["ablate_small", "ablate"])
-def test_presets_are_read(preset):
-    file = Path(__file__).parents[2] / "training" / "configs" / f"{preset}.yaml"
-    settings = read("--config", str(file), "--output", "out")
-    assert "cusines" in settings.chosen_arms
+@pytest.mark.parametrize(
+    ("preset", "kind"),
+    [
+        ("ablate_small", AblationSettings),
+        ("ablate", AblationSettings),
+        ("ablate_graph", GraphAblationSettings),
+        ("ablate_ranker", RankerAblationSettings),
+    ],
+)
+def test_presets_of_grids_are_read(preset, kind):
+    file = ROOT / "training" / "configs" / f"{preset}.yaml"
+    settings = settings_from("ablate", "", kind, ["--config", str(file), "--output", "out"])
+    assert settings.chosen_arms
     settings.base(settings.datasets[0])
 
 
