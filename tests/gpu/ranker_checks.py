@@ -1,4 +1,4 @@
-"""The cross-encoder on a GPU: its logits, and what re-ranking takes beside the bare model."""
+"""The cross-encoder on a GPU: its logits, and the speed compared with the bare model."""
 
 from __future__ import annotations
 

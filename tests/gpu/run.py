@@ -1,20 +1,13 @@
 """The checks, timings and trainings that need a GPU.
 
-    python tests/gpu/run.py --out DIR [--only encode,index,train,graph,ranker,ablate]
-        [--data FOLDER --budget-s 480 --resume FILE]
+    python tests/gpu/run.py --out DIR [--only encode,index,train,graph,ranker]
 
 Needs no Haystack and no network: torch, sentence-transformers, accelerate, networkx, and for
-`train`, `graph`, `ranker` and `ablate` the small packages jsonargparse, typeshed-client,
-ir-measures, pytrec_eval-terrier, rank-bm25, PyStemmer, datasets, dill and multiprocess.
-For speed the model is a random base-size BERT and the texts are words drawn by Zipf's law. `ablate`
-goes on with the grids of grids.py on the laws in FOLDER, one subfolder each, as far as the budget
-reaches, and adds its runs to FILE: whoever has a GPU for ten minutes gets the next part of the
-table. `ranker`, with --data, does the same with the grid of ranker_grid.py after its checks. Both
-start from MiniLM: FOLDER/models/minilm, a sentence-transformers folder (in float16 half the size),
-or the package of the extra `demo`.
+`train`, `graph` and `ranker` the small packages jsonargparse, typeshed-client, ir-measures,
+pytrec_eval-terrier, rank-bm25, PyStemmer, datasets, dill and multiprocess. The model is a random
+base-size BERT and the texts are words drawn by Zipf's law.
 
-Writes DIR/metrics.json, the tables into DIR/ablate and DIR/ranker, and encoders made on the way
-into DIR/models.
+Writes DIR/metrics.json.
 Exit code 0 where every check holds, 1 where one fails or the machine has no GPU, 2 on wrong use.
 """
 
@@ -252,69 +245,29 @@ CHECKS = {
     "graph": check_the_graph,
     "ranker": check_the_ranker,
 }
-ABLATE = "ablate"
-RANKER = "ranker"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for metrics.json")
-    everything = [*CHECKS, ABLATE]
     parser.add_argument("--only", default=",".join(CHECKS), help="default: %(default)s")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="laws to run the grid on")
-    parser.add_argument("--budget-s", type=float, default=480.0, help="default: %(default)s")
-    parser.add_argument(
-        "--resume",
-        type=Path,
-        metavar="FILE",
-        help="results so far (default: DIR/ablate.jsonl, ranker.jsonl)",
-    )
     options = parser.parse_args()
-    started = time.monotonic()
-    wanted = options.only.split(",")
-    if unknown := [name for name in wanted if name not in everything]:
-        parser.error(f"--only {unknown[0]!r} is none of {', '.join(everything)}")
-    if ABLATE in wanted and options.data is None:
-        parser.error("ablate needs --data FOLDER, with a folder for each law")
-    if options.data is not None:
-        from starting_model import minilm
-
-        from components.models.errors import ModelError
-
-        try:
-            minilm(options.data)  # told before time on the GPU is spent
-        except ModelError as error:
-            parser.error(f"{options.data}/models/minilm is not there, and {error}")
+    requested = options.only.split(",")
+    if unknown := [name for name in requested if name not in CHECKS]:
+        parser.error(f"--only {unknown[0]!r} is none of {', '.join(CHECKS)}")
     if not torch.cuda.is_available():
         print("This machine has no GPU that PyTorch can use: nothing was checked.")
         return 1
     device = torch.device("cuda", 0)
     checks = Checks()
-    metrics: Measured = {
-        "device": torch.cuda.get_device_name(device),
-        "torch": torch.__version__,
-    }
+    metrics: Measured = {"device": torch.cuda.get_device_name(device), "torch": torch.__version__}
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in wanted:
-        if name == ABLATE:
-            continue
+    for name in requested:
         print(name, flush=True)
         metrics[name] = CHECKS[name](checks, device)
         print(json.dumps(metrics[name], indent=2), flush=True)
     metrics["failed"] = checks.failed
     (options.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
-    if ABLATE in wanted:
-        left = options.budget_s - (time.monotonic() - started)
-        results = options.resume or options.out / "ablate.jsonl"
-        from grids import go_on
-
-        go_on(options.data, options.out, results, left)
-    if RANKER in wanted and options.data is not None:
-        import ranker_grid
-
-        left = options.budget_s - (time.monotonic() - started)
-        results = options.resume or options.out / "ranker.jsonl"
-        ranker_grid.go_on(options.data, options.out, results, left)
     return 1 if checks.failed else 0
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
-
-from training.ablation.dataset import Dataset
 
 SCRIPT = Path(__file__).with_name("run.py")
 
@@ -24,6 +20,7 @@ def script():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_a_gpu_it_says_so_and_exits_1(tmp_path):
     done = subprocess.run(
@@ -37,11 +34,12 @@ def test_without_a_gpu_it_says_so_and_exits_1(tmp_path):
 def test_its_index_checks_hold_on_the_cpu():
     run = script()
     checks = run.Checks()
-    measured = run.check_index(checks, torch.device("cpu"), sizes=(2_500,), dim=48)
+    measured = run.check_index(checks, torch.device("cpu"), sizes=(1_500,), dim=48)
     assert checks.failed == []
-    assert measured["2500"].keys() >= {"one_query_ms", "batch_ms"}
+    assert measured["1500"].keys() >= {"one_query_ms", "batch_ms"}
 
 
+@pytest.mark.slow
 def test_its_encoding_checks_hold_on_the_cpu_but_for_speed():
     run = script()
     checks = run.Checks()
@@ -64,36 +62,26 @@ def test_its_graph_checks_hold_on_the_cpu():
     assert measured["steps"] == 6
 
 
-def test_its_grids_run_on_laws_whose_questions_stand_in_two_splits(tmp_path, monkeypatch):
+# The ranker
+
+
+@pytest.fixture(autouse=True)
+def beside_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
-    import grids
 
-    seen = []
 
-    def reading(settings):
-        (place,) = settings.datasets
-        data = Dataset.read(str(place))
-        seen.append((data.name, [q.id for q in data.given.train], [q.id for q in data.given.dev]))
+@pytest.mark.slow
+def test_its_checks_hold_on_the_cpu_but_for_speed():
+    specification = importlib.util.spec_from_file_location("gpu_run", SCRIPT)
+    assert specification is not None and specification.loader is not None
+    run = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(run)
+    from ranker_checks import check_ranker
 
-    monkeypatch.setattr(grids, "ablate", reading)
-    monkeypatch.setattr(grids, "_encoder", lambda *_: tmp_path / "model")
-    articles = [
-        {"id": f"a{n}", "law": "L", "number": str(n), "headings": [], "text": f"rule {n}"}
-        for n in range(3)
-    ]
-    asked = [("q0", "who pays?", "train"), ("q1", "when?", "train"), ("q2", "Who pays?", "dev")]
-    for law, questions in (("code_du_travail_fr", asked), ("obliqa_en", asked[1:])):
-        (tmp_path / law).mkdir()
-        lines = {
-            "articles": articles,
-            "questions": [
-                {"id": name, "text": text, "relevant": ["a1"], "split": split}
-                for name, text, split in questions
-            ],
-        }
-        for file, rows in lines.items():
-            text = "".join(json.dumps(row) + "\n" for row in rows).encode()
-            (tmp_path / law / f"{file}.jsonl.gz").write_bytes(gzip.compress(text))
-    grids.go_on(tmp_path, tmp_path / "out", tmp_path / "results.jsonl", 60.0)
-    assert seen == [("obliqa_en", ["q1"], ["q2"]), ("code_du_travail_fr", ["q1"], ["q2"])]
-    assert not (tmp_path / "out").exists()
+    checks = run.Checks()
+    small = {"n_questions": 2, "hidden": 384, "layers": 6}
+    measured = check_ranker(
+        checks, torch.device("cpu"), run.seconds, run.texts, run.base_model, **small
+    )
+    assert [name for name in checks.failed if "times" not in name] == []
+    assert measured["pairs"] == 180

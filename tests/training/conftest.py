@@ -7,22 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
-from numpy.typing import NDArray
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models import cpu_attention, cpu_linear, devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
+from training.ablation.settings import AblationSettings, GridSettings
 from training.biencoder_learner import BiEncoderLearner
+from training.command_line import DONE
+from training.cusines import main
 from training.data import TrainingData
 from training.graph_training.settings import GraphSettings
-from training.ranking.article_pairs import Score
-from training.ranking.measuring import DevLists
 from training.running import fit
 from training.settings import CusinesSettings
 from training.starting import starting_model
@@ -47,31 +46,6 @@ def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is taken up again settles what computes: for its test, not for the next."""
     for module in (cpu_attention, cpu_linear, devices):
         monkeypatch.setattr(module, "_settled", [])
-
-
-@pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    """`race(bf16)`: from here on another process, where bfloat16 is the faster, or is not."""
-
-    def run(bf16: bool) -> None:
-        monkeypatch.setattr(devices, "_settled", [])
-        monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: 2.0 if bf16 else 0.5)
-
-    return run
-
-
-@pytest.fixture
-def depths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How deep the lists were that a ranker scored from here on, in order."""
-    scored: list[int] = []
-    logits = DevLists.logits
-
-    def noted(self: DevLists, score: Score) -> NDArray[np.float32]:
-        scored.append(self.depth)
-        return logits(self, score)
-
-    monkeypatch.setattr(DevLists, "logits", noted)
-    return scored
 
 
 def bert(folder: Path, *, seed: int) -> Path:
@@ -168,15 +142,14 @@ SHORT = {
 }
 
 
-@pytest.fixture
-def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., list[str]]:
-    """`flags(field=value, ...)`: a command line of `training.cusines`; output `tmp_path/model`."""
+@pytest.fixture(scope="session")
+def any_flags(small_law: Path, tiny_bert: Path) -> Callable[..., list[str]]:
+    """`any_flags(output=..., field=value, ...)`: a command line of `training.cusines`."""
 
     def of(**fields: Any) -> list[str]:
         values = {
             "corpus": small_law / "articles.jsonl",
             "questions": small_law / "questions.jsonl",
-            "output": tmp_path / "model",
             "model": tiny_bert,
             **SHORT,
             **fields,
@@ -184,6 +157,23 @@ def flags(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., lis
         return [part for n, v in values.items() if v is not None for part in (f"--{n}", f"{v}")]
 
     return of
+
+
+@pytest.fixture
+def flags(any_flags: Callable[..., list[str]], tmp_path: Path) -> Callable[..., list[str]]:
+    """As `any_flags`; the output is `tmp_path/model` unless given."""
+    return lambda **fields: any_flags(**{"output": tmp_path / "model", **fields})
+
+
+@pytest.fixture(scope="session")
+def cusines_model(
+    any_flags: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What one run of `training.cusines` makes, with its plots; not written to."""
+    output = tmp_path_factory.mktemp("cusines") / "model"
+    fields = {"pooling": "cls", "max_tokens": 20, "seed": 5, "views": "[bm25,tree]"}
+    assert main(any_flags(output=output, **fields)) == DONE
+    return output
 
 
 @pytest.fixture(scope="session")
@@ -238,10 +228,7 @@ def no_dev(tmp_path: Path) -> dict[str, str]:
     """Settings of a law whose questions are all to be learnt, so that the last weights count."""
     questions = [a_question(n, [n, n + 9]) for n in range(10)]
     folder = write(tmp_path / "no-dev", LAW, questions)
-    return {
-        "corpus": str(folder / "articles.jsonl"),
-        "questions": str(folder / "questions.jsonl"),
-    }
+    return {"corpus": str(folder / "articles.jsonl"), "questions": str(folder / "questions.jsonl")}
 
 
 @pytest.fixture
@@ -295,5 +282,30 @@ def graph_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings
             **fields,
         }
         return GraphSettings(**values)
+
+    return of
+
+
+@pytest.fixture
+def grid_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., GridSettings]:
+    """`grid_settings(field=value, ...)`: two arms and one seed on the small law's dev split."""
+
+    def of(**fields: Any) -> GridSettings:
+        values = {
+            "datasets": (str(small_law),),
+            "output": str(tmp_path / "grid"),
+            "results": str(tmp_path / "results.jsonl"),
+            "model": str(tiny_bert),
+            "arms": ("bm25_fixed", "cusines"),
+            "seeds": (0,),
+            "folds": 1,
+            "negatives_per_question": 3,
+            "epochs": 2,
+            "batch_size": 8,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return AblationSettings(**values)
 
     return of

@@ -17,12 +17,11 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from components.models.tower import Tower
-from training import loop
 from training.batches import make_batch
 from training.cusines import main
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
-from training.processes import from_main, gather, share, sum_gradients
+from training.processes import share, sum_gradients
 from training.settings import CusinesSettings
 from training.starting import starting_model
 from training.step import loss_and_gradient
@@ -88,8 +87,6 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
         facts[name] = {
             "loss": loss,
             "token_budget": texts.budget.tokens,
-            "questions": len(batch.questions),
-            "articles": len(batch.articles),
             "own_questions": len(share(accelerator, len(batch.questions))),
             "with_gradient": sorted(n for n, p in model.named_parameters() if p.grad is not None),
         }
@@ -97,20 +94,7 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
             f"{name}/{n}": p.grad for n, p in model.named_parameters() if p.grad is not None
         }
     vectors = texts.encode(accelerator, lambda _: None)
-    alone = TrainingData(data.corpus, data.train[:1], [], data.questions_sha256)
-    try:
-        few = RunTexts(model, alone, None).encode(accelerator, lambda _: None)
-        facts["one question and no dev"] = [len(few.train), len(few.dev)]
-    except RuntimeError as error:
-        facts["one question and no dev"] = str(error)
-    gradients |= {
-        f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train", "dev")
-    }
-    for n in (1, 2, 5, 8):
-        everything = torch.arange(3.0 * n).view(n, 3)
-        own = everything[torch.from_numpy(share(accelerator, n))]
-        facts[f"gather {n}"] = gather(accelerator, own, n).tolist() == everything.tolist()
-    facts["from main"] = from_main(accelerator, {"rank": accelerator.process_index})
+    gradients |= {f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train")}
     return facts, gradients
 
 
@@ -121,16 +105,7 @@ if __name__ == "__main__":
     found, tensors = steps(accelerator, place)
     rank = accelerator.process_index
     found["processes"] = accelerator.num_processes
-    written: list[str] = []
-    write = loop.write_metrics
-
-    def noting(path: Path, records: Any) -> None:
-        written.append(path.name)
-        write(path, records)
-
-    loop.write_metrics = noting
     found["exit code"] = main(sys.argv[2:])
-    found["files written by the loop"] = sorted(set(written))
     save_file({name: each.contiguous() for name, each in tensors.items()},
               place / f"rank-{rank}.safetensors")  # fmt: skip
     (place / f"rank-{rank}.json").write_text(json.dumps(found))

@@ -1,24 +1,24 @@
+"""python -m training.ablate and ablate_ranker: a grid is run, killed, resumed and tabled."""
+
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from training import ablate, cusines
-from training.ablation.metrics import DENSE_METRICS, METRICS
-from training.ablation.run import learner_runs
-from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
+from training import ablate, ablate_ranker
+from training.ablation.metrics import DENSE_METRICS, METRICS, RANKER_METRICS
+from training.command_line import DONE, FAILED, INTERRUPTED
 from training.loop import TrainingLoop
-from training.settings import CusinesSettings
+from training.ranking.first_stage import FirstStage
+
+# training.ablate
 
 # What two runs of the same settings may differ in.
 NOT_THE_RUN = ("seconds", "environment")
-
 Flags = Callable[..., list[str]]
 
 
@@ -58,9 +58,7 @@ def lines_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.open(encoding="utf-8")]
 
 
-def test_a_grid_is_run_written_down_tabled_and_drawn(
-    grid: Flags, small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_grid_is_run_written_down_tabled_and_drawn(grid, small_law, tmp_path, capsys):
     assert ablate.main(grid(arms="[untrained,in_batch,cusines]")) == DONE
     untrained, in_batch, cusines = lines_in(tmp_path / "results.jsonl")
     assert [line["arm"] for line in (untrained, in_batch, cusines)] == [
@@ -97,12 +95,8 @@ def test_a_grid_is_run_written_down_tabled_and_drawn(
 
 
 def test_a_grid_taken_up_again_ends_as_one_left_alone(
-    grid: Flags,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    no_pictures: None,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    grid, tmp_path, monkeypatch, no_pictures, capsys
+):
     apart = {"results": tmp_path / "apart.jsonl", "output": tmp_path / "apart"}
     assert ablate.main(grid(**apart)) == DONE
     step = TrainingLoop._step
@@ -131,41 +125,7 @@ def test_a_grid_taken_up_again_ends_as_one_left_alone(
     assert not (tmp_path / "grid" / "work").exists()
 
 
-def test_with_nothing_left_to_run_the_tables_are_made_again(
-    grid: Flags,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    no_pictures: None,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert ablate.main(grid()) == DONE
-    table = capsys.readouterr().out
-    monkeypatch.setattr("training.ablation.run.perform", None)
-    assert ablate.main(grid(output=tmp_path / "other")) == DONE
-    assert capsys.readouterr().out == table
-    # No time for the missing one: what there is is shown, and how much is left.
-    assert ablate.main(grid(arms="[tree,cusines]", budget_s=0)) == DONE
-    said = capsys.readouterr()
-    assert "| cusines | 1/1 |" in said.out
-    assert "Left: 1 of 2 runs" in said.err
-
-
-def test_a_machine_that_cannot_draw_makes_the_tables(
-    grid: Flags,
-    tmp_path: Path,
-    small_law: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert ablate.main(grid(arms="[untrained,cusines]", max_steps=1)) == DONE
-    assert "No plots" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "grid").iterdir()] == [f"{small_law.name}.md"]
-
-
-def test_a_run_that_fails_fails_the_grid_after_the_others(
-    grid: Flags, tmp_path: Path, no_pictures: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_fails_fails_the_grid_after_the_others(grid, tmp_path, no_pictures, capsys):
     # 14 negatives are there in the whole corpus of 30, but not 10 in a third of it.
     wrong = grid(arms="[random,cusines]", negatives_per_question=14, max_steps=1)
     assert ablate.main(wrong) == FAILED
@@ -175,23 +135,85 @@ def test_a_run_that_fails_fails_the_grid_after_the_others(
     assert "seed 0: cusines: negatives_per_question" in said
 
 
-def test_wrong_use_is_told_before_anything_is_made(
-    grid: Flags, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        ablate.main(grid(arms="[cusine]"))
-    assert "none is called 'cusine'" in capsys.readouterr().err
-    assert ablate.main(grid(model=tmp_path / "no model")) == WRONG_USE
-    assert not (tmp_path / "grid").exists()
+# training.ablate_ranker
 
 
-def test_each_process_of_a_grid_takes_the_card_that_it_is_given(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    taken: list[torch.device] = []
-    monkeypatch.setattr("training.processes.resolve_device", torch.device)
-    monkeypatch.setattr("torch.cuda.set_device", taken.append)
-    monkeypatch.setattr("accelerate.Accelerator", lambda cpu: None)
-    settings = CusinesSettings(corpus="law", questions="law", output="out", device="cuda:1")
-    learner_runs(settings, cusines.start)
-    assert taken == [torch.device("cuda:1")]
+@pytest.fixture(scope="module")
+def law(write_law: Any, question: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small law, whose test asks what dev asks: whatever chooses on dev, both say the same."""
+    learnt = [question(n, [n, n + 7][: 1 + n % 2]) for n in range(12)]
+    asked = [question(n, [n + 10, n + 1], "dev") for n in range(12, 16)]
+    again = [{**each, "id": f"again-{each['id']}", "split": "test"} for each in asked]
+    folder: Path = write_law(
+        tmp_path_factory.mktemp("laws") / "law", questions=[*learnt, *asked, *again]
+    )
+    return folder
+
+
+@pytest.fixture
+def ranker_grid(law: Path, tiny_bert: Path, tmp_path: Path) -> Flags:
+    """`grid(field=value, ...)`: a command line of one seed, five steps a run."""
+
+    def of(**fields: Any) -> list[str]:
+        values = {
+            "datasets": f"[{law}]",
+            "output": tmp_path / "grid",
+            "results": tmp_path / "results.jsonl",
+            "model": tiny_bert,
+            "start": tiny_bert,
+            "arms": "[first_stage,untrained,easy_2,semi_hard_2]",
+            "seeds": "[0]",
+            "candidates": 25,
+            "passage_tokens": 12,
+            "epochs": 1,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "checkpoint_every": 2,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        return [part for name, value in values.items() for part in (f"--{name}", f"{value}")]
+
+    return of
+
+
+def test_a_grid_is_run_written_down_tabled_and_drawn_ranker(
+    ranker_grid, law, tmp_path, monkeypatch, capsys
+):
+    search = FirstStage.search
+    searches: list[int] = []
+
+    def counted(cls: Any, biencoder: Any, data: Any, *arguments: Any) -> FirstStage:
+        searches.append(len(data.dev))
+        return search(biencoder, data, *arguments)
+
+    monkeypatch.setattr(FirstStage, "search", classmethod(counted))
+    assert ablate_ranker.main(ranker_grid()) == DONE
+    assert searches == [4]
+    first, untrained, easy, semi_hard = lines_in(tmp_path / "results.jsonl")
+    for line in (first, untrained, easy, semi_hard):
+        assert set(line["values"]) == set(line["means"]) == set(RANKER_METRICS)
+        assert set(line["ceiling"]) == {"R@25", "Exist@25"}
+        assert {len(values) for values in line["values"].values()} == {len(line["questions"])}
+        assert line["means"]["R@10"] <= line["ceiling"]["R@25"]
+        assert str(law) not in json.dumps(line)
+    assert [line["trained"] for line in (first, untrained, easy, semi_hard)] == [False] * 2 + [
+        True
+    ] * 2
+    assert first["means"]["MRR@10"] == first["means"]["fused MRR@10"]
+    # What training itself measured before its first step and at its end.
+    before, after = semi_hard["epochs"]
+    for metric in ("R@1", "R@10", "MRR@10", "MAP@10"):
+        assert before["first_stage"][metric] == pytest.approx(first["means"][metric], abs=1e-4)
+        assert before["dev"][metric] == pytest.approx(untrained["means"][metric], abs=1e-4)
+        assert after["dev"][metric] == pytest.approx(semi_hard["means"][metric], abs=1e-4)
+    # 18 positives and 24 negatives in steps of 8.
+    assert (semi_hard["mined"]["examples"], semi_hard["steps"], semi_hard["epoch"]) == (42, 6, 1)
+    assert semi_hard["settings"]["strategy"] == "semi_hard"
+    table = (tmp_path / "grid" / f"{law.name}.md").read_text(encoding="utf-8")
+    assert table in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "grid").iterdir()} == {
+        f"{law.name}.md",
+        *(f"{law.name}-{plot}.{kind}" for plot in ("arms", "negatives") for kind in ("png", "svg")),
+    }

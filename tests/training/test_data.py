@@ -1,14 +1,33 @@
-"""What training learns from and is chosen by, checked before any work starts."""
+"""What training learns from, and which articles a step encodes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from components.models.manifest import MANIFEST_FILE, Manifest
+from components.statutes import Article
 from components.statutes.problems import CorpusError
-from training.command_line import SettingsError
+from components.statutes.question import Question
+from components.statutes.twins import normalised
+from training.ablation.dataset import Dataset
+from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
+from training.batches import epoch_order, make_batch
+from training.clean_questions import each_in_one_split, main
+from training.command_line import DONE, SettingsError
 from training.data import TrainingData
+from training.learnt_questions import trainings_on
+from training.negatives.drawn import DrawnNegatives
+from training.negatives.gold import Gold
+from training.settings import CusinesSettings
+
+# Questions and splits
 
 
 def read(folder, **arguments) -> TrainingData:
@@ -29,26 +48,6 @@ def test_questions_are_taken_by_their_splits_and_pairs_are_their_positives(small
     assert len(expected) == 22
 
 
-def test_questions_that_no_article_answers_are_left_out_and_counted(small_law, capsys):
-    data = read(small_law)
-    assert all(question.relevant for question in [*data.train, *data.dev])
-    assert "2 questions that no article answers are left out" in capsys.readouterr().err
-
-
-def test_a_test_question_is_neither_learnt_nor_chosen_by(
-    tmp_path, write_law, article, question, capsys
-):
-    folder = write_law(
-        tmp_path,
-        [article(n) for n in range(9)],
-        [question(1, [1]), question(2, [2], "test"), question(3, [3], "dev")],
-    )
-    data = read(folder, dev_share=0.5)
-    assert [q.id for q in data.train] == ["q1"]
-    assert [q.id for q in data.dev] == ["q3"]
-    assert "choose the model" not in capsys.readouterr().err
-
-
 def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
     tmp_path, write_law, article, question
 ):
@@ -59,14 +58,7 @@ def test_dev_questions_that_stand_in_train_are_refused_in_other_words_too(
         read(folder)
 
 
-def test_a_test_question_that_stands_in_train_is_refused(tmp_path, write_law, article, question):
-    test = {**question(2, [2], "test"), "text": question(1, [1])["text"]}
-    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1]), test])
-    with pytest.raises(SettingsError, match=r"1 questions of test.*'q2' \(as 'q1' in train\)"):
-        read(folder)
-
-
-def test_a_test_question_that_stands_in_dev_is_told_and_refused_where_dev_is_learnt_in_the_end(
+def test_a_test_question_in_dev_is_reported_and_refused_with_final(
     tmp_path, write_law, article, question, capsys
 ):
     test = {**question(3, [3], "test"), "text": question(2, [2])["text"]}
@@ -104,40 +96,6 @@ def test_positives_that_are_not_in_the_corpus_are_refused_with_their_line(
         read(folder)
 
 
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_without_a_training_question_there_is_nothing_to_learn(
-    tmp_path, write_law, article, question, split
-):
-    folder = write_law(
-        tmp_path, [article(n) for n in range(9)], [question(1, [1], split), question(2, [])]
-    )
-    with pytest.raises(SettingsError, match="split 'train'"):
-        read(folder, dev_share=0.5)
-
-
-def test_train_and_dev_joined_are_all_learnt_from_and_nothing_chosen_by(small_law):
-    data = read(small_law)
-    joined = data.joined()
-    assert [q.id for q in joined.train] == [q.id for q in [*data.train, *data.dev]]
-    assert not joined.dev
-    assert len(joined.pairs) == 22 + 8
-    assert joined.digests() == data.digests()
-
-
-def test_digests_follow_the_content(small_law, tmp_path, write_law, article):
-    same = write_law(tmp_path / "same")
-    other = write_law(tmp_path / "other", [article(n, law="Other") for n in range(30)])
-    assert read(same).digests() == read(small_law).digests()
-    changed = read(other).digests()
-    assert changed["corpus_sha256"] != read(small_law).digests()["corpus_sha256"]
-    assert changed["questions_sha256"] == read(small_law).digests()["questions_sha256"]
-
-
-def test_a_share_is_set_aside_only_where_no_question_is_of_dev(small_law, capsys):
-    assert len(read(small_law, dev_share=0.5).dev) == 4
-    assert "set aside" not in capsys.readouterr().err
-
-
 WORDS = ["Who pays?", "who  PAYS?", "Who evicts?", "Who repairs?", "When?", "Where?", "Why?"]
 
 
@@ -161,36 +119,229 @@ def test_what_is_set_aside_is_a_share_of_the_texts_and_never_stands_in_train(
     assert [q.id for q in again.dev] == [q.id for q in data.dev]
 
 
-def test_a_share_that_leaves_nothing_to_learn_is_refused(tmp_path, write_law, article, question):
-    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1])])
-    with pytest.raises(SettingsError, match=r"dev_share is 0\.9, which sets all 1 questions"):
-        read(folder, dev_share=0.9)
+# training.clean_questions
+
+Asked = Callable[..., dict[str, Any]]
 
 
-def test_a_larger_share_holds_a_smaller(tmp_path, write_law, article, question):
-    folder = write_law(
-        tmp_path, [article(n) for n in range(30)], [question(n, [n]) for n in range(30)]
+@pytest.fixture
+def repeated(tmp_path: Path, write_law: Callable[..., Path], question: Asked) -> Path:
+    """q3 of train is asked in dev, q4 of train and q6 of dev in test; q1 and q2 are one text."""
+    lines = [question(n, [n]) for n in range(5)]
+    lines += [question(n, [n, n + 1], "dev") for n in (5, 6, 7)]
+    lines += [question(n, [n], "test") for n in (8, 9)]
+    lines.append({**question(10, [1]), "split": None, "topic": "wages"})
+    texts = {2: "Who pays?", 1: "who PAYS?", 3: "What  fine?", 5: "what ﬁne?", 6: "A", 4: "a"}
+    for number, text in {**texts, 8: "a", 10: "A"}.items():
+        lines[number]["text"] = text
+    del lines[10]["split"]
+    return write_law(tmp_path / "law", questions=lines)
+
+
+def flags(folder: Path, output: Path) -> list[str]:
+    return ["--questions", str(folder / "questions.jsonl"), "--output", str(output)]
+
+
+def test_training_names_the_command_and_takes_what_it_makes(repeated, tmp_path):
+    articles, questions = (str(repeated / f"{n}.jsonl") for n in ("articles", "questions"))
+    with pytest.raises(SettingsError, match=r"python -m training\.clean_questions") as refused:
+        TrainingData.read(articles, questions)
+    assert refused.value.args[0].startswith("2 questions of dev are learnt too")
+    output = tmp_path / "made" / "clean.jsonl"
+    assert main(flags(repeated, output)) == DONE
+    data = TrainingData.read(articles, str(output))
+    assert [each.id for each in data.train] == ["q0", "q1", "q2"]
+    assert [each.id for each in data.dev] == ["q5", "q7"]
+    assert [path.name for path in output.parent.iterdir()] == ["clean.jsonl"]
+
+
+SPLITS = st.sampled_from(["train", "dev", "test", "other", None])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "A ", "b", "ﬁ", "fi"]), SPLITS), max_size=12))
+def test_no_text_stands_in_two_splits_and_each_stays_where_it_is_last(drawn):
+    asked = [Question(str(n), text, ("a1",), split) for n, (text, split) in enumerate(drawn)]
+    kept, left_out = each_in_one_split(asked)
+    assert sorted([*kept, *left_out], key=lambda q: int(q.id)) == asked
+    order = {"train": 0, "dev": 1, "test": 2}
+    for question in asked:
+        rank = order.get(question.split)
+        later = [
+            each for each in asked
+            if rank is not None and order.get(each.split, -1) > rank
+            and normalised(each.text) == normalised(question.text)
+        ]  # fmt: skip
+        assert (question in left_out) == bool(later)
+
+
+# Batches
+
+THOROUGH = settings(max_examples=80, deadline=None)
+TEXTS = ["rent due", "Rent  due", "notice", "NOTICE", "repair", "wages", "leave"]
+
+
+def words(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def law(texts) -> list[Article]:
+    return [Article(f"a{n}", "Code", str(n), (f"Part {n}",), text) for n, text in enumerate(texts)]
+
+
+def asked(questions) -> list[Question]:
+    return [
+        Question(f"q{n}", text, tuple(f"a{position}" for position in relevant))
+        for n, (text, relevant) in enumerate(questions)
+    ]
+
+
+def as_drawn(negatives) -> DrawnNegatives:
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in negatives])])
+    articles = np.array([n for each in negatives for n in each], dtype=np.int64)
+    return DrawnNegatives(
+        articles, starts, np.zeros(len(articles), np.int8), np.full(len(articles), -1, np.int8)
     )
-    fewer, more = ({q.id for q in read(folder, dev_share=share).dev} for share in (0.1, 0.3))
-    assert (len(fewer), len(more)) == (3, 9)
-    assert fewer < more
 
 
-@pytest.mark.parametrize(("number", "share"), [(2, 0.1), (4, 0.1), (5, 0.1), (20, 0.01)])
-def test_where_a_share_comes_to_less_than_one_question_one_is_set_aside(
-    tmp_path, write_law, article, question, capsys, number, share
-):
-    folder = write_law(
-        tmp_path, [article(n) for n in range(30)], [question(n, [n]) for n in range(number)]
+@st.composite
+def steps(draw: st.DrawFn):
+    """A law and questions that repeat their words, drawn negatives, and some of the pairs."""
+    articles = law(draw(st.lists(st.sampled_from(TEXTS), min_size=3, max_size=10)))
+    positions = st.lists(st.integers(0, len(articles) - 1), min_size=1, max_size=3, unique=True)
+    text = st.sampled_from(["Who pays?", "who  PAYS?", "Who evicts?", "Who repairs?"])
+    questions = asked(draw(st.lists(st.tuples(text, positions.map(tuple)), min_size=1, max_size=5)))
+    gold = Gold.of(articles, questions)
+    negatives = []
+    for excluded in gold.excluded:
+        allowed = [n for n in range(len(articles)) if n not in excluded]
+        negatives.append(
+            draw(st.lists(st.sampled_from(allowed), max_size=3, unique=True)) if allowed else []
+        )
+    pairs = [(row, p) for row, own in enumerate(gold.positives) for p in own.tolist()]
+    chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=8, unique=True))
+    return articles, questions, gold, negatives, np.array(chosen, dtype=np.int64)
+
+
+def candidates_by_loops(articles, questions, negatives, pairs, in_batch) -> list[set[int]]:
+    """Of each pair, the positions of its negatives."""
+    listed = {p for _, p in pairs} | {n for question, _ in pairs for n in negatives[question]}
+    found = []
+    for question, _ in pairs:
+        answers = {
+            words(articles[int(article[1:])].text)
+            for other in questions
+            if words(other.text) == words(questions[question].text)
+            for article in other.relevant
+        }
+        pool = listed if in_batch else set(negatives[question])
+        found.append({n for n in pool if words(articles[n].text) not in answers})
+    return found
+
+
+@THOROUGH
+@given(steps(), st.booleans())
+def test_candidates_are_what_plain_loops_find(step, in_batch):
+    articles, questions, gold, negatives, pairs = step
+    batch = make_batch(pairs, as_drawn(negatives), gold, in_batch=in_batch)
+    found = [set(batch.articles[row].tolist()) for row in batch.candidates]
+    assert found == candidates_by_loops(articles, questions, negatives, pairs.tolist(), in_batch)
+
+
+@THOROUGH
+@given(steps())
+def test_each_distinct_text_is_encoded_once_and_rows_point_back(step):
+    _, _, gold, negatives, pairs = step
+    batch = make_batch(pairs, as_drawn(negatives), gold, in_batch=True)
+    listed = [p for _, p in pairs] + [n for q, _ in pairs.tolist() for n in negatives[q]]
+    assert batch.articles.tolist() == sorted(set(listed))
+    assert batch.questions.tolist() == sorted(set(pairs[:, 0].tolist()))
+    assert batch.n_listed == len(listed)
+    back = np.stack([batch.questions[batch.pairs[:, 0]], batch.articles[batch.pairs[:, 1]]], 1)
+    assert back.tolist() == pairs.tolist()
+
+
+@given(st.integers(1, 60), st.integers(0, 5), st.integers(0, 5))
+def test_an_epoch_holds_every_pair_once_and_another_epoch_in_another_order(n_pairs, seed, epoch):
+    order = epoch_order(n_pairs, seed=seed, epoch=epoch)
+    assert sorted(order.tolist()) == list(range(n_pairs))
+    assert np.array_equal(order, epoch_order(n_pairs, seed=seed, epoch=epoch))
+    if n_pairs > 20:
+        assert not np.array_equal(order, epoch_order(n_pairs, seed=seed, epoch=epoch + 1))
+        assert not np.array_equal(order, epoch_order(n_pairs, seed=seed + 1, epoch=epoch))
+
+
+# Questions that the start has learnt
+
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def learnt_law(write_law: Any, article: Any, question: Any, tmp_path: Path) -> Path:
+    """A law whose questions are all of train: 20 of them."""
+    return write_law(
+        tmp_path / "law", [article(n) for n in range(30)], [question(n, [n]) for n in range(20)]
     )
-    assert len(read(folder, dev_share=share).dev) == 1
-    assert "1 of train are set aside for it" in capsys.readouterr().err
-    assert not read(folder).dev
 
 
-def test_one_question_alone_is_learnt_from(tmp_path, write_law, article, question, capsys):
-    folder = write_law(tmp_path, [article(n) for n in range(9)], [question(1, [1, 2])])
-    data = read(folder, dev_share=0.1)
-    assert (len(data.train), len(data.dev), len(data.pairs)) == (1, 0, 2)
-    said = capsys.readouterr().err
-    assert "set aside" not in said and "the last epoch is taken" in said
+@pytest.fixture
+def made(learnt_law: Path, tmp_path: Path) -> Made:
+    """`made(name, data=..., **config)`: a model folder, as its manifest tells, of that law."""
+
+    def folder(name: str, questions: str | None = None, **config: Any) -> Path:
+        questions = questions or Dataset.read(str(learnt_law)).given.questions_sha256
+        path = tmp_path / name
+        path.mkdir()
+        sides = dict.fromkeys(("query", "passage"), "biencoder/query")
+        manifest = Manifest(
+            *(("biencoder",), "base", sides, 32),
+            config=config,
+            data={"questions_sha256": questions},
+        )
+        (path / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
+        return path
+
+    return folder
+
+
+@pytest.fixture
+def grid(
+    learnt_law: Path, tiny_bert: Path, tmp_path: Path
+) -> Callable[..., tuple[GridSettings, Dataset]]:
+    """`grid(kind, field=value, ...)`: a grid on that law, and the law as it reads it."""
+
+    def of(kind: type[GridSettings], **fields: Any) -> tuple[GridSettings, Dataset]:
+        values = {"datasets": (str(learnt_law),), "output": str(tmp_path / "grid"), **fields}
+        settings = kind(**{"model": str(tiny_bert), **values})
+        return settings, Dataset.read(
+            str(learnt_law), dev_share=settings.base(str(learnt_law)).dev_share
+        )
+
+    return of
+
+
+KINDS = [AblationSettings, GraphAblationSettings]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_questions_that_the_start_has_learnt_are_not_put_into_folds(kind, grid, made, capsys):
+    model = made("model")
+    settings, dataset = grid(kind, model=str(model), folds=5)
+    with pytest.raises(SettingsError, match=f"{model} has learnt these questions.*Set folds to 1"):
+        settings.folds_of(dataset)
+    settings, dataset = grid(kind, model=str(model))
+    assert settings.folds_of(dataset) == 1
+    assert f"law: measured on dev alone, in no folds, as {model}" in capsys.readouterr().err
+    settings, dataset = grid(kind, model=str(model), folds=1)
+    assert settings.folds_of(dataset) == 1
+    assert "in no folds" not in capsys.readouterr().err
+
+
+def test_what_a_start_was_made_from_has_learnt_for_it(learnt_law, made, tmp_path):
+    below = made("below", final=True)
+    middle = made("middle", "0" * 64, model=str(below))
+    top = made("top", query_model=str(middle), passage_model=str(tmp_path / "gone"))
+    settings = CusinesSettings(corpus="law", questions="law", output="out", model=str(top))
+    digest = Dataset.read(str(learnt_law)).given.questions_sha256
+    found = trainings_on(digest, settings)
+    assert [training.model for training in found] == [str(top), str(below)]
+    assert found[1].config["final"]

@@ -1,29 +1,49 @@
 """python -m training.pretrain, from a law to a model that training goes on from."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from dying import die_once_saved
-from transformers import RobertaConfig, RobertaForMaskedLM
-from transformers.utils import logging as transformers_logging
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from slow_cases import slow
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast, Trainer
 
 from components.models.biencoder import BiEncoder
-from components.models.locks import folder_lock
 from components.models.manifest import file_digest, read_manifest
-from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
+from components.models.tokenizing import PassageTokenizer
+from components.models.tower import open_towers
+from components.statutes.article import indexed_text
+from components.statutes.corpus import StatuteCorpus
+from training.command_line import DONE, Place, SettingsError, TrainingError
+from training.hf_trainer import watch
 from training.pretrain import main
+from training.pretraining.blocks import Blocks, make_blocks
+from training.pretraining.masked_training import train_masked
+from training.pretraining.masking import Masking
+from training.pretraining.reading_order import ReadingOrder
+from training.pretraining.settings import PretrainSettings, TokenizerKind
+from training.pretraining.starting import open_start, start_folder
 from training.pretraining.tokenizer import train_tokenizer
-from training.settings import CusinesSettings
 from training.starting import starting_model
+
+# The command
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = {"vocabulary": 400, "layers": 1, "width": 16, "heads": 2, "block_tokens": 32}
@@ -56,7 +76,7 @@ def fresh(small_law: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def test_a_fresh_model_encodes(fresh: Path) -> None:
+def test_a_fresh_model_encodes(fresh):
     model = BiEncoder.load(fresh, device="cpu")
     vectors = model.encode_articles(["The landlord must give notice.", "wages " * 200])
     assert vectors.shape == (2, 16)
@@ -64,9 +84,7 @@ def test_a_fresh_model_encodes(fresh: Path) -> None:
     torch.testing.assert_close(vectors.norm(dim=1), torch.ones(2))
 
 
-def test_cusines_starts_from_it(
-    fresh: Path, settings: Callable[..., CusinesSettings], tiny_bert: Path
-) -> None:
+def test_cusines_starts_from_it(fresh, settings, tiny_bert):
     cpu = torch.device("cpu")
     assert starting_model(settings(model=str(fresh)), cpu).dim == 16
     # The paper's way: questions by the model as it was, articles by the one that read the law.
@@ -74,71 +92,23 @@ def test_cusines_starts_from_it(
     assert not starting_model(both, cpu).siamese
 
 
-def test_the_folder_says_what_made_it(fresh: Path, small_law: Path) -> None:
+def test_the_folder_says_what_made_it(fresh, small_law):
     manifest = read_manifest(fresh)
     assert manifest.base_model == "scratch"
     assert manifest.config["layers"] == 1
     assert set(manifest.data) == {"corpus_sha256"}
     losses = manifest.metrics["held_out_loss"]
     records = [json.loads(line) for line in (fresh / "metrics.jsonl").read_text().splitlines()]
-    assert losses == {
-        "before": records[0]["held_out_loss"],
-        "after": records[-1]["held_out_loss"],
-    }
+    assert losses == {"before": records[0]["held_out_loss"], "after": records[-1]["held_out_loss"]}
 
 
-def test_no_pickle_and_no_work_folder_is_left(fresh: Path) -> None:
-    suffixes = {path.suffix for path in fresh.rglob("*") if path.is_file()}
-    assert suffixes <= {".json", ".jsonl", ".safetensors", ".png", ".svg"}
-    assert [path.name for path in fresh.parent.iterdir()] == ["model"]
-
-
-def test_it_goes_on_from_a_lexarbor_folder(fresh: Path, small_law: Path, tmp_path: Path) -> None:
+def test_it_goes_on_from_a_lexarbor_folder(fresh, small_law, tmp_path):
     corpus = small_law / "articles.jsonl"
     assert main(flags(corpus=corpus, output=tmp_path / "more", model=fresh)) == DONE
     before, after = (BiEncoder.load(each, device="cpu") for each in (fresh, tmp_path / "more"))
     text = ["The landlord must give notice."]
     assert not torch.equal(before.encode_articles(text), after.encode_articles(text))
     assert read_manifest(tmp_path / "more").base_model == str(fresh)
-
-
-def test_a_model_whose_positions_start_behind_the_paddings_is_read_to_its_end(
-    small_law: Path, tmp_path: Path
-) -> None:
-    words = ["The landlord must give notice within days."] * 3
-    tokenizer = train_tokenizer(words, "bpe", 300, max_tokens=10**9)
-    config = RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=50,
-        pad_token_id=0,
-    )
-    RobertaForMaskedLM(config).save_pretrained(tmp_path / "roberta")
-    tokenizer.save_pretrained(str(tmp_path / "roberta"))
-    arguments = flags(
-        corpus=small_law / "articles.jsonl", model=tmp_path / "roberta", output=tmp_path / "model"
-    )
-    assert main(arguments) == DONE
-    model = BiEncoder.load(tmp_path / "model", device="cpu")
-    assert model.query.max_tokens == 49
-    assert model.encode_articles(["notice " * 100]).isfinite().all()
-
-
-def test_a_law_in_chinese_is_read_from_scratch(tmp_path: Path) -> None:
-    lines = [
-        {"id": str(n), "law": "民法典", "number": f"第{n}条", "headings": ["第一编 总则"],
-         "text": f"当事人应当遵循诚信原则，秉持诚实，恪守承诺。第{n}款规定的期间为{n}日。"}
-        for n in range(30)
-    ]  # fmt: skip
-    corpus = tmp_path / "articles.jsonl"
-    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    arguments = flags(corpus=corpus, output=tmp_path / "zh", model="scratch", **TINY)
-    assert main(arguments) == DONE
-    tokenizer = BiEncoder.load(tmp_path / "zh", device="cpu").query.encoder.tokenizer
-    assert tokenizer.tokenize("诚信原则") == ["诚", "信", "原", "则"]
 
 
 def command(arguments: list[str]) -> subprocess.Popen[str]:
@@ -152,9 +122,8 @@ def command(arguments: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(
-    small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(small_law, tmp_path, capsys):
     of = {"corpus": small_law / "articles.jsonl", "model": "scratch", "max_steps": 80, **TINY}
     alone = flags(**of, output=tmp_path / "alone", checkpoint_every=5)
     killed = flags(**of, output=tmp_path / "killed", checkpoint_every=5)
@@ -172,146 +141,303 @@ def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(
     assert file_digest(tmp_path / "killed" / part) == file_digest(tmp_path / "alone" / part)
 
 
-def test_stopped_once_it_is_saved_the_same_command_tidies_up(
-    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "model"
-    arguments = flags(corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY)
-    with monkeypatch.context() as patch:
-        die_once_saved(patch)
-        assert main(arguments) == INTERRUPTED
-    made = (output / "manifest.json").stat().st_mtime_ns
-    assert main(arguments) == DONE
-    assert (output / "manifest.json").stat().st_mtime_ns == made
-    assert (output / "metrics.jsonl").read_text().count("held_out_loss") > 1
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+# The run
+
+STEPS = 17
 
 
-def test_bars_of_transformers_are_left_out_while_it_runs_and_no_longer(
-    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[bool] = []
-
-    def look(*_: Any) -> None:
-        shown.append(transformers_logging.is_progress_bar_enabled())
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("training.pretraining.masked_training.train_masked", look)
-    transformers_logging.enable_progress_bar()
-    of = {"corpus": small_law / "articles.jsonl", "output": tmp_path / "m", "model": "scratch"}
-    assert main(flags(**of, **TINY)) == INTERRUPTED
-    assert shown == [False]
-    assert transformers_logging.is_progress_bar_enabled()
+class KilledError(Exception):
+    """Stands for a kill."""
 
 
-def test_a_model_is_there_with_its_plots_or_not_at_all(
-    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError("the disk is full")
-
-    output = tmp_path / "model"
-    arguments = flags(corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY)
-    with monkeypatch.context() as patch:
-        patch.setattr("training.pretraining.records.plot_losses", full)
-        assert main(arguments) == FAILED
-    assert not output.exists()
-    assert main(arguments) == DONE
+Run = tuple[dict[str, Tensor], list[dict[str, Any]]]
 
 
-def test_a_changed_setting_is_refused_by_name(
-    small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
-) -> None:
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
+@pytest.fixture(scope="module")
+def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
+    """`train_in(work, field=value, ...)`: a run in that folder; weights and records."""
+    articles = StatuteCorpus.read(small_law / "articles.jsonl")
+    texts = [indexed_text(each.headings, each.text) for each in articles]
 
-    of = {"corpus": small_law / "articles.jsonl", "output": tmp_path / "m", "model": "scratch"}
-    with monkeypatch.context() as patch:
-        patch.setattr("training.pretraining.masked_training.train_masked", interrupt)
-        assert main(flags(**of, **TINY)) == 130
-    (tmp_path / "m.work" / "checkpoint-1").mkdir()
-    assert main(flags(**of, **TINY, masked=0.3)) == WRONG_USE
-    assert "with masked 0.15; now it is 0.3" in capsys.readouterr().err
-
-
-def test_the_number_format_of_the_beginning_stays(
-    small_law: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, race: Callable[[bool], None]
-) -> None:
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    of = {"corpus": small_law / "articles.jsonl", "output": tmp_path / "m", "model": "scratch"}
-    race(True)
-    with monkeypatch.context() as patch:
-        patch.setattr("training.pretraining.masked_training.train_masked", interrupt)
-        assert main(flags(**of, **TINY, dtype="auto")) == INTERRUPTED
-    (tmp_path / "m.work" / "checkpoint-1").mkdir()
-    race(False)
-    assert main(flags(**of, **TINY, dtype="auto")) == DONE
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"model": "scratch", **TINY, "vocabulary": 300, "block_tokens": 4_000}, "block_tokens"),
-        ({"model": "/nowhere/at/all"}, "there is no such folder"),
-        ({"layers": 3}, "layers is for --model scratch"),
-    ],
-)
-def test_wrong_use_is_said(
-    fields: dict[str, Any],
-    message: str,
-    small_law: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    arguments = flags(corpus=small_law / "articles.jsonl", output=tmp_path / "m", **fields)
-    try:
-        code = main(arguments)
-    except SystemExit as refused:
-        code = int(str(refused.code))
-    assert code == WRONG_USE
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "m").exists()
-
-
-@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
-def test_a_folder_that_holds_something_is_not_written_over(
-    unfinished: bool, small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output, work = tmp_path / "model", tmp_path / "model.work"
-    output.mkdir()
-    (output / "kept.txt").write_text("kept")
-    if unfinished:
-        work.mkdir()
-    assert main(flags(corpus=small_law / "articles.jsonl", output=output)) == WRONG_USE
-    said = capsys.readouterr().err
-    assert "exists and is not empty" in said
-    assert "Step" not in said and "going on" not in said.lower()
-    assert [each.name for each in output.iterdir()] == ["kept.txt"]
-    assert not work.is_dir() or not list(work.glob("*.json"))  # nothing was begun
-
-
-def test_an_output_that_another_process_trains_into_is_refused(
-    small_law: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "model"
-    with folder_lock(tmp_path / "model.work", wait=False):
-        arguments = flags(
-            corpus=small_law / "articles.jsonl", output=output, model="scratch", **TINY
+    def of(work: Path, **fields: Any) -> Run:
+        values = {
+            "max_steps": STEPS,
+            "batch_size": 4,
+            "checkpoint_every": 5,
+            "learning_rate": 1e-3,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        settings = PretrainSettings(
+            corpus=Place("law"), output=Place("out"), model=Place(str(tiny_bert)), **values
         )
-        assert main(arguments) == WRONG_USE
-    assert f"another process is training into {output}" in capsys.readouterr().err
+        start = open_start(tiny_bert, settings.seed)
+        blocks = make_blocks(
+            texts,
+            start.tower.tokenizer,
+            block_tokens=24,
+            separator=start.tokenizer.sep_token_id,
+            unknown=None,
+            held_out=0.1,
+            seed=0,
+        )
+        work.mkdir(exist_ok=True)
+        records = train_masked(settings, start, blocks, work)
+        return start.trained().state_dict(), records
+
+    return of
 
 
-def test_several_processes_are_refused(
-    small_law: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    arguments = flags(corpus=small_law / "articles.jsonl", output=tmp_path / "m")
-    assert main(arguments) == WRONG_USE
-    assert "runs in one process" in capsys.readouterr().err
-    assert not (tmp_path / "m.work").exists()
+@pytest.fixture(scope="module")
+def alone(train_in: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that nothing disturbed."""
+    return train_in(tmp_path_factory.mktemp("alone"))
+
+
+@pytest.fixture
+def train(train_in: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
+    """`train(name, field=value, ...)`: a run in a folder of that name."""
+    return lambda name, **fields: train_in(tmp_path / name, **fields)
+
+
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = watch.RunWatch.on_step_begin
+
+    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == step:
+            raise KilledError
+        begin(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RunWatch, "on_step_begin", killed)
+
+
+@pytest.mark.parametrize("step", [11, *slow(3, 5, 16)])
+def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
+    step, alone, train, monkeypatch, capsys
+):
+    weights, records = alone
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(step, patch)
+        train("killed")
+    # Chance was somewhere else when the process died.
+    torch.manual_seed(12345)
+    again, resumed = train("killed")
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert resumed == records
+    assert ("Going on from checkpoint" in capsys.readouterr().err) == (step >= 5)
+
+
+def test_the_held_out_blocks_cost_less_in_the_end(train):
+    _, records = train("run", max_steps=60)
+    assert records[0]["step"] == 0
+    assert records[-1]["step"] == 60
+    assert records[-1]["held_out_loss"] < 0.9 * records[0]["held_out_loss"]
+
+
+def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_weights(
+    train, tmp_path, monkeypatch
+):
+    step = Trainer.training_step
+
+    def broken(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        loss = step(self, *args, **kwargs)
+        return loss * float("nan") if self.state.global_step == 7 else loss
+
+    monkeypatch.setattr(Trainer, "training_step", broken)
+    with pytest.raises(TrainingError, match="up to step 10: loss is nan"):
+        train("run")
+    assert [path.name for path in (tmp_path / "run").glob("checkpoint-*")] == ["checkpoint-5"]
+    kept = load_file(tmp_path / "run" / "checkpoint-5" / "model.safetensors")
+    assert all(torch.isfinite(weight).all() for weight in kept.values())
+
+
+# Starts
+
+TEXTS = ["The tenant must pay the rent.", "The landlord must repair the dwelling."] * 3
+
+
+def settings(model: str | Path, **fields: Any) -> PretrainSettings:
+    corpus, output = Place("aldermere"), Place("out")
+    return PretrainSettings(corpus=corpus, output=output, model=Place(str(model)), **fields)
+
+
+def fresh_start(work: Path, **fields: Any) -> Path:
+    small = {"vocabulary": 300, "layers": 2, "width": 16, "heads": 2, "block_tokens": 24}
+    return start_folder(settings("scratch", **small, **fields), TEXTS, work)
+
+
+def test_a_fresh_model_has_the_size_asked_for(tmp_path):
+    start = open_start(fresh_start(tmp_path), seed=0)
+    assert start.tower.dim == 16
+    assert start.tower.max_tokens == 24
+    assert start.encoder.config.num_hidden_layers == 2
+    assert len(start.tokenizer) == start.encoder.config.vocab_size <= 300
+
+
+def test_the_trained_weights_go_into_the_tower_and_its_pooling_stays(tiny_bert, tmp_path):
+    modules = [Transformer(str(tiny_bert), max_seq_length=40), Pooling(32, "cls")]
+    SentenceTransformer(modules=modules, device="cpu").save_pretrained(str(tmp_path / "cls"))
+    start = open_start(tmp_path / "cls", seed=0)
+    with torch.no_grad():
+        for parameter in start.masked.parameters():
+            parameter.add_(0.1)
+    before, _ = open_towers(tmp_path / "cls")
+    tower = start.trained()
+    assert tower.max_tokens == 40
+    assert tower.encoder[1].pooling_mode == before.encoder[1].pooling_mode == "cls"
+    moved = tower.encoder.state_dict()
+    for name, weight in before.encoder.state_dict().items():
+        # No masked word trains the pooler.
+        expected = weight if "pooler" in name else weight + 0.1
+        torch.testing.assert_close(moved[name], expected, msg=name)
+
+
+# The tokenizer
+
+KINDS: tuple[TokenizerKind, ...] = ("wordpiece", "bpe")
+FRENCH = ["L'État répond des dommages causés par les élèves.", "Le préfet répond de l'État."] * 3
+CHINESE = [
+    "第一条 当事人应当遵循诚信原则。",
+    "第二条 当事人应当遵循公平原则，确定各方的权利和义务。",
+] * 3
+
+
+def tokenizer(
+    texts: list[str], kind: TokenizerKind, vocabulary: int = 400
+) -> PreTrainedTokenizerFast:
+    return train_tokenizer(texts, kind, vocabulary, max_tokens=64)
+
+
+def tokens(trained: PreTrainedTokenizerFast, text: str) -> list[str]:
+    return list(trained.convert_ids_to_tokens(trained.encode(text, add_special_tokens=False)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_texts_give_the_same_tokenizer_in_every_process(kind):
+    code = (
+        "from components.statutes.corpus import StatuteCorpus\n"
+        "from training.pretraining.tokenizer import train_tokenizer\n"
+        "texts = [article.text for article in StatuteCorpus.read('aldermere')]\n"
+        f"trained = train_tokenizer(texts, {kind!r}, 900, max_tokens=64)\n"
+        "print(trained.backend_tokenizer.to_str())"
+    )
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    here = tokenizer([article.text for article in StatuteCorpus.read("aldermere")], kind, 900)
+    assert here.backend_tokenizer.to_str() == elsewhere.stdout.strip()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("texts", [FRENCH, CHINESE], ids=["french", "chinese"])
+def test_no_word_of_the_corpus_is_unknown(kind, texts):
+    trained = tokenizer(texts, kind)
+    for text in texts:
+        assert trained.unk_token_id not in trained.encode(text)
+
+
+def test_wordpiece_takes_each_chinese_character_as_a_word():
+    assert tokens(tokenizer(CHINESE, "wordpiece"), "权利和义务") == list("权利和义务")
+
+
+FRENCH_BPE = tokenizer(FRENCH, "bpe")
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[")))
+def test_byte_level_bpe_loses_nothing_of_any_text(text):
+    ids = FRENCH_BPE.encode(text, add_special_tokens=False)
+    assert FRENCH_BPE.backend_tokenizer.decode(ids) == unicodedata.normalize("NFKC", text)
+
+
+# Blocks and masks
+
+WORDS = ["tenant", "landlord", "rent", "notice", "repair", "court", "within", "days", "must", "pay"]
+TRAINED = train_tokenizer([" ".join(WORDS)] * 3, "wordpiece", 400, max_tokens=64)
+TOKENIZER = PassageTokenizer(TRAINED)
+SEPARATOR, UNKNOWN = TRAINED.sep_token_id, TRAINED.unk_token_id
+laws = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join), min_size=1)
+
+
+def blocks_of(texts: list[str], block_tokens: int = 8, held_out: float = 0.2) -> Blocks:
+    return make_blocks(
+        texts,
+        TOKENIZER,
+        block_tokens=block_tokens,
+        separator=SEPARATOR,
+        unknown=UNKNOWN,
+        held_out=held_out,
+        seed=3,
+    )
+
+
+def slow_blocks(texts: list[str], block_tokens: int) -> list[list[int]]:
+    stream: list[int] = []
+    for text in texts:
+        if stream:
+            stream.append(SEPARATOR)
+        stream += TRAINED.encode(text, add_special_tokens=False)
+    room = block_tokens - 2
+    blocks = []
+    for start in range(0, len(stream), room):
+        begin = min(start, len(stream) - room)
+        blocks.append([TRAINED.cls_token_id, *stream[begin : begin + room], SEPARATOR])
+    return blocks
+
+
+@given(texts=laws, block_tokens=st.integers(5, 12), held_out=st.floats(0.01, 0.99))
+def test_every_token_stands_in_full_blocks(texts, block_tokens, held_out):
+    expected = slow_blocks(texts, block_tokens)
+    if len(expected) < 3:
+        with pytest.raises(SettingsError, match="too little for 3 blocks"):
+            blocks_of(texts, block_tokens, held_out)
+        return
+    blocks = blocks_of(texts, block_tokens, held_out)
+    train, held = blocks.train.tolist(), blocks.held_out.tolist()
+    assert sorted(train + held) == sorted(expected)
+    for part in (train, held):
+        law = iter(expected)
+        assert all(block in law for block in part), "not in the order of the law"
+    assert 1 <= len(held) <= len(expected) - 2
+
+
+BPE = train_tokenizer(["the tenant must pay the rent in advance"] * 3, "bpe", 300, max_tokens=64)
+MANY_BLOCKS = torch.randint(5, 290, (64, 258), dtype=torch.int32)
+MANY_BLOCKS[:, 0], MANY_BLOCKS[:, -1] = BPE.cls_token_id, BPE.sep_token_id
+
+
+def batch(masking: Masking, place: int = 0) -> dict[str, torch.Tensor]:
+    return masking([((0, place + n), block) for n, block in enumerate(MANY_BLOCKS)])
+
+
+def test_the_share_asked_for_is_guessed_and_most_of_it_hidden():
+    made = batch(Masking(BPE, 0.15, seed=0))
+    ids, labels = made["input_ids"], made["labels"]
+    guessed = labels != -100
+    assert abs(guessed[:, 1:-1].float().mean() - 0.15) < 0.01
+    hidden = ids[guessed] == BPE.mask_token_id
+    same = ids[guessed] == MANY_BLOCKS[guessed]
+    assert abs(hidden.float().mean() - 0.8) < 0.03
+    assert abs(same.float().mean() - 0.1) < 0.03
+
+
+def test_a_batch_is_masked_alike_whatever_was_masked_before():
+    fresh, used = Masking(BPE, 0.15, seed=0), Masking(BPE, 0.15, seed=0)
+    torch.manual_seed(1)
+    for place in range(3):
+        batch(used, place)
+    torch.manual_seed(2)
+    assert torch.equal(batch(fresh, 64)["labels"], batch(used, 64)["labels"])
+
+
+def ids(n_blocks: int) -> torch.Tensor:
+    return torch.arange(n_blocks, dtype=torch.int32)[:, None]
+
+
+@given(places=st.lists(st.integers(0, 59), min_size=1))
+def test_a_place_holds_the_same_block_however_it_is_come_by(places):
+    one, other = ReadingOrder(ids(20), 60, 5), ReadingOrder(ids(20), 60, 5)
+    straight = [other[place] for place in range(60)]
+    for place in places:
+        assert one[place] == straight[place]

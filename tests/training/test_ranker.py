@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from dying import die_once_saved
 from ranker_flags import ranker_flags
 from sentence_transformers import CrossEncoder
+from slow_cases import slow
+from torch import Tensor
+from transformers import Trainer
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
-from components.models.locks import folder_lock
 from components.models.manifest import read_manifest
-from components.statutes.article import TextRule
-from components.statutes.corpus import StatuteCorpus
-from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
+from components.models.ranker_folder import RankerSettings
+from training.command_line import DONE, Place, Target, TrainingError
+from training.data import TrainingData
 from training.ranker import main
-from training.ranking.first_stage import Candidates, FirstStage
-from training.ranking.measuring import DevLists
-from training.ranking.preparing import candidate_lists
+from training.ranking import watch
+from training.ranking.preparing import prepare
+from training.ranking.settings import RankerTrainingSettings
+from training.ranking.starting import head_parameters, open_start, start_digest, start_folder
+from training.ranking.training_run import train_ranker
+from training.ranking.watch import MODEL_FOLDER, best_folder
+
+# The command
 
 TEXT = ["The landlord must give notice."]
 PAIRS = [("What must the tenant do?", TEXT[0]), ("When?", "Rule 3: on notice.")]
@@ -62,7 +67,7 @@ def trained(
     return output
 
 
-def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained: Path) -> None:
+def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained):
     ranker = CrossEncoderRanker.load(trained, device="cpu", dtype="float32")
     assert (ranker.settings.passages, ranker.settings.passage_tokens) == (2, 12)
     assert ranker.settings.fusion_weight is not None
@@ -71,7 +76,7 @@ def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained: Path) ->
     torch.testing.assert_close(ranker.logits(PAIRS), expected, atol=1e-5, rtol=0)
 
 
-def test_the_first_stage_is_taken_over_as_it_was(trained: Path, first_stage: Path) -> None:
+def test_the_first_stage_is_taken_over_as_it_was(trained, first_stage):
     assert read_manifest(trained).kind == ("biencoder", "ranker")
     weights = "biencoder/query/model.safetensors"
     assert (trained / weights).stat().st_ino == (first_stage / weights).stat().st_ino
@@ -79,7 +84,7 @@ def test_the_first_stage_is_taken_over_as_it_was(trained: Path, first_stage: Pat
     assert before.digest == after.digest
 
 
-def test_the_folder_says_what_made_it(trained: Path) -> None:
+def test_the_folder_says_what_made_it(trained):
     manifest = read_manifest(trained)
     assert manifest.config["strategy"] == "semi_hard"
     assert set(manifest.data) == {"corpus_sha256", "questions_sha256"}
@@ -92,15 +97,7 @@ def test_the_folder_says_what_made_it(trained: Path) -> None:
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 
 
-def test_no_pickle_and_no_work_folder_is_left(trained: Path) -> None:
-    suffixes = {path.suffix for path in trained.rglob("*") if path.is_file()}
-    assert suffixes <= {".json", ".jsonl", ".safetensors", ".txt", ".png", ".svg"}
-    assert [path.name for path in trained.parent.iterdir()] == ["model"]
-
-
-def test_another_ranker_goes_on_from_it(
-    trained: Path, flags: Callable[..., list[str]], no_dev: dict[str, str], tmp_path: Path
-) -> None:
+def test_another_ranker_goes_on_from_it(trained, flags, no_dev, tmp_path):
     more = flags(**no_dev, dev_share=0.0, model=trained, start=trained, output=tmp_path / "more")
     assert main(more) == DONE
     before, after = (
@@ -110,17 +107,7 @@ def test_another_ranker_goes_on_from_it(
     assert not torch.equal(before.logits(PAIRS), after.logits(PAIRS))
 
 
-@pytest.mark.parametrize("strategy", ["hard", "easy"])
-def test_other_strategies_run_over_any_encoder(
-    strategy: str, flags: Callable[..., list[str]], tmp_path: Path
-) -> None:
-    assert main(flags(strategy=strategy, output=tmp_path / "model", max_steps=2)) == DONE
-    assert read_manifest(tmp_path / "model").config["strategy"] == strategy
-
-
-def test_a_law_without_dev_gives_the_last_weights(
-    flags: Callable[..., list[str]], no_dev: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_law_without_dev_gives_the_last_weights(flags, no_dev, tmp_path):
     output = tmp_path / "model"
     assert main(flags(**no_dev, dev_share=0.0, output=output)) == DONE
     settings = CrossEncoderRanker.load(output, device="cpu").settings
@@ -129,32 +116,9 @@ def test_a_law_without_dev_gives_the_last_weights(
     assert "dev" not in read_manifest(output).metrics
 
 
-def test_what_shorter_lists_chose_is_fitted_on_all_candidates(
-    flags: Callable[..., list[str]], tmp_path: Path, depths: list[int]
-) -> None:
-    # One epoch to choose: the same weights.
-    found = []
-    for name, fields in (("all", {}), ("fewer", {"dev_candidates": 10})):
-        assert main(flags(output=tmp_path / name, **fields)) == DONE
-        ranker = CrossEncoderRanker.load(tmp_path / name, device="cpu", dtype="float32")
-        found.append((ranker, read_manifest(tmp_path / name).metrics))
-    (one, about_one), (other, about_other) = found
-    assert torch.equal(one.logits(PAIRS), other.logits(PAIRS))
-    # The start and the epoch are measured, what is published is fitted; of each run in turn.
-    assert depths == [15, 15, 30, 10, 10, 30]
-    assert one.settings.fusion_weight == other.settings.fusion_weight
-    assert about_one["fusion"] == pytest.approx(about_other["fusion"])
-    assert about_one["calibration"] == pytest.approx(about_other["calibration"])
-    assert one.settings.calibration == other.settings.calibration
-
-
 def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
-    trained: Path,
-    flags: Callable[..., list[str]],
-    tmp_path: Path,
-    capsys: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    trained, flags, tmp_path, capsys, monkeypatch
+):
     # The first stage, the start, two epochs; then weights are tried.
     values = chain([0.1, 0.9, 0.5, 0.6], repeat(0.9))
     monkeypatch.setattr(
@@ -172,173 +136,246 @@ def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
     assert read_manifest(tmp_path / "worse").metrics["epoch"] == 0
 
 
-def test_use_is_fitted_on_the_pipelines_candidates(
-    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answers_first(stage: FirstStage, corpus: StatuteCorpus, rule: TextRule) -> Candidates:
-        found = [
-            sorted(range(len(corpus)), key=lambda n: corpus.ids[n] not in question.relevant)
-            for question in stage.dev.questions
-        ]
-        return replace(stage.dev, found=np.array(found))
+def test_what_is_read_is_remembered(flags, tmp_path, capsys, monkeypatch):
+    output, more = tmp_path / "model", tmp_path / "more"
+    assert main(flags(segmentation="vi", output=output, max_steps=2)) == DONE
+    assert CrossEncoderRanker.load(output, device="cpu").settings.segmentation == "vi"
+    assert "Words are read as" not in capsys.readouterr().err
+    # Also where the weights of the best epoch are opened, to fit how they are used.
+    read: list[str | None] = []
+    logits = CrossEncoderRanker.logits
 
-    monkeypatch.setattr("training.ranking.publishing.pipeline_candidates", answers_first)
-    assert main(flags(output=tmp_path / "model", max_steps=2)) == DONE
-    metrics = read_manifest(tmp_path / "model").metrics
-    assert metrics["in_pipeline"]["hybrid"]["MRR@10"] == 1
-    assert metrics["fusion"]["10.0"] == pytest.approx(1)
+    def noted(self: CrossEncoderRanker, pairs: Any) -> Any:
+        read.append(self.settings.segmentation)
+        return logits(self, pairs)
+
+    monkeypatch.setattr(CrossEncoderRanker, "logits", noted)
+    fields = {"start": output, "passages": 1, "passage_tokens": 2_000, "output": more}
+    assert main(flags(**fields, max_steps=2)) == DONE
+    assert set(read) == {"vi"}
+    assert CrossEncoderRanker.load(more, device="cpu").settings.segmentation == "vi"
+    said = capsys.readouterr().err
+    assert "Words are read as the start reads them: segmentation vi" in said
 
 
-def test_use_is_fitted_on_what_the_best_weights_make_of_them(
-    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lists: list[DevLists] = []
-    fitted: list[Any] = []
+# The run
 
-    def kept(*given: Any) -> DevLists:
-        lists.append(candidate_lists(*given))
-        return lists[-1]
+Run = tuple[dict[str, Tensor], list[dict[str, Any]]]
+# 22 positives and 24 negatives are 6 steps of 8 an epoch.
+STEPS = 12
 
-    def noted(logits: Any, answers: Any) -> None:
-        fitted.append((logits, answers))
 
-    monkeypatch.setattr("training.ranking.publishing.candidate_lists", kept)
-    monkeypatch.setattr("training.ranking.publishing.fit_calibration", noted)
-    assert main(flags(output=tmp_path / "model")) == DONE
-    ranker = CrossEncoderRanker.load(tmp_path / "model", device="cpu", dtype="float32")
-    logits = lists[0].logits(lambda pairs: ranker.logits(pairs).numpy())
-    np.testing.assert_allclose(fitted[0][0], logits, atol=1e-5)
-    marked = [
-        [article in question.relevant for article in ids]
-        for question, ids in zip(lists[0].questions, lists[0].found, strict=True)
+class KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+@pytest.fixture(scope="module")
+def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
+    """`train_in(work, law=FOLDER, field=value, ...)`: weights and records at the end."""
+
+    def of(work: Path, law: Path = small_law, **fields: Any) -> Run:
+        values: dict[str, Any] = {
+            "model": Place(str(tiny_bert)),
+            "start": Place(str(tiny_bert)),
+            "candidates": 15,
+            "negatives": 2,
+            "passage_tokens": 12,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "checkpoint_every": 4,
+            "dtype": "float32",
+            "device": "cpu",
+            **fields,
+        }
+        settings = RankerTrainingSettings(
+            corpus=Place(str(law / "articles.jsonl")),
+            questions=Place(str(law / "questions.jsonl")),
+            output=Target("unused"),
+            **values,
+        )
+        data = TrainingData.read(settings.corpus, settings.questions)
+        work.mkdir(exist_ok=True)
+        prepared = prepare(settings, data, work)
+        records = train_ranker(settings, prepared, work)
+        return dict(prepared.ranker.encoder.state_dict()), records
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def alone(train_in: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that nothing disturbed."""
+    return train_in(tmp_path_factory.mktemp("alone"))
+
+
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = watch.RankerWatch.on_step_begin
+
+    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == step:
+            raise KilledError
+        begin(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RankerWatch, "on_step_begin", killed)
+
+
+@pytest.mark.parametrize("step", [6, *slow(3, 5, 9)])
+def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
+    step, alone, train_in, tmp_path, monkeypatch, capsys
+):
+    weights, records = alone
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(step, patch)
+        train_in(tmp_path / "killed")
+    # Chance was somewhere else when the process died.
+    torch.manual_seed(12345)
+    again, resumed = train_in(tmp_path / "killed")
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert resumed == records
+    assert ("Going on from checkpoint" in capsys.readouterr().err) == (step > 4)
+
+
+def test_the_weights_that_were_best_on_dev_are_kept_and_no_others(train_in, tmp_path, monkeypatch):
+    values = iter([0.9, 0.5, 0.7, 0.6])
+    monkeypatch.setattr(
+        "training.ranking.measuring.DevLists.metrics",
+        lambda self, ranked, metric: {metric: next(values) if ranked != self.found else 0.0},
+    )
+    work = tmp_path / "run"
+    _, records = train_in(work, epochs=3)
+    assert [record["dev"]["MRR@10"] for record in records] == [0.9, 0.5, 0.7, 0.6]
+    assert [path.name for path in work.glob("best-*")] == ["best-12"]
+    best = best_folder(work, records, "MRR@10")
+    assert best is not None
+    assert {path.name for path in best.iterdir()} == {MODEL_FOLDER, "dev_logits.npy"}
+
+
+def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_weights(
+    train_in, tmp_path, monkeypatch
+):
+    step = Trainer.training_step
+
+    def broken(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        loss = step(self, *args, **kwargs)
+        return loss * float("nan") if self.state.global_step == 7 else loss
+
+    monkeypatch.setattr(Trainer, "training_step", broken)
+    with pytest.raises(TrainingError, match="loss is nan"):
+        train_in(tmp_path / "run")
+    kept = {path.name for path in (tmp_path / "run").glob("checkpoint-*")}
+    assert kept == {"checkpoint-4", "checkpoint-6"}
+
+
+@pytest.mark.parametrize(("bad", "at"), [(float("nan"), 6), *slow((float("inf"), STEPS))])
+def test_a_weight_that_is_not_finite_after_an_epoch_is_noticed(
+    train_in, tmp_path, monkeypatch, bad, at
+):
+    """The loss of that step was finite still."""
+    end = watch.RankerWatch.on_step_end
+
+    def overflowing(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == at:
+            next(kwargs["model"].parameters()).data.view(-1)[0] = bad
+        end(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch.RankerWatch, "on_step_end", overflowing)
+    with pytest.raises(TrainingError, match=rf"up to step {at}: the weights' norm is (nan|inf)"):
+        train_in(tmp_path / "run")
+    kept = {path.name for path in (tmp_path / "run").glob("[bc]*-*")}
+    assert f"checkpoint-{at}" not in kept and f"best-{at}" not in kept
+
+
+def test_a_fresh_head_has_a_rate_of_its_own(train_in, tiny_bert, tmp_path):
+    start = dict(open_start(tiny_bert, torch.device("cpu"), seed=0).state_dict())
+    rates = {"learning_rate": 1e-9, "head_lr": 1e-2, "warmup": 0.0}
+    trained, _ = train_in(tmp_path / "run", max_steps=1, **rates)
+    moved = {name: float((trained[name] - start[name]).abs().max()) for name in start}
+    head = {name for name in moved if ".classifier." in name or ".pooler." in name}
+    # AdamW's first step is as large as the rate.
+    assert {name for name, by in moved.items() if by > 1e-3} == head
+    assert len(head) == 4
+
+
+def test_it_learns_what_tells_answers_from_other_articles(
+    train_in, write_law, article, question, tmp_path
+):
+    # Every question is answered by the articles on appeals, whatever it asks for.
+    appeals = range(0, 30, 6)
+    law = [
+        article(n, text=f"From decision {n} an appeal lies to the court.") if n in appeals
+        else article(n)
+        for n in range(30)
+    ]  # fmt: skip
+    asked = [question(n, appeals, "train" if n < 12 else "dev") for n in range(16)]
+    folder = write_law(tmp_path / "law", law, asked)
+    _, records = train_in(
+        tmp_path / "run", law=folder, candidates=30, negatives=5, epochs=5, dropout=0.0
+    )
+    # The tokenizer, and with it the numbers, differ a little from process to process.
+    assert records[0]["dev"]["MAP@10"] < 0.6
+    assert records[-1]["dev"]["MAP@10"] > 0.85
+
+
+# Starts
+
+CPU = torch.device("cpu")
+
+
+def weights(model: CrossEncoder) -> dict[str, torch.Tensor]:
+    return dict(model.state_dict())
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> set[str]:
+    return {name for name in a if not torch.equal(a[name], b[name])}
+
+
+def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert):
+    first = weights(open_start(tiny_bert, CPU, seed=0))
+    torch.manual_seed(99)
+    again = weights(open_start(tiny_bert, CPU, seed=0))
+    other = weights(open_start(tiny_bert, CPU, seed=1))
+    assert not same(first, again)
+    assert all("classifier" in name or "pooler" in name for name in same(first, other))
+    assert same(first, other)
+
+
+def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert, tmp_path):
+    towers = BiEncoder.load(tiny_bert, device="cpu")
+    towers.save(tmp_path / "towers")
+    assert start_folder(str(tmp_path / "towers")) == tmp_path / "towers" / "biencoder" / "query"
+    assert open_start(start_folder(str(tmp_path / "towers")), CPU, seed=0).num_labels == 1
+
+    def ranker(folder: Path) -> None:
+        open_start(tiny_bert, CPU, seed=5).save_pretrained(str(folder), create_model_card=False)
+        RankerSettings().save(folder)
+
+    towers.save(tmp_path / "both", kept={"ranker": ranker})
+    folder = start_folder(str(tmp_path / "both"))
+    assert folder == tmp_path / "both" / "ranker"
+    assert not same(
+        weights(open_start(folder, CPU, seed=0)), weights(open_start(tiny_bert, CPU, seed=5))
+    )
+
+
+def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert, tmp_path):
+    model = open_start(tiny_bert, CPU, seed=0)
+    names = head_parameters(model, tiny_bert)
+    assert [name.split("model.")[-1] for name in names] == [
+        "bert.pooler.dense.weight",
+        "bert.pooler.dense.bias",
+        "classifier.weight",
+        "classifier.bias",
     ]
-    assert fitted[0][1].tolist() == marked
+    assert set(names) <= {name for name, _ in model.named_parameters()}
+    model.save_pretrained(str(tmp_path / "whole"), create_model_card=False)
+    again = open_start(tmp_path / "whole", CPU, seed=0)
+    assert head_parameters(again, tmp_path / "whole") == []
 
 
-def test_a_law_of_fewer_articles_than_the_metric_looks_at(
-    flags: Callable[..., list[str]],
-    write_law: Any,
-    article: Any,
-    question: Any,
-    tmp_path: Path,
-) -> None:
-    asked = [question(n, [n % 4], "dev" if n > 5 else "train") for n in range(8)]
-    law = write_law(tmp_path / "law", [article(n) for n in range(4)], asked)
-    files = {"corpus": law / "articles.jsonl", "questions": law / "questions.jsonl"}
-    assert main(flags(**files, output=tmp_path / "model")) == DONE
-    assert set(read_manifest(tmp_path / "model").metrics["dev"]) == {"R@1", "MRR@10"}
-
-
-def test_fewer_candidates_than_negatives_are_reported(
-    flags: Callable[..., list[str]], tmp_path: Path, capsys: Any
-) -> None:
-    output = tmp_path / "model"
-    assert main(flags(output=output, candidates=10, negatives=10, max_steps=2)) == DONE
-    fewer = read_manifest(output).metrics["questions_with_fewer"]
-    assert fewer > 0
-    assert f"{fewer} questions have fewer" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("unfinished", [False, True], ids=["", "beside an unfinished run"])
-def test_a_folder_that_holds_something_is_not_written_over(
-    unfinished: bool, flags: Callable[..., list[str]], tmp_path: Path, capsys: Any
-) -> None:
-    output, work = tmp_path / "model", tmp_path / "model.work"
-    output.mkdir()
-    (output / "kept.txt").write_text("kept")
-    if unfinished:
-        work.mkdir()
-    assert main(flags(output=output)) == WRONG_USE
-    assert "exists and is not empty" in capsys.readouterr().err
-    assert [each.name for each in output.iterdir()] == ["kept.txt"]
-    assert not work.is_dir() or not list(work.glob("*.json"))  # nothing was begun
-
-
-def test_stopped_once_it_is_saved_the_same_command_tidies_up(
-    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "model"
-    with monkeypatch.context() as patch:
-        die_once_saved(patch)
-        assert main(flags(output=output)) == INTERRUPTED
-    made = (output / "manifest.json").stat().st_mtime_ns
-    # With other settings it is another model, which is there already.
-    assert main(flags(output=output, seed=1)) == WRONG_USE
-    assert output.with_name("model.work").is_dir()
-    assert main(flags(output=output)) == DONE
-    assert (output / "manifest.json").stat().st_mtime_ns == made
-    assert (output / "metrics.jsonl").read_text().count('"dev"') > 1
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_a_model_is_there_with_its_plots_or_not_at_all(
-    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError("the disk is full")
-
-    output = tmp_path / "model"
-    with monkeypatch.context() as patch:
-        patch.setattr("training.ranking.publishing.plot_records", full)
-        assert main(flags(output=output)) == FAILED
-    assert not output.exists()
-    assert main(flags(output=output)) == DONE
-
-
-def test_another_seed_is_another_run(
-    flags: Callable[..., list[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Any,
-) -> None:
-    def died(*_: Any) -> None:
-        raise OSError("the disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("training.ranking.training_run.train_ranker", died)
-        assert main(flags(output=tmp_path / "model")) != DONE
-    (tmp_path / "model.work" / "checkpoint-1").mkdir()
-    assert main(flags(output=tmp_path / "model", seed=1)) == WRONG_USE
-    assert "with seed 0; now it is 1" in capsys.readouterr().err
-
-
-def test_the_number_format_of_the_beginning_stays(
-    flags: Callable[..., list[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    race: Callable[[bool], None],
-) -> None:
-    def died(*_: Any) -> None:
-        raise OSError("the disk is full")
-
-    race(True)
-    with monkeypatch.context() as patch:
-        patch.setattr("training.ranking.training_run.train_ranker", died)
-        assert main(flags(output=tmp_path / "model", dtype="auto")) != DONE
-    (tmp_path / "model.work" / "checkpoint-1").mkdir()
-    race(False)
-    assert main(flags(output=tmp_path / "model", dtype="auto")) == DONE
-
-
-def test_several_processes_are_refused(
-    flags: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    assert main(flags(output=tmp_path / "model")) == WRONG_USE
-    assert "one process" in capsys.readouterr().err
-
-
-def test_a_folder_that_holds_something_is_left_alone(
-    flags: Callable[..., list[str]], first_stage: Path, capsys: Any
-) -> None:
-    assert main(flags(output=first_stage)) == WRONG_USE
-    assert "not empty" in capsys.readouterr().err
-
-
-def test_an_output_that_another_process_trains_into_is_refused(
-    flags: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "model"
-    with folder_lock(tmp_path / "model.work", wait=False):
-        assert main(flags(output=output)) == WRONG_USE
-    assert f"another process is training into {output}" in capsys.readouterr().err
+def test_what_it_starts_from_has_a_digest(tiny_bert, other_bert, tmp_path):
+    assert start_digest(tiny_bert) == start_digest(tiny_bert) != start_digest(other_bert)
+    # The same weights under another configuration compute something else.
+    shutil.copytree(tiny_bert, tmp_path / "relu")
+    config = json.loads((tiny_bert / "config.json").read_text())
+    (tmp_path / "relu" / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
+    assert start_digest(tmp_path / "relu") != start_digest(tiny_bert)

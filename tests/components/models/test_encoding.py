@@ -1,19 +1,139 @@
+"""Texts into tokens, passages and vectors."""
+
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer, pre_tokenizers, processors
+from tokenizers.models import WordLevel
+from transformers import AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
 
 from components.models import encoding
+from components.models.biencoder import BiEncoder
+from components.models.digest import model_digest
 from components.models.encoding import encode, encode_tokenized
+from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
 from components.models.text_encoder import TextEncoder
 from components.models.token_budget import TokenBudget, embed_passages
+from components.models.tokenizing import PassageTokenizer
 from components.models.tower import Tower, open_towers
+
+# Tokens
+
+EVERY_LETTER = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def rows(passages):
+    return [
+        passages.ids[a:b].tolist()
+        for a, b in zip(passages.starts[:-1], passages.starts[1:], strict=True)
+    ]
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def both(request, tiny_bert, tiny_roberta):
+    return AutoTokenizer.from_pretrained(tiny_bert if request.param == "bert" else tiny_roberta)
+
+
+@EVERY_LETTER
+@given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=5), limit=st.integers(3, 30))
+def test_one_passage_is_what_the_model_s_own_tokenizer_cuts(both, texts, limit):
+    expected = both(texts, truncation=True, max_length=limit)["input_ids"]
+    assert rows(PassageTokenizer(both).passages(texts, passage_tokens=limit)) == expected
+
+
+@EVERY_LETTER
+@given(
+    words=st.lists(st.sampled_from(["rent", "court", "notice", "zzz"]), max_size=60),
+    limit=st.integers(3, 12),
+    most=st.integers(1, 5),
+)
+def test_passages_hold_the_text_in_order_and_count_what_is_cut(tiny_bert, words, limit, most):
+    slow = AutoTokenizer.from_pretrained(tiny_bert)
+    text = " ".join(words)
+    whole = slow(text, add_special_tokens=False, truncation=False)["input_ids"]
+    passages = PassageTokenizer(slow).passages([text], passage_tokens=limit, max_passages=most)
+    found = rows(passages)
+    bodies = [token for row in found for token in row[1:-1]]
+    assert bodies == whole[: (limit - 2) * most]
+    assert all(row[0] == 2 and row[-1] == 3 and len(row) <= limit for row in found)
+    assert passages.per_text.tolist() == [len(found)]
+    assert passages.text_tokens.tolist() == [len(whole)]
+    assert passages.kept_tokens.tolist() == [len(bodies)]
+
+
+def test_the_prompt_stands_before_every_passage(tiny_bert):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    prompt = tokenizer("query", add_special_tokens=False)["input_ids"]
+    body = tokenizer("rent court notice", add_special_tokens=False)["input_ids"]
+    passages = PassageTokenizer(tokenizer).passages(
+        ["rent court notice"], passage_tokens=2 + len(prompt) + 2, max_passages=9, prompt="query "
+    )
+    found = rows(passages)
+    assert len(found) == -(-len(body) // 2) > 1
+    assert all(row[: 1 + len(prompt)] == [2, *prompt] for row in found)
+    assert [token for row in found for token in row[1 + len(prompt) : -1]] == body
+    assert passages.prompt_tokens == 1 + len(prompt)
+    assert passages.text_tokens.tolist() == [len(body)]
+
+
+def test_a_batch_is_padded_on_the_right_and_unmasked_where_nothing_is_padded(tiny_bert):
+    passages = PassageTokenizer(AutoTokenizer.from_pretrained(tiny_bert)).passages(
+        ["rent", "rent court", "judge", "court rent"], passage_tokens=8
+    )
+    short, long = passages.lengths[:2]
+    ids, mask = passages.batch(np.array([0, 1]))
+    assert short < long
+    assert ids[0].tolist() == [*rows(passages)[0], *[0] * (long - short)]
+    assert mask is not None
+    assert mask.tolist() == [[1] * short + [0] * (long - short), [1] * long]
+    ids, mask = passages.batch(np.array([3, 1]))
+    assert mask is None
+    assert ids[0].tolist() == rows(passages)[3]
+
+
+# Towers
+
+LONG = "the landlord must pay rent within the period " * 20
+
+
+@pytest.mark.parametrize("kind", ["tiny_bert", "tiny_roberta", "tiny_prompted"])
+def test_a_limit_cuts_texts_and_is_saved(request, tmp_path, kind):
+    tower = open_towers(request.getfixturevalue(kind))[0]
+    tower.limit(12)
+    assert tower.max_tokens == 12
+    passages = TextEncoder(tower, tower.max_tokens).tokenize([LONG, "rent"])
+    assert passages.lengths.max() == 12
+    tower.save(tmp_path / "tower")
+    again = open_towers(tmp_path / "tower")[0]
+    theirs = SentenceTransformer(str(tmp_path / "tower"), device="cpu")
+    assert again.max_tokens == theirs.max_seq_length == 12
+    expected = torch.from_numpy(theirs.encode([LONG], normalize_embeddings=True))
+    for each in (tower, again):
+        found = TextEncoder(each, each.max_tokens).embed(passages.take(passages.per_text[:1] * 0))
+        assert torch.allclose(found.detach(), expected, atol=1e-5)
+
+
+def test_a_model_without_its_tokenizer_s_files_is_refused(tiny_bert, tmp_path):
+    """transformers opens it with a tokenizer to which every word is unknown."""
+    shutil.copytree(tiny_bert, tmp_path / "half")
+    for path in (tmp_path / "half").glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(ModelError, match="tokenizer"):
+        open_towers(tmp_path / "half")
+
+
+# Vectors
 
 
 @pytest.fixture
@@ -51,16 +171,7 @@ def test_a_prompt_is_written_before_the_text_as_sentence_transformers_does(tiny_
     assert np.abs(found.numpy() - expected).max() < 1e-5
 
 
-def test_pooling_without_the_prompt_leaves_its_tokens_out(tiny_bert):
-    theirs = SentenceTransformer(str(tiny_bert), device="cpu")
-    theirs.set_pooling_include_prompt(False)
-    expected = theirs.encode(["rent"], prompt="query: ", normalize_embeddings=True)
-    found, _ = encode(TextEncoder(Tower(theirs), 64, "query: "), ["rent"])
-    assert np.abs(found.numpy() - expected).max() < 1e-5
-
-
-@pytest.mark.parametrize("headed", [False, True])
-@pytest.mark.parametrize("budget", [1, 100, 100_000])
+@pytest.mark.parametrize(("headed", "budget"), [(False, 1), (True, 100), (True, 100_000)])
 def test_a_vector_depends_on_its_own_text_alone(monkeypatch, tower, law_texts, headed, budget):
     monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 7)
     head = moved_head() if headed else None
@@ -123,40 +234,6 @@ def test_the_report_counts_what_is_cut_off_and_progress_counts_texts(monkeypatch
     assert len(steps) == 2
 
 
-@pytest.mark.parametrize("headed", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_is_tokenised_already_has_the_same_vectors(
-    monkeypatch, tower, law_texts, headed, dtype
-):
-    monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 7)
-    encoder = TextEncoder(tower, 12 if headed else 30, "", moved_head() if headed else None)
-    texts = law_texts(20, 40)
-    steps: list[int] = []
-    found = encode_tokenized(encoder, encoder.tokenize(texts), dtype=dtype, progress=steps.append)
-    assert torch.equal(found, encode(encoder, texts, dtype=dtype)[0])
-    assert steps == [7, 7, 6]
-    assert not found.requires_grad
-
-
-def test_what_is_tokenised_already_is_encoded_without_dropout(tower):
-    encoder = TextEncoder(tower, 12, "", moved_head())
-    passages = encoder.tokenize(["rent court notice", "judge"])
-    expected = encode_tokenized(encoder, passages)
-    tower.train()
-    encoder.head.train()
-    assert torch.equal(encode_tokenized(encoder, passages), expected)
-    assert tower.training and encoder.head.training
-
-
-def test_tokenised_texts_keep_to_a_token_budget(tower, law_texts):
-    encoder = TextEncoder(SmallMemory(tower.encoder).eval(), 40)
-    passages = encoder.tokenize(law_texts(30, 20))
-    found = encode_tokenized(encoder, passages, token_budget=64)
-    assert encoder.tower.rows == len(passages)
-    expected = encode_tokenized(TextEncoder(tower, 40), passages)
-    assert torch.allclose(found, expected, atol=1e-5)
-
-
 class SmallMemory(CountingTower):
     """A device that holds 64 padded tokens."""
 
@@ -178,14 +255,6 @@ def test_out_of_memory_halves_the_budget_and_goes_on(tower, law_texts):
     assert encoder.tower.rows == len(passages)
 
 
-def test_out_of_memory_with_one_passage_is_said(tower):
-    encoder = TextEncoder(SmallMemory(tower.encoder), 64)
-    encoder.tower.tokenizer = tower.tokenizer
-    passages = tower.tokenizer.passages(["rent court " * 60], passage_tokens=70)
-    with pytest.raises(torch.OutOfMemoryError):
-        embed_passages(encoder.tower, passages, TokenBudget(10))
-
-
 def test_bf16_keeps_the_masters_and_the_direction(minilm):
     tower = open_towers(Path(minilm))[0]
     encoder = TextEncoder(tower, 64)
@@ -198,52 +267,7 @@ def test_bf16_keeps_the_masters_and_the_direction(minilm):
     assert {weight.dtype for weight in tower.parameters()} == {torch.float32}
 
 
-def test_encoding_inside_a_training_step_leaves_the_gradients_alone(tower):
-    encoder = TextEncoder(tower, 20, "", moved_head().train())
-    tower.train()
-    with torch.autocast("cpu", torch.bfloat16):
-        encode(encoder, ["rent"], dtype=torch.bfloat16)
-        vectors = encoder.embed(encoder.tokenize(["rent court", "judge"]))
-        vectors[0, 0].backward()
-    assert tower.training and encoder.head.training
-    weight = tower.encoder.transformers_model.encoder.layer[0].intermediate.dense.weight
-    assert weight.grad is not None and weight.grad.abs().sum() > 0
-
-
-def test_a_model_in_training_encodes_without_dropout(tower):
-    texts = ["rent court notice", "judge"]
-    encoder = TextEncoder(tower, 12, "", moved_head())
-    expected, _ = encode(encoder, texts)
-    tower.train()
-    encoder.head.train()
-    assert torch.allclose(encode(encoder, texts)[0], expected, atol=1e-6)
-
-
-def test_embedding_in_pieces_has_the_gradient_of_the_whole(tower, law_texts):
-    encoder = TextEncoder(tower, 12, "", moved_head())
-    passages = encoder.tokenize(law_texts(6, 30))
-    direction = torch.randn(6, 32, generator=torch.Generator().manual_seed(0))
-    gradients = []
-    for budget in (13, 100_000):
-        tower.zero_grad()
-        (encoder.embed(passages, TokenBudget(budget)) * direction).sum().backward()
-        gradients.append([w.grad.clone() for w in tower.parameters() if w.grad is not None])
-    assert gradients[0]
-    for piecewise, whole in zip(*gradients, strict=True):
-        assert torch.allclose(piecewise, whole, atol=1e-4)
-
-
-def test_threads_may_share_a_model(tower, law_texts):
-    encoder = TextEncoder(tower, 30)
-    texts = law_texts(24, 20)
-    expected, _ = encode(encoder, texts)
-    with ThreadPoolExecutor(4) as threads:
-        parts = list(threads.map(lambda i: encode(encoder, texts[i::4])[0], range(4)))
-    for offset, part in enumerate(parts):
-        assert torch.allclose(part, expected[offset::4], atol=1e-5)
-
-
-def test_nothing_to_encode_is_no_vectors(tower):
+def test_nothing_to_encode_gives_no_vectors(tower):
     vectors, report = encode(TextEncoder(tower, 30, "", moved_head()), [])
     assert vectors.shape == (0, 32)
     assert report.n_texts == 0
@@ -252,10 +276,64 @@ def test_nothing_to_encode_is_no_vectors(tower):
     assert encoder.embed(encoder.tokenize([])).shape == (0, 32)
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [("rent", r"encode\(\[text\]\)"), (["rent", None], r"texts\[1\] is a NoneType")],
-)
-def test_what_is_no_list_of_strings_is_refused(tower, texts, message):
-    with pytest.raises(TypeError, match=message):
-        encode(TextEncoder(tower, 30), texts)
+# Vietnamese words
+
+PLAIN = "hợp đồng lao động"
+JOINED = "hợp_đồng lao_động"
+
+
+@pytest.fixture(scope="module")
+def word_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT whose tokens are words between spaces, as PhoBERT's begin as."""
+    folder = tmp_path_factory.mktemp("words") / "bert"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "query:", *PLAIN.split(), *JOINED.split()]
+    tokenizer = Tokenizer(WordLevel({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=16,
+    )
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=16,
+        initializer_range=0.3,
+    )
+    BertModel(config).save_pretrained(folder)
+    wrapped.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def word_tower(word_model: Path) -> Tower:
+    return open_towers(word_model)[0]
+
+
+@pytest.mark.parametrize("side", ["encode_queries", "encode_articles"])
+def test_both_sides_are_encoded_by_words(word_tower, side):
+    by_words = getattr(BiEncoder(word_tower, segmentation="vi", dtype="float32"), side)([PLAIN])
+    as_given = BiEncoder(word_tower, dtype="float32")
+    torch.testing.assert_close(by_words, getattr(as_given, side)([JOINED]))
+    assert (by_words @ getattr(as_given, side)([PLAIN]).T).item() < 0.999
+
+
+def test_a_saved_model_keeps_it_and_is_another_model(word_tower, tmp_path):
+    BiEncoder(word_tower, segmentation="vi", dtype="float32").save(tmp_path / "words")
+    BiEncoder(word_tower, dtype="float32").save(tmp_path / "syllables")
+    found = BiEncoder.load(tmp_path / "words", device="cpu", dtype="float32")
+    other = BiEncoder.load(tmp_path / "syllables", device="cpu", dtype="float32")
+    assert (found.segmentation, other.segmentation) == ("vi", None)
+    torch.testing.assert_close(found.encode_queries([PLAIN]), other.encode_queries([JOINED]))
+    # Vectors are kept under this name.
+    assert model_digest(tmp_path / "words") != model_digest(tmp_path / "syllables")

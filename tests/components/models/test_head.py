@@ -1,3 +1,5 @@
+"""The head over the passages of an article."""
+
 from __future__ import annotations
 
 import pytest
@@ -22,9 +24,9 @@ def pooled(passages, mask, how):
     return torch.stack([r.mean(0) if how == "mean" else r.amax(0) for r in rows])
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max"])
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize(
+    ("pooling", "training", "gradients"), [("mean", True, True), ("max", False, False)]
+)
 def test_an_identity_is_the_pooled_passages_at_step_0(pooling, training, gradients):
     head = HierarchicalArticleHead(16, 4, pooling=pooling, init="identity").train(training)
     passages, mask = article_batch()
@@ -33,15 +35,6 @@ def test_an_identity_is_the_pooled_passages_at_step_0(pooling, training, gradien
     assert torch.allclose(found, pooled(passages, mask, pooling), atol=1e-7, rtol=0)
     one = head(passages[1:2, :1], mask[1:2, :1])
     assert torch.equal(one[0], passages[1, 0])
-
-
-def test_an_identity_stays_one_under_autocast():
-    head = HierarchicalArticleHead(16, 4)
-    passages, mask = article_batch()
-    with torch.autocast("cpu", torch.bfloat16):
-        found = head(passages, mask)
-    assert found.dtype == torch.float32
-    assert torch.allclose(found, pooled(passages, mask, "mean"), atol=1e-7, rtol=0)
 
 
 def test_every_zero_of_an_identity_learns_at_the_first_step_and_the_rest_at_the_second():
@@ -85,31 +78,11 @@ def test_an_article_does_not_depend_on_its_batch_mates(init):
         assert torch.allclose(unrecorded[row], together[row], atol=1e-5, rtol=0)
 
 
-def test_the_published_start_is_post_ln_and_random():
-    torch.manual_seed(0)
-    head = HierarchicalArticleHead(16, 4, init="paper").eval()
-    passages, mask = article_batch()
-    assert not any(layer.norm_first for layer in head.layers)
-    assert not torch.allclose(head(passages, mask), pooled(passages, mask, "mean"), atol=0.1)
-
-
 def test_the_order_of_passages_matters_once_positions_are_learnt():
     head = HierarchicalArticleHead(16, 4, pooling="max").eval()
     nn.init.normal_(head.positions.weight)
     passages, mask = article_batch((2,))
     assert not torch.allclose(head(passages, mask), head(passages.flip(1), mask))
-
-
-def test_a_saved_head_comes_back_bit_for_bit(tmp_path):
-    torch.manual_seed(0)
-    head = HierarchicalArticleHead(
-        16, 2, passage_tokens=20, max_passages=5, layers=1, pooling="max", init="paper"
-    ).eval()
-    head.save(tmp_path / "head")
-    again = HierarchicalArticleHead.load(tmp_path / "head").eval()
-    assert again.to_dict() == head.to_dict()
-    passages, mask = article_batch()
-    assert torch.equal(again(passages, mask), head(passages, mask))
 
 
 @pytest.mark.parametrize(

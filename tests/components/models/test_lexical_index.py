@@ -28,9 +28,7 @@ def built(texts: list[str], language: str | None = None, **parameters: float) ->
 
 @settings(max_examples=60, deadline=None)
 @given(texts=texts, question=questions, k1=st.floats(0.2, 3), b=st.floats(0, 1))
-def test_scores_and_ranks_equal_rank_bm25s(
-    texts: list[str], question: str, k1: float, b: float
-) -> None:
+def test_scores_and_ranks_equal_rank_bm25s(texts, question, k1, b):
     analyze = analyzer(None)
     oracle = BM25Plus([analyze(text) for text in texts], k1=k1, b=b, delta=1)
     expected = oracle.get_scores(analyze(question))
@@ -45,7 +43,7 @@ def test_scores_and_ranks_equal_rank_bm25s(
     assert (np.diff(expected[keys]) < 1e-4).all()
 
 
-def test_the_served_scores_are_lucenes_by_hand() -> None:
+def test_the_served_scores_are_lucenes_by_hand():
     index = built(["roof leak leak", "roof", "door"])
     keys, scores = index.search("leak", 3)
     idf = np.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
@@ -54,39 +52,25 @@ def test_the_served_scores_are_lucenes_by_hand() -> None:
     assert scores[0] == pytest.approx(idf * tf, rel=1e-6)
 
 
-def test_equal_scores_stand_in_row_order_also_at_the_cut() -> None:
+def test_equal_scores_stand_in_row_order_also_at_the_cut():
     index = built(["tax rate"] * 50 + ["tax tax rate"] + ["tax rate"] * 50)
     keys, scores = index.search("tax", 30)
     assert keys.tolist() == [150, *range(100, 129)]
     assert len(set(scores[1:].tolist())) == 1
 
 
-def test_texts_without_a_term_of_the_question_are_not_found() -> None:
-    index = built(["roof", "door", "roof door"])
-    assert set(index.search("roof", 10)[0]) == {100, 102}
-    assert len(index.search("window", 10)[0]) == 0
-    assert len(index.search("the", 10)[0]) == 0
-
-
-def test_only_allowed_keys_are_found() -> None:
+def test_only_allowed_keys_are_found():
     index = built(["roof", "roof", "roof"])
     assert index.search("roof", 10, np.array([102, 7]))[0].tolist() == [102]
 
 
-def test_repeats_in_a_question_change_nothing() -> None:
-    index = built(["roof leak", "roof", "leak leak leak"])
-    once, often = index.search("roof leak", 3), index.search("roof leak leak leak " * 50, 3)
-    np.testing.assert_array_equal(once[0], often[0])
-    np.testing.assert_array_equal(once[1], often[1])
-
-
-def test_a_question_costs_at_most_so_many_terms_known_or_not() -> None:
+def test_a_question_costs_at_most_so_many_terms_known_or_not():
     index = built(["roof", "door"])
     unknown = [f"unknown{i}x" for i in range(MAX_QUESTION_TERMS - 1)]
     assert index.search(" ".join([*unknown, "roof", "door"]), 3)[0].tolist() == [100]
 
 
-def test_each_language_keeps_its_own_rules() -> None:
+def test_each_language_keeps_its_own_rules():
     index = LexicalIndex.build(
         [
             (1, "Le salarié présente sa démission.", "fr"),
@@ -103,16 +87,9 @@ def test_each_language_keeps_its_own_rules() -> None:
     assert index.search("language", 5)[0].tolist() == [4]
 
 
-@pytest.mark.parametrize("texts", [[], ["", "   "], ["the of and"]])
-def test_texts_without_terms_make_an_index_that_finds_nothing(texts: list[str]) -> None:
-    index = built(texts, "en")
-    for each in (index, LexicalIndex.from_bytes(index.to_bytes())):
-        assert len(each.search("the roof", 5)[0]) == 0
-
-
 @settings(max_examples=25, deadline=None)
 @given(texts=texts, question=questions)
-def test_the_stored_form_is_the_same_index(texts: list[str], question: str) -> None:
+def test_the_stored_form_is_the_same_index(texts, question):
     index = built(texts)
     kept = LexicalIndex.from_bytes(index.to_bytes())
     assert built(texts).to_bytes() == index.to_bytes()
@@ -120,7 +97,7 @@ def test_the_stored_form_is_the_same_index(texts: list[str], question: str) -> N
         np.testing.assert_array_equal(before, after)
 
 
-def test_bytes_that_are_no_index_are_refused() -> None:
+def test_bytes_that_are_no_index_are_refused():
     content = built(["roof leak", "door"]).to_bytes()
     pickled = io.BytesIO()
     np.savez(pickled, keys=np.array([{}], dtype=object))
@@ -131,7 +108,7 @@ def test_bytes_that_are_no_index_are_refused() -> None:
             LexicalIndex.from_bytes(bad)
 
 
-def test_parts_that_do_not_fit_are_refused() -> None:
+def test_parts_that_do_not_fit_are_refused():
     content = built(["roof leak", "door"]).to_bytes()
     with np.load(io.BytesIO(content)) as file:
         arrays = dict(file)

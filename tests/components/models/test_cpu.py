@@ -1,0 +1,270 @@
+"""What computes on a CPU: number formats, linear layers, attention, and the races between them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from components.models import cpu_attention, cpu_linear, devices, racing
+from components.models.cpu_attention import fast_attention, plain_attention
+from components.models.cpu_linear import _OneDnnLinear, fast_linear, linear_library
+from components.models.errors import ModelError
+from components.models.inference import inference
+
+# Devices and number formats
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_there_is_refused_by_name(name):
+    with pytest.raises(ModelError, match=f"{name!r}"):
+        devices.resolve_device(name)
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(4.0, torch.bfloat16), (0.9, torch.float32)])
+def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
+    monkeypatch.setattr(devices, "_settled", [])
+    monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: gain)
+    assert devices.resolve_dtype("auto", torch.device("cpu")) == expected
+    assert devices.resolve_dtype("float32", torch.device("cpu")) == torch.float32
+    assert devices.resolve_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+def test_one_thread_within_the_block_and_as_many_as_before_behind_it():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyError), devices.single_thread(torch.device("cpu")):
+            assert torch.get_num_threads() == 1
+            raise KeyError
+        assert torch.get_num_threads() == 2
+        with devices.single_thread(torch.device("cpu"), when=False):
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    begun, behind = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def computes() -> None:
+        torch.get_num_threads()  # its first call
+        begun.set()
+        behind.wait()
+        for _ in range(2):
+            with inference([], CPU, torch.float32):
+                seen.append(torch.get_num_threads())
+        with devices.single_thread(CPU):
+            seen.append(torch.get_num_threads())
+
+    try:
+        for is_over in (False, True):
+            begun.clear()
+            behind.clear()
+            thread = threading.Thread(target=computes)
+            with devices.single_thread(CPU):
+                thread.start()
+                begun.wait()
+                if not is_over:
+                    behind.set()
+                    thread.join()
+            behind.set()
+            thread.join()
+            assert torch.get_num_threads() == 3
+        assert seen == [3, 3, 1] * 2
+    finally:
+        torch.set_num_threads(before)
+
+
+# Linear layers
+
+needs_onednn = pytest.mark.skipif(
+    cpu_linear._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
+)
+
+
+@needs_onednn
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    "states",
+    [
+        torch.randn(7, 24, generator=torch.Generator().manual_seed(0)),
+        torch.randn(3, 5, 24, generator=torch.Generator().manual_seed(1)),
+        torch.randn(24, 5, generator=torch.Generator().manual_seed(2)).T,
+        torch.randn(4, 6, 24, generator=torch.Generator().manual_seed(3))[::2, 1:4],
+        torch.empty(0, 24),
+    ],
+    ids=["matrix", "batch", "transposed", "strided", "empty"],
+)
+def test_a_linear_layer_gives_the_same(states, bias):
+    torch.manual_seed(0)
+    layer = nn.Linear(24, 33, bias=bias)
+    with torch.no_grad():
+        expected = layer(states)
+        with _OneDnnLinear():
+            found = layer(states)
+    assert found.shape == expected.shape
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+@needs_onednn
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(7, 24), (3, 5, 24), (24,), (0, 24)], ids=str)
+def test_gradients_are_the_same(shape, bias):
+    torch.manual_seed(0)
+    layer = nn.Linear(24, 33, bias=bias)
+    states = torch.randn(shape, requires_grad=True)
+    wanted = [states, *layer.parameters()]
+
+    def gradients(block):
+        with block:
+            out = layer(states)
+        return torch.autograd.grad((out * torch.linspace(-1, 1, 33)).square().sum(), wanted)
+
+    for expected, found in zip(gradients(nullcontext()), gradients(_OneDnnLinear()), strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
+def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
+    on_gpu = torch.device("cuda")
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: gain)
+    calls: list[int] = []
+    monkeypatch.setattr(
+        cpu_linear, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1)
+    )
+    with torch.no_grad(), fast_linear(torch.device("cpu")):
+        nn.Linear(4, 4)(torch.ones(1, 4))
+    assert bool(calls) == taken
+    assert linear_library(torch.device("cpu")) == ("onednn" if taken else "torch")
+    assert linear_library(on_gpu) == "torch"
+    assert isinstance(fast_linear(on_gpu), nullcontext)
+
+
+# Attention
+
+Fused = Callable[..., Tensor]
+fused: Fused = torch.nn.functional.scaled_dot_product_attention
+
+
+def parts(n: int = 5, tokens: int = 9, others: int = 9, width: int = 8) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(n, 3, tokens, width), (n, 3, others, width), (n, 3, others, width)]
+    return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
+
+
+def by_hand(parts: list[Tensor], looked_at: Tensor, scale: float) -> Tensor:
+    """In float64, text by text and head by head."""
+    query, key, value = (part.double() for part in parts)
+    found = torch.zeros_like(query)
+    for text in range(len(query)):
+        for head in range(query.shape[1]):
+            for token in range(query.shape[2]):
+                kept = looked_at[text, token]
+                scores = (key[text, head, kept] @ query[text, head, token]) * scale
+                found[text, head, token] = torch.softmax(scores, 0) @ value[text, head, kept]
+    return found
+
+
+@pytest.mark.parametrize("chunk", [1, 2**20])
+@pytest.mark.parametrize("kind", ["none", "bool", "bool of one row", "added", "of one text"])
+@pytest.mark.parametrize("scale", [0.2])
+def test_it_is_attention(monkeypatch, chunk, kind, scale):
+    monkeypatch.setattr(cpu_attention, "_CHUNK_BYTES", chunk)
+    given = parts(others=7)
+    seen = torch.ones(5, 1, 9, 7, dtype=torch.bool)
+    mask: Tensor | None = None
+    if kind != "none":
+        lengths = torch.tensor([7, 3, 7, 1, 5]) if kind != "of one text" else torch.tensor([4] * 5)
+        seen &= (torch.arange(7) < lengths[:, None])[:, None, None]
+        mask = seen
+        if kind == "bool of one row":
+            mask = seen[:, :, :1].expand(5, 1, 9, 7)
+        elif kind == "added":
+            mask = torch.zeros(5, 1, 9, 7).masked_fill(~seen, -1e30)
+        elif kind == "of one text":
+            mask = seen[:1]
+    found = plain_attention(*given, mask, scale)
+    expected = by_hand(given, seen[:, 0], 1 / math.sqrt(8) if scale is None else scale)
+    assert found.dtype == torch.bfloat16
+    assert (found.double() - expected).abs().max() < 0.03
+    # Laid out as PyTorch lays it out: heads side by side, token after token.
+    assert found.transpose(1, 2).is_contiguous()
+
+
+def test_a_text_that_looks_at_nothing_gives_numbers():
+    found = plain_attention(*parts(), torch.zeros(5, 1, 9, 9, dtype=torch.bool), None)
+    assert found.isfinite().all()
+
+
+@pytest.fixture
+def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A processor on which the plain way is the faster, and the calls that it got."""
+    calls: list[Any] = []
+
+    def spy(*given: Any) -> Tensor:
+        calls.append(given)
+        return plain_attention(*given)
+
+    monkeypatch.setattr(cpu_attention, "_settled", [])
+    monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 2.0)
+    monkeypatch.setattr(cpu_attention, "plain_attention", spy)
+    return calls
+
+
+def test_the_block_takes_what_an_encoder_asks_for(plain_calls):
+    mask = torch.ones(5, 1, 9, 9, dtype=torch.bool)
+    with torch.no_grad(), fast_attention(CPU):
+        found = torch.nn.functional.scaled_dot_product_attention(*parts(), attn_mask=mask)
+    assert len(plain_calls) == 1
+    assert (found.float() - fused(*parts()).float()).abs().max() < 0.03
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ([each.float() for each in parts()], {}),
+        (parts(others=257), {}),
+        (parts(), {"is_causal": True}),
+        (parts(), {"dropout_p": 0.5}),
+        (parts(), {"attn_mask": torch.ones(5, 3, 9, 9, dtype=torch.bool)}),
+    ],
+)
+def test_all_else_goes_the_fused_way(plain_calls, given, options):
+    with torch.no_grad(), fast_attention(CPU):
+        torch.nn.functional.scaled_dot_product_attention(*given, **options)
+    assert not plain_calls
+
+
+# Races
+
+
+def test_best_round_counts_against_best_round_in_turns(monkeypatch):
+    now = 0.0
+    run: list[str] = []
+    monkeypatch.setattr(racing.time, "perf_counter", lambda: now)
+
+    def way(name: str, seconds: list[float]) -> Callable[[], None]:
+        def compute() -> None:
+            nonlocal now
+            now += seconds[run.count(name)]
+            run.append(name)
+
+        return compute
+
+    known = way("known", [9, 6, 7, 8, 9, 9, 9, 9])
+    other = way("other", [5, 5, 5, 5, 5, 5, 5, 2])
+    assert racing.gain(known, other) == 3
+    assert run == ["known", "other"] * 8

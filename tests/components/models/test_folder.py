@@ -1,0 +1,315 @@
+"""Model folders on the disk: written whole, locked, checked, found by name."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+from slow_cases import slow
+
+from components.models import artifacts
+from components.models.artifacts import whole_file, whole_folder, write_model_folder
+from components.models.biencoder import BiEncoder
+from components.models.errors import ModelError
+from components.models.locate import find_model
+from components.models.locks import file_lock, folder_lock
+from components.models.manifest import MANIFEST_FILE, Manifest, read_manifest
+
+# Writing
+
+PLAIN = Manifest(
+    kind=("biencoder",),
+    base_model="tiny",
+    towers={"query": "biencoder/query", "passage": "biencoder/query"},
+    dim=32,
+)
+
+
+def weights(content: bytes):
+    return lambda folder: (folder / "model.safetensors").write_bytes(content)
+
+
+def test_a_part_that_was_not_touched_is_linked_not_copied(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_model_folder(first, PLAIN, {"biencoder/query": weights(b"q"), "ranker": weights(b"r")})
+    written = write_model_folder(
+        second, PLAIN, {"biencoder/query": weights(b"new"), "ranker": first / "ranker"}
+    )
+    assert (second / "ranker/model.safetensors").samefile(first / "ranker/model.safetensors")
+    assert not (second / "biencoder/query/model.safetensors").samefile(
+        first / "biencoder/query/model.safetensors"
+    )
+    assert read_manifest(second) == written
+    assert written.files_of("ranker") == read_manifest(first).files_of("ranker")
+
+
+def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.txt").write_text("years of work")
+    with pytest.raises(ModelError, match="exists and is not empty"):
+        write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": weights(b"q")})
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["thesis.txt"]
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    def full_disk(folder):
+        (folder / "model.safetensors").write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": full_disk})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["rename", *slow("write_part", "manifest")])
+def test_a_kill_at_any_moment_leaves_no_folder_that_looks_complete(tmp_path, moment):
+    script = f"""
+import os, signal
+from pathlib import Path
+from components.models import artifacts
+from components.models.manifest import Manifest
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+def tower(folder):
+    (folder / "model.safetensors").write_bytes(b"q")
+    if {moment!r} == "write_part":
+        die()
+if {moment!r} == "manifest":
+    Manifest.to_json = die
+if {moment!r} == "rename":
+    Path.rename = die
+plain = Manifest(("biencoder",), "tiny", {{"query": "biencoder/query"}}, 32)
+artifacts.write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"biencoder/query": tower}})
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of what is synced and renamed, in that order of time."""
+    seen: list[str] = []
+    sync = artifacts.sync
+
+    def watched(path: Path) -> None:
+        sync(path)
+        seen.append(f"sync {path.name}")
+
+    def renaming(method):
+        def watched_rename(self, target):
+            seen.append(f"rename {target.name}")
+            return method(self, target)
+
+        return watched_rename
+
+    monkeypatch.setattr(artifacts, "sync", watched)
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(Path, name, renaming(getattr(Path, name)))
+    return seen
+
+
+def test_a_model_is_on_the_disk_before_it_is_seen(tmp_path, events):
+    write_model_folder(tmp_path / "model", PLAIN, {"biencoder/query": weights(b"q")})
+    *before, renamed, after = events
+    assert {f"sync {MANIFEST_FILE}", "sync model.safetensors", "sync query"} <= set(before)
+    assert (renamed, after) == ("rename model", f"sync {tmp_path.name}")
+
+
+@pytest.mark.parametrize("write", [whole_file, whole_folder])
+def test_what_fails_leaves_nothing_and_what_was_there_stays(tmp_path, write):
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OSError, match="full"), write(tmp_path / "kept" / "new") as place:
+        (place if write is whole_file else place / "a").write_text("half")
+        raise OSError("full")
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+# The manifest
+
+FULL = Manifest(
+    kind=("biencoder",),
+    base_model="tiny",
+    towers={"query": "biencoder/query", "passage": "biencoder/query"},
+    dim=32,
+    config={"lr": 2e-5, "views": ["tree", "semantic"]},
+    data={"corpus_sha256": "ab"},
+    metrics={"R@10": 0.5},
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def tower(into):
+        (into / "model.safetensors").write_bytes(b"weights")
+        (into / "1_Pooling").mkdir()
+        (into / "1_Pooling" / "config.json").write_text("{}")
+
+    write_model_folder(tmp_path / "model", FULL, {"biencoder/query": tower})
+    return tmp_path / "model"
+
+
+def test_a_manifest_comes_back_as_it_was_written(folder):
+    found = read_manifest(folder)
+    assert found.files.keys() == {
+        "biencoder/query/model.safetensors",
+        "biencoder/query/1_Pooling/config.json",
+    }
+    assert found.parts == ("biencoder/query",)
+    assert (found.kind, found.towers, found.dim) == (FULL.kind, FULL.towers, FULL.dim)
+    assert (found.config, found.data, found.metrics) == (FULL.config, FULL.data, FULL.metrics)
+
+
+def with_field(**fields):
+    def spoil(folder):
+        whole = json.loads((folder / MANIFEST_FILE).read_text())
+        (folder / MANIFEST_FILE).write_text(json.dumps({**whole, **fields}))
+
+    return spoil
+
+
+def without_field(name):
+    def spoil(folder):
+        whole = json.loads((folder / MANIFEST_FILE).read_text())
+        del whole[name]
+        (folder / MANIFEST_FILE).write_text(json.dumps(whole))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda f: (f / MANIFEST_FILE).write_text("{"), "manifest.json: is not JSON"),
+        (with_field(format=2), "field 'format' is 2; this Lexarbor reads format 1"),
+        (without_field("towers"), "field 'towers' is missing"),
+        (with_field(colour="red"), "field 'colour' is unknown"),
+        (with_field(segmentation="fr"), "field 'segmentation' is 'fr'"),
+        (
+            with_field(towers={"query": "biencoder/query", "passage": "biencoder/passage"}),
+            "field 'towers.passage' names 'biencoder/passage', a part with no file",
+        ),
+        (with_field(files={"../../etc/passwd": "00"}), "outside the model's parts"),
+        (
+            lambda f: (f / "biencoder/query/model.safetensors").write_bytes(b"weightz"),
+            r"model.safetensors: is not what was saved \(digest differs\)",
+        ),
+        (
+            lambda f: (f / "biencoder/query/model.safetensors").unlink(),
+            "model.safetensors: is named in the manifest and missing",
+        ),
+        (
+            lambda f: (f / "biencoder/query/adapter_config.json").write_text("{}"),
+            "adapter_config.json: is in the folder and not in the manifest",
+        ),
+    ],
+)
+def test_a_broken_folder_is_refused_with_the_reason(folder, spoil, message):
+    spoil(folder)
+    with pytest.raises(ModelError, match=message):
+        read_manifest(folder)
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
+
+
+def cached(hub_cache: Path, name: str, model: Path) -> Path:
+    """Put a model where the Hub's client keeps its downloads."""
+    folder = hub_cache / f"models--{name.replace('/', '--')}"
+    snapshot = folder / "snapshots" / ("c" * 40)
+    shutil.copytree(model, snapshot)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("c" * 40)
+    return snapshot
+
+
+@pytest.mark.parametrize("kind", ["tiny_prompted"])
+def test_a_model_in_the_cache_needs_no_network(request, hub_cache, kind):
+    snapshot = cached(hub_cache, "someone/law-model", request.getfixturevalue(kind))
+    assert find_model("someone/law-model") == snapshot
+    model = BiEncoder.load("someone/law-model", device="cpu")
+    assert model.name == "someone/law-model"
+
+
+def test_an_unreachable_hub_is_said(hub_cache, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with pytest.raises(ModelError, match=r"'no-such/model'.*lexarbor\[demo\]"):
+        find_model("no-such/model")
+
+
+# Locks
+
+# A process that takes the lock, says so, and holds it until it is killed.
+HOLDER = """
+import sys, time
+from pathlib import Path
+from components.models.locks import file_lock
+with file_lock(Path(sys.argv[1]), wait=False) as lock:
+    print(lock is not None, flush=True)
+    time.sleep(60)
+"""
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def is_free(path: Path) -> bool:
+    with file_lock(path, wait=False) as lock:
+        return lock is not None
+
+
+def test_one_holds_it_at_a_time(tmp_path):
+    path = tmp_path / "lock"
+    with file_lock(path, wait=False) as first:
+        assert first is not None
+        assert not is_free(path)
+    assert is_free(path)
+
+
+def test_a_killed_process_lets_go(tmp_path):
+    path = tmp_path / "lock"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    assert not is_free(path)
+    process.kill()
+    process.communicate()
+    assert is_free(path)
+
+
+def test_who_waits_gets_it_next(tmp_path):
+    path = tmp_path / "lock"
+    got = threading.Event()
+
+    def take() -> None:
+        with file_lock(path, wait=True):
+            got.set()
+
+    waiting = threading.Thread(target=take)
+    with file_lock(path, wait=True):
+        waiting.start()
+        assert not got.wait(0.2)
+    assert got.wait(10)
+    waiting.join()
+
+
+def test_a_folder_is_made_and_one_holds_it_at_a_time(tmp_path):
+    path = tmp_path / "new" / "folder"
+    with folder_lock(path, wait=False) as first:
+        assert first
+        with folder_lock(path, wait=False) as second:
+            assert not second
+        assert list(path.iterdir()) == []
+    assert not path.exists()
+    with folder_lock(path, wait=False) as again:
+        assert again

@@ -1,0 +1,177 @@
+"""training.bm25_table: every variant of BM25 against rank-bm25 itself."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi, BM25Plus
+
+from components.statutes import Article, Question, StatuteCorpus, read_questions
+from components.statutes.significance import bootstrap_interval
+from training.bm25.searching import VARIANTS, CountedLaw, Variant
+from training.bm25_table import main
+from training.command_line import DONE, WRONG_USE
+
+WORDS = ["rent", "notice", "repair", "court", "wage", "seller", "1382"]
+
+
+def law(texts: list[str], language: str = "en") -> list[Article]:
+    return [Article(f"a{n}", "Code", str(n), (), text, language) for n, text in enumerate(texts)]
+
+
+def asked(texts: list[str]) -> list[Question]:
+    return [Question(f"q{n}", text, ("a0",)) for n, text in enumerate(texts)]
+
+
+def counted(articles: list[Article], questions: list[Question]) -> CountedLaw:
+    return CountedLaw(articles, questions, terms="lower_cased", text_rule="text")
+
+
+def check(variant: Variant, articles: list[str], questions: list[str], depth: int) -> None:
+    """Rankings go down in the oracle's scores and hold the best of what it does not score 0."""
+    documents = [text.split() for text in articles]
+    oracle = variant.kind(documents, k1=variant.k1, b=variant.b)
+    # BM25Plus lifts every article by the same; less that, only what shares a word has a score.
+    plain = variant.kind(documents, k1=variant.k1, b=variant.b)
+    plain.delta = 0
+    found = counted(law(articles), asked(questions)).rankings(variant, depth)
+    for question, ranking in zip(questions, found, strict=True):
+        scores = oracle.get_scores(question.split())
+        known = np.flatnonzero(plain.get_scores(question.split()))
+        assert set(ranking.tolist()) <= set(known.tolist())
+        assert len(set(ranking.tolist())) == len(ranking) == min(depth, len(known))
+        best = np.sort(scores[known])[::-1][:depth]
+        np.testing.assert_allclose(scores[ranking], best, rtol=1e-9, atol=1e-9)
+
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(texts, min_size=1, max_size=9),
+    st.lists(texts, min_size=1, max_size=3),
+    st.sampled_from(VARIANTS),
+    st.sampled_from([1, 3, 90]),
+)
+def test_rankings_are_rank_bm25s(passages, sought, variant, depth):
+    check(variant, passages, sought, depth)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [VARIANTS[0], VARIANTS[1], VARIANTS[-1]])
+def test_real_law_is_ranked_as_rank_bm25_does(real_data, variant):
+    folder = real_data("pdpa_en")
+
+    def words(text: str) -> str:
+        return " ".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+
+    articles = [words(article.text) for article in StatuteCorpus.read(folder).articles]
+    questions = [words(each.text) for each in read_questions(folder)][:40]
+    check(variant, articles, questions, 90)
+
+
+def test_the_variants_are_those_of_the_paper():
+    okapi, *plus = VARIANTS
+    assert (okapi.kind, okapi.k1, okapi.b) == (BM25Okapi, 1.5, 0.75)
+    defaults = BM25Okapi([["a"], ["b"], ["c"]])
+    assert (defaults.k1, defaults.b) == (okapi.k1, okapi.b)
+    assert {each.kind for each in plus} == {BM25Plus}
+    assert {(each.k1, each.b) for each in plus} == {
+        (k1, b) for k1 in (0.8, 1.2, 2) for b in (0, 0.75, 1)
+    }
+
+
+@pytest.mark.parametrize("variant", [VARIANTS[0], VARIANTS[-1]])
+def test_equal_scores_stand_in_the_order_of_the_law(variant):
+    articles = law(["wage"] + ["rent"] * 60 + ["seller"] * 100)
+    ranking = counted(articles, asked(["rent wage"])).rankings(variant, 40)[0]
+    assert ranking.tolist() == list(range(40))
+
+
+def test_words_are_lower_cased_and_stand_as_they_are():
+    articles = law(["The RENTS.", "rent", unicodedata.normalize("NFD", "Má")], "vi")
+    found = counted(articles, asked(["rents", "Rent", "má", "ma"])).rankings(VARIANTS[-1], 90)
+    assert [ranking.tolist() for ranking in found] == [[0], [1], [2], []]
+
+
+def test_articles_without_any_word_are_refused():
+    with pytest.raises(ValueError, match="no article of the corpus has a word"):
+        counted(law(["§ --"]), asked(["rent"]))
+
+
+# The command
+
+
+def flags(law: Path, **fields: Any) -> list[str]:
+    values = {"corpus": law / "articles.jsonl", "questions": law / "questions.jsonl", **fields}
+    return [part for name, value in values.items() for part in (f"--{name}", f"{value}")]
+
+
+@pytest.fixture
+def written(write_law: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """`written(texts, questions)`: a law of these texts; questions as (words, relevant, split)."""
+
+    def law(texts: list[str], questions: list[tuple[str, list[str], str]]) -> Path:
+        articles = [
+            {"id": f"a{n}", "law": "L", "number": f"{n}", "headings": [], "text": text}
+            for n, text in enumerate(texts)
+        ]
+        asked = [
+            {"id": f"q{n}", "text": words, "relevant": relevant, "split": split}
+            for n, (words, relevant, split) in enumerate(questions)
+        ]
+        return write_law(tmp_path / "written", articles, asked)
+
+    return law
+
+
+def test_the_table_and_the_file_say_the_same(written, tmp_path, capsys):
+    # "rent" finds a0, then a1; nothing is found for "custody", and test questions do not count.
+    law = written(
+        ["rent rent", "rent and wage", "the wage of sellers", "court", "law"],
+        [
+            ("rent", ["a1"], "dev"),
+            ("court", ["a3"], "dev"),
+            ("custody", ["a0"], "dev"),
+            ("wage", ["a0"], "test"),
+        ],
+    )
+    output = tmp_path / "new" / "table.json"
+    assert main(flags(law, output=output)) == DONE
+    printed = capsys.readouterr().out
+    kept = json.loads(output.read_text(encoding="utf-8"))
+    assert (kept["n_questions"], kept["n_articles"], kept["split"]) == (3, 5, "dev")
+    assert len(kept["rows"]) == 10
+    okapi = kept["rows"][0]
+    assert okapi["Exist@90"] == {
+        "mean": pytest.approx(2 / 3),
+        "interval": list(bootstrap_interval([1.0, 1.0, 0.0])),
+    }
+    assert okapi["MRR@10"]["mean"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    low, high = okapi["MRR@10"]["interval"]
+    table = [line for line in printed.splitlines() if line.startswith("|")]
+    assert table[0] == "| BM25 | k1 | b | Exist@90 | MRR@10 |"
+    exist, mrr = okapi["Exist@90"], f"0.500 [{low:.3f}, {high:.3f}]"
+    assert table[2] == (
+        f"| BM25Okapi | 1.5 | 0.75 | 0.667 [{exist['interval'][0]:.3f}, "
+        f"{exist['interval'][1]:.3f}] | {mrr} |"
+    )
+    assert table[3].startswith("| BM25Plus | 0.8 | 0 |") and len(table) == 12
+    assert len({line.count("|") for line in table}) == 1
+    assert "3 questions of the split 'dev', 5 articles, lower-cased words" in printed
+
+
+def test_a_split_that_is_not_there_is_named(small_law, capsys):
+    assert main(flags(small_law, split="test")) == WRONG_USE
+    said = capsys.readouterr().err
+    assert "no answerable question of the split 'test'" in said
+    assert "dev, train" in said

@@ -1,0 +1,520 @@
+"""Interrupted anywhere and started again, a run ends with the very same weights."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from runs import of_aldermere, outcome, steady, work_of
+from slow_cases import slow
+
+from components.models import cpu_attention, cpu_linear, devices
+from components.models.biencoder import BiEncoder
+from components.models.cpu_linear import linear_library, settle_linear_library
+from training import checkpoints
+from training.as_begun import compute_as_begun
+from training.checkpoints import (
+    STATE_FILE,
+    newest_checkpoint,
+    read_checkpoint,
+    remove_old,
+    write_checkpoint,
+)
+from training.command_line import SettingsError, TrainingError
+from training.cusines import main, start
+from training.data import TrainingData
+from training.hf_trainer.checkpoints import COMPLETE_FILE, newest_complete, seal
+from training.loop import TrainingLoop
+from training.optimizer import Optimizer
+from training.resuming import Resuming, RunState
+from training.running import fit
+from training.settings import CusinesSettings
+
+# Checkpoints of our loop
+
+STATE: dict[str, Any] = {"step": 4, "losses": [2.25, 0.1], "best": None, "name": "é", "done": False}
+
+
+def parts(value: float = 1.0) -> dict[str, dict[str, torch.Tensor]]:
+    return {
+        "model": {"a.weight": torch.full((3, 5), value), "b": torch.arange(4)},
+        "optimizer": {"exp_avg/a.weight": torch.rand(3, 5)},
+    }
+
+
+def written(work: Path, step: int, best: str | None = None, value: float = 1.0) -> Path:
+    named = {"folder": best, "epoch": 0} if best else None
+    write_checkpoint(work / f"step-{step}", parts(value), {**STATE, "step": step, "best": named})
+    return work / f"step-{step}"
+
+
+def test_what_is_written_is_read(tmp_path):
+    kept = parts()
+    write_checkpoint(tmp_path / "step-4", kept, STATE)
+    found = read_checkpoint(tmp_path / "step-4")
+    assert dict(found.state) == STATE
+    for part, tensors in kept.items():
+        assert found.tensors(part).keys() == tensors.keys()
+        for name, tensor in found.tensors(part).items():
+            assert torch.equal(tensor, tensors[name])
+            assert tensor.dtype == tensors[name].dtype
+    assert [path.name for path in tmp_path.iterdir()] == ["step-4"]
+
+
+def damage(kind: str, path: Path, seed: int) -> None:
+    chance, content = random.Random(seed), bytearray(path.read_bytes())
+    if kind == "bit":
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    elif kind == "half":
+        del content[len(content) // 2 :]
+    elif kind == "longer":
+        content += b"\n\0"
+    if kind == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("kind", ["bit", "half", "longer", "missing"])
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors"])
+def test_a_damaged_file_is_refused_by_its_name(tmp_path, kind, name):
+    for seed in range(3):
+        folder = written(tmp_path, seed)
+        damage(kind, folder / name, seed)
+        with pytest.raises(TrainingError, match=f"{folder.name}.*{name}"):
+            read_checkpoint(folder)
+
+
+def test_a_flipped_bit_in_the_state_is_refused_or_changes_nothing(tmp_path):
+    folder = written(tmp_path, 4, best="best-1")
+    whole = (folder / STATE_FILE).read_bytes()
+    expected = dict(read_checkpoint(folder).state)
+    changed = []
+    flips = 0
+    for place in range(len(whole)):
+        for bit in (place % 8, (place + 3) % 8):
+            flips += 1
+            content = bytearray(whole)
+            content[place] ^= 1 << bit
+            (folder / STATE_FILE).write_bytes(bytes(content))
+            try:
+                found = dict(read_checkpoint(folder).state)
+            except TrainingError:
+                continue
+            if found != expected:
+                changed.append((place, bit))
+    assert not changed, f"{len(changed)} of {flips} flipped bits are not noticed"
+
+
+def test_the_newest_complete_one_is_found_and_every_broken_one_named(tmp_path):
+    for step in (2, 4, 10, 12):
+        written(tmp_path, step)
+    damage("bit", tmp_path / "step-12" / "model.safetensors", 0)
+    damage("missing", tmp_path / "step-10" / STATE_FILE, 0)
+    said: list[str] = []
+    found = newest_checkpoint(tmp_path, said.append)
+    assert found is not None and found.folder.name == "step-4"
+    assert len(said) == 2
+    assert "step-12" in said[0] and "step-10" in said[1]
+
+
+@pytest.mark.parametrize(("part", "bad"), [("model", float("nan")), ("optimizer", -float("inf"))])
+def test_tensors_that_are_not_finite_are_never_written(tmp_path, bad, part):
+    before = written(tmp_path, 4)
+    broken = parts()
+    next(iter(broken[part].values()))[1, 2] = bad
+    for step in (4, 6):
+        with pytest.raises(TrainingError, match=f"{part} .*a.weight"):
+            write_checkpoint(tmp_path / f"step-{step}", broken, STATE)
+    assert read_checkpoint(before).state["step"] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["step-4"]
+
+
+def test_the_newest_two_are_kept_with_the_best_weights_that_they_name(tmp_path):
+    for name in ("best-0", "best-1", "best-2"):
+        write_checkpoint(tmp_path / name, parts(), {})
+    written(tmp_path, 9, best="best-0")
+    written(tmp_path, 10, best="best-1")
+    written(tmp_path, 100, best="best-2")
+    remove_old(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "best-1", "best-2", "step-10", "step-100",
+    ]  # fmt: skip
+    for name in ("best-1", "best-2"):
+        assert read_checkpoint(tmp_path / name).tensors("model")
+    remove_old(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_checkpoint_just_written_outlives_broken_ones_with_higher_numbers(tmp_path):
+    """All were broken, so the run began again: it must keep its own checkpoints."""
+    for step in (100, 200):
+        damage("half", written(tmp_path, step) / "model.safetensors", 0)
+    assert newest_checkpoint(tmp_path, lambda _: None) is None
+    write_checkpoint(tmp_path / "best-0", parts(), {})
+    written(tmp_path, 0, best="best-0")
+    remove_old(tmp_path)
+    found = newest_checkpoint(tmp_path, lambda _: None)
+    assert found is not None and found.folder.name == "step-0"
+    assert (tmp_path / "best-0").is_dir()
+
+
+# Checkpoints of transformers' Trainer
+
+
+def checkpoint(work: Path, step: int) -> Path:
+    folder = work / f"checkpoint-{step}"
+    folder.mkdir(parents=True)
+    for name in ("model.safetensors", "optimizer.pt", "trainer_state.json"):
+        (folder / name).write_bytes(f"{name} of step {step}".encode() * 20)
+    return folder
+
+
+def test_the_newest_is_the_one_of_most_steps(tmp_path):
+    for step in (9, 100, 20):
+        seal(checkpoint(tmp_path, step))
+    assert newest_complete(tmp_path, print) == tmp_path / "checkpoint-100"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("missing", "optimizer.pt"),
+        ("half", "model.safetensors"),
+        ("bit", "model.safetensors"),
+        ("missing", COMPLETE_FILE),
+        ("half", COMPLETE_FILE),
+    ],
+)
+def test_a_newer_one_that_is_broken_is_named_and_passed_over(tmp_path, kind, name):
+    good, bad = checkpoint(tmp_path, 10), checkpoint(tmp_path, 20)
+    seal(good)
+    seal(bad)
+    damage(kind, bad / name, 0)
+    said: list[str] = []
+    assert newest_complete(tmp_path, said.append) == good
+    assert str(bad) in said[0]
+    assert not bad.exists()
+
+
+# Computed as it was begun
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, race in (
+        (cpu_attention, "_plain_gain"),
+        (cpu_linear, "_onednn_gain"),
+        (devices, "_cpu_bf16_gain"),
+    ):
+        monkeypatch.setattr(module, race, lambda: 1.0)
+
+
+def computed() -> tuple[bool, str, str]:
+    return (
+        devices.fast_bf16(CPU),
+        cpu_linear.linear_library(CPU),
+        cpu_attention.attention_way(CPU),
+    )
+
+
+@pytest.mark.parametrize(
+    ("begun", "expected"),
+    [
+        ({"dtype": "bfloat16", "products": "attention: plain"}, (True, "torch", "plain")),
+        ({"dtype": "float32", "products": "linear layers: onednn"}, (False, "onednn", "fused")),
+        ({"dtype": "float32", "linear": "onednn"}, (False, "onednn", "fused")),
+        ({}, (False, "torch", "fused")),
+    ],
+)
+def test_a_run_goes_on_as_its_newest_checkpoint_says(neither_is_faster, tmp_path, begun, expected):
+    write_checkpoint(tmp_path / "step-2", {}, {"fixed": {"dtype": "bfloat16"}})
+    write_checkpoint(tmp_path / "step-10", {}, {"fixed": begun})
+    compute_as_begun(tmp_path)
+    assert computed() == expected
+
+
+# Resumed in the same process
+
+Fit = Callable[..., tuple[BiEncoder, RunState]]
+
+
+class Killed(BaseException):
+    """Nothing in a run catches this."""
+
+
+def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
+    data = TrainingData.read(
+        chosen.corpus, chosen.questions, dev_share=0.0, run_file=chosen.run_file
+    )
+    work.mkdir(exist_ok=True)
+    learner, state = fit(chosen, data, Accelerator(cpu=True), work, start)
+    return learner.model, state
+
+
+@pytest.fixture
+def train(settings, tmp_path: Path) -> Fit:
+    """`train(work, field=value, ...)`: model and state at the end of 2 epochs of 3 steps."""
+    return lambda work, **fields: run(
+        settings(**{"checkpoint_every": 2, **fields}), tmp_path / work
+    )
+
+
+@pytest.fixture(scope="module")
+def alone(settings, tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, RunState]:
+    """A run that nobody interrupts."""
+    return run(settings(), tmp_path_factory.mktemp("alone"))
+
+
+@contextmanager
+def killed_at(call: int, owner: Any, name: str) -> Iterator[None]:
+    """The block is a run that ends when `owner.name` is called for the `call`-th time, from 1."""
+    original, calls = getattr(owner, name), [0]
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == call:
+            raise Killed
+        return original(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(owner, name, counting)
+        yield
+
+
+def assert_same(found: tuple[BiEncoder, RunState], expected: tuple[BiEncoder, RunState]) -> None:
+    one, other = found[0].state_dict(), expected[0].state_dict()
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name]), name
+    assert steady(found[1].records) == steady(expected[1].records)
+    assert found[1].best == expected[1].best
+
+
+@pytest.mark.parametrize("step", [4, *slow(1, 2, 3, 6)])
+def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alone, capsys, step):
+    with killed_at(step, Optimizer, "step"):
+        train("work")
+    capsys.readouterr()
+    assert_same(train("work"), alone)
+    kept = {1: 0, 2: 0, 3: 2, 4: 3, 6: 4}[step]
+    assert (f"Going on from step {kept} of 6" in capsys.readouterr().err) == (kept > 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"head": "paper", "passage_tokens": 16, "gradient_caching": True, "token_budget": 90},
+        *slow(
+            {"refresh_every": 2, "epochs": 3},
+            {"views": ("tree", "sequence"), "schedule": "reversed"},
+            {"negatives_per_question": 0},
+            {"dtype": "bfloat16"},
+            {"frozen_layers": 1},
+            {"max_steps": 5},
+        ),
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_every_kind_of_run_can_be_taken_up(train, fields):
+    expected = train("alone", **fields)
+    with killed_at(5, Optimizer, "step"):
+        train("work", **fields)
+    assert_same(train("work", **fields), expected)
+
+
+@pytest.mark.parametrize("moment", [15, *slow(1, 4, 9, 21, 28, 34)])
+def test_interrupted_while_it_writes_a_run_ends_as_if_it_had_not_been(train, alone, moment):
+    """At one of the moments when a file or folder is brought to the disk, some 40 in all."""
+    with killed_at(moment, os, "fsync"):
+        train("work")
+    assert_same(train("work"), alone)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        (Resuming, "save", 3),
+        *slow(
+            (Resuming, "save_best", 1),
+            (TrainingLoop, "_draw", 2),
+            (TrainingLoop, "_measure", 3),
+            (checkpoints.shutil, "rmtree", 5),
+        ),
+    ],
+)
+def test_interrupted_between_epochs_a_run_ends_as_if_it_had_not_been(train, owner, name, call):
+    expected = train("alone", epochs=3)
+    with killed_at(call, owner, name):
+        train("work", epochs=3)
+    assert_same(train("work", epochs=3), expected)
+
+
+def test_a_run_that_is_finished_is_not_trained_again(train, monkeypatch):
+    expected = train("work")
+    monkeypatch.setattr(Optimizer, "step", None)
+    assert_same(train("work"), expected)
+
+
+def interrupted(train: Fit, work: str = "work", **fields: Any) -> None:
+    """A run of 6 steps that is killed in step 6; checkpoints of steps 3 and 5 are there."""
+    with killed_at(6, Optimizer, "step"):
+        train(work, checkpoint_every=5, **fields)
+
+
+@pytest.mark.parametrize(
+    ("part", "damage"),
+    [
+        ("model.safetensors", "a bit"),
+        *slow(("optimizer.safetensors", "half"), ("state.json", "missing")),
+    ],
+)
+def test_with_a_broken_newest_checkpoint_the_one_before_is_used_and_that_is_said(
+    train, alone, tmp_path, capsys, part, damage
+):
+    interrupted(train)
+    path = tmp_path / "work" / "step-5" / part
+    content = bytearray(path.read_bytes())
+    if damage == "a bit":
+        content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content[: len(content) // 2] if damage == "half" else content))
+    if damage == "missing":
+        path.unlink()
+    capsys.readouterr()
+    found = train("work", checkpoint_every=5)
+    said = capsys.readouterr().err
+    assert "step-5" in said and "Going on from step 3 of 6" in said
+    assert_same(found, alone)
+
+
+CHANGES: dict[str, Any] = {
+    "learning_rate": 2e-3,
+    "seed": 1,
+    "batch_size": 9,
+    "views": ("tree",),
+    "epochs": 3,
+    "temperature": 0.1,
+    "dtype": "bfloat16",
+    "frozen_layers": 1,
+    "select_by": "MAP",
+    "dropout": 0.3,
+    "head_lr": 1.0,
+    "token_budget": 77,
+}
+
+
+def test_a_changed_setting_is_refused_by_its_name_and_nothing_is_lost(train, alone, tmp_path):
+    interrupted(train)
+    before = sorted(path.name for path in (tmp_path / "work").iterdir())
+    for field, value in CHANGES.items():
+        with pytest.raises(SettingsError, match=rf"\b{field}\b"):
+            train("work", checkpoint_every=5, **{field: value})
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == before
+    assert_same(train("work", checkpoint_every=5), alone)
+
+
+def test_another_model_law_or_machine_is_refused(
+    train, tmp_path, other_bert, write_law, article, small_law
+):
+    interrupted(train)
+    with pytest.raises(SettingsError, match="model"):
+        train("work", model=str(other_bert))
+    folder = write_law(tmp_path / "law", [article(n, law="Other") for n in range(30)])
+    shutil.copy(folder / "articles.jsonl", tmp_path / "articles.jsonl")
+    with pytest.raises(SettingsError, match="corpus"):
+        train("work", corpus=str(tmp_path / "articles.jsonl"))
+    now = linear_library(torch.device("cpu"))
+    other = {"onednn": "torch", "torch": "onednn"}[now]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("components.models.inference.linear_library", lambda _: other)
+        with pytest.raises(SettingsError, match=f"products 'linear layers: {now}'"):
+            train("work")
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(SettingsError, match="threads"):
+            train("work")
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone, monkeypatch):
+    # The race of a busy moment has another winner.
+    began = linear_library(torch.device("cpu"))
+    interrupted(train)
+    monkeypatch.setattr(cpu_linear, "_settled", [])
+    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 0.5 if began == "onednn" else 2.0)
+    assert linear_library(torch.device("cpu")) != began
+    assert_same(train("work"), alone)
+    assert linear_library(torch.device("cpu")) == began
+
+
+# Killed by the system
+
+
+@pytest.fixture(scope="module")
+def start_command() -> Iterator[Callable[[list[str]], BaseProcess]]:
+    """Starts the command in a process that has everything imported already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["training.loop", "training.starting", "matplotlib.pyplot"])
+    running: list[BaseProcess] = []
+
+    def started(arguments: list[str]) -> BaseProcess:
+        process = context.Process(target=command, args=(arguments,))
+        process.start()
+        running.append(process)
+        return process
+
+    yield started
+    for process in running:
+        process.kill()
+
+
+def command(arguments: list[str]) -> None:
+    torch.set_num_threads(1)
+    # Each process would time both libraries again, and a busy machine may choose another one.
+    settle_linear_library("torch")
+    sys.exit(main(arguments))
+
+
+@pytest.mark.parametrize("kills", [1, *slow(10)])
+def test_killed_at_random_moments_a_run_ends_with_the_same_weights_bit_for_bit(
+    start_command, tiny_bert, tmp_path, kills
+):
+    start_command(["--help"]).join(120)  # the first start is the one that imports
+    began = time.monotonic()
+    alone = start_command(of_aldermere(tiny_bert, tmp_path / "alone"))
+    alone.join(120)
+    took = time.monotonic() - began
+    assert alone.exitcode == 0
+    expected = outcome(tmp_path / "alone")
+    chance, landed = random.Random(0), 0
+    for number in range(3 * kills):
+        folder = tmp_path / f"killed-{number}"
+        process = start_command(of_aldermere(tiny_bert, folder))
+        process.join(took * chance.uniform(0.1, 0.95))
+        process.kill()
+        process.join()
+        if process.exitcode != 0:  # it came in time
+            landed += 1
+            again = start_command(of_aldermere(tiny_bert, folder))
+            again.join(120)
+            assert again.exitcode == 0, f"kill {number}"
+        assert outcome(folder) == expected, f"kill {number}"
+        assert not work_of(folder).exists()
+        if landed == kills:
+            return
+    raise AssertionError(f"of {3 * kills} kills {landed} came in time")

@@ -1,0 +1,644 @@
+"""Curriculum negatives: what is drawn, what never is, and that a seed decides it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import normalize
+
+from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
+from components.statutes.twins import normalised
+from training.negatives import sampling
+from training.negatives.bucket_draws import BucketDraws
+from training.negatives.curriculum import (
+    MAX_BUCKETS,
+    allot,
+    allot_of_buckets,
+    bucket_edges,
+    largest_remainder,
+    phase_of,
+    phase_shares,
+    shares,
+)
+from training.negatives.drawn import DrawnNegatives
+from training.negatives.examples import examples
+from training.negatives.gold import Gold
+from training.negatives.options import NegativesOptions
+from training.negatives.sampling import CurriculumNegatives
+from training.negatives.semihard import Strategy, mine_negatives, score_statistics
+from training.negatives.statistics import statistics
+from training.negatives.views.bm25 import BM25View
+
+# Shares and phases
+
+PAPER = [[Fraction(n, 100) for n in row] for row in ((70, 20, 10), (15, 70, 15), (10, 20, 70))]
+bucket_counts = st.integers(1, MAX_BUCKETS)
+share_rows = bucket_counts.flatmap(
+    lambda n: st.integers(0, n - 1).map(lambda phase: shares(n, phase))
+)
+
+
+def chance(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("phase", range(3))
+def test_three_buckets_have_the_papers_shares(phase):
+    assert list(shares(3, phase)) == PAPER[phase]
+
+
+def test_schedules_order_the_phases():
+    assert [list(row) for row in phase_shares("curriculum", 3)] == PAPER
+    assert [list(row) for row in phase_shares("reversed", 3)] == PAPER[::-1]
+    assert phase_shares("constant", 4) == ((Fraction(1, 4),) * 4,)
+    assert phase_shares("fixed", 3) == ((),)
+    assert phase_shares("curriculum", 1) == ((1,),)
+
+
+@pytest.mark.parametrize("n_phases", [1, 3, 6])
+@pytest.mark.parametrize("steps_each", [1, 997])
+def test_phases_are_equally_long(n_phases, steps_each):
+    steps = n_phases * steps_each
+    phases = phase_of(np.arange(steps) / steps, n_phases)
+    assert phases.tolist() == sorted(phases)
+    assert Counter(phases.tolist()) == dict.fromkeys(range(n_phases), steps_each)
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=4), bucket_counts)
+def test_buckets_cut_the_list_into_equal_parts_the_easiest_last(lengths, n):
+    starts, ends = bucket_edges(np.array(lengths), n)
+    for length, row_starts, row_ends in zip(lengths, starts.tolist(), ends.tolist(), strict=True):
+        pieces = list(zip(row_starts, row_ends, strict=True))[::-1]
+        assert [place for piece in pieces for place in range(*piece)] == list(range(length))
+        sizes = [end - start for start, end in pieces]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def apportioned(quotas: list[Fraction]) -> list[int]:
+    """The oracle: one seat after another to whoever is owed most."""
+    seats = [math.floor(quota) for quota in quotas]
+    while sum(seats) < sum(quotas):
+        owed = [
+            quota - seat if seat == math.floor(quota) else Fraction(-1)
+            for quota, seat in zip(quotas, seats, strict=True)
+        ]
+        seats[owed.index(max(owed))] += 1
+    return seats
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 20), share_rows, st.integers(0, 99))
+def test_an_epochs_shares_are_exactly_those_of_the_largest_remainder(n_questions, n, row, seed):
+    counts = allot(n_questions, n, row, chance(seed))
+    assert (counts.sum(axis=1) == n).all()
+    assert counts.sum(axis=0).tolist() == apportioned([n_questions * n * each for each in row])
+    for bucket, each in enumerate(row):
+        low, high = math.floor(n * each), math.ceil(n * each)
+        assert set(counts[:, bucket].tolist()) <= {low, high}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=20), share_rows, st.integers(0, 99))
+def test_percentages_of_buckets_are_rounded_down_or_up_and_sum_right(lengths, row, seed):
+    starts, ends = bucket_edges(np.array(lengths), len(row))
+    sizes = ends - starts
+    counts = allot_of_buckets(sizes, row, chance(seed))
+    quotas = [
+        [size * each / 100 for size, each in zip(q, row, strict=True)] for q in sizes.tolist()
+    ]
+    for got, due in zip(counts.ravel(), [quota for q in quotas for quota in q], strict=True):
+        assert got in (math.floor(due), math.ceil(due))
+    columns = [sum(column) for column in zip(*quotas, strict=True)]
+    assert counts.sum(axis=0).tolist() == largest_remainder(columns)
+
+
+# Places in the buckets
+
+OPTIONS = NegativesOptions(
+    views=("tree",),
+    negatives_per_question=8,
+    buckets=3,
+    schedule="curriculum",
+    share_of="negatives",
+    candidates=None,
+    ties="mid_rank",
+    k=60,
+    cross_law="farther",
+    bm25_k1=1.5,
+    bm25_b=0.75,
+    run=None,
+    permute_tree=False,
+    text_rule="headings_text",
+    seed=0,
+)
+
+
+def gold(n_questions: int = 50, n_articles: int = 101) -> Gold:
+    ids = tuple(f"q{n}" for n in range(n_questions))
+    own = tuple(np.arange(1 + n % 3) for n in range(n_questions))
+    return Gold(ids, tuple(f"a{n}" for n in range(n_articles)), own, own)
+
+
+def test_places_lie_in_their_buckets_and_come_once():
+    draws = BucketDraws(OPTIONS, gold())
+    phases = draws.phases(np.linspace(0, 0.999, 50))
+    counts = draws.counts(4, phases)
+    for row, places in enumerate(draws.places(4, phases)):
+        assert len(set(places.tolist())) == 8
+        buckets = draws.buckets_at(np.full(8, row), places)
+        assert np.bincount(buckets, minlength=3).tolist() == counts[row].tolist()
+
+
+def test_an_epoch_in_which_a_phase_ends_has_the_right_shares_on_both_sides():
+    draws = BucketDraws(OPTIONS, gold())
+    # The first 20 questions are met in the first phase, 30 in the second.
+    progress = np.where(np.arange(50) < 20, 0.33, 0.34)
+    counts = draws.counts(0, draws.phases(progress))
+    assert counts[:20].sum(axis=0).tolist() == [112, 32, 16]
+    assert counts[20:].sum(axis=0).tolist() == [36, 168, 36]
+
+
+def test_a_questions_places_depend_on_seed_epoch_and_question_alone():
+    options = replace(OPTIONS, buckets=1)
+
+    def places(seed: int, epoch: int, n_questions: int, row: int) -> list[int]:
+        draws = BucketDraws(replace(options, seed=seed), gold(n_questions))
+        return draws.places(epoch, draws.phases(0.0))[row].tolist()
+
+    assert places(0, 0, 50, 7) == places(0, 0, 8, 7)
+    others = [places(1, 0, 50, 7), places(0, 1, 50, 7), places(0, 0, 50, 10)]
+    assert places(0, 0, 50, 7) not in others
+
+
+# Positives and their twins
+
+
+def law(*texts: str) -> list[Article]:
+    return [Article(f"a{n}", "Code", str(n), (f"Part {n}",), text) for n, text in enumerate(texts)]
+
+
+def asked(*questions: tuple[str, tuple[int, ...]]) -> list[Question]:
+    return [
+        Question(f"q{n}", text, tuple(f"a{position}" for position in relevant))
+        for n, (text, relevant) in enumerate(questions)
+    ]
+
+
+def lists(arrays):
+    return [each.tolist() for each in arrays]
+
+
+@st.composite
+def repeating(draw: st.DrawFn) -> tuple[list[Article], list[Question]]:
+    """Few texts, in several spellings, so that articles and questions repeat."""
+    text = st.sampled_from(["rent due", "Rent  due", "RENT DUE ", "notice", "Notice", "repair"])
+    articles = law(*draw(st.lists(text, min_size=1, max_size=8)))
+    positions = st.lists(st.integers(0, len(articles) - 1), min_size=1, max_size=3).map(tuple)
+    questions = draw(st.lists(st.tuples(text, positions), min_size=1, max_size=6))
+    return articles, asked(*questions)
+
+
+@settings(max_examples=80, deadline=None)
+@given(repeating())
+def test_excluded_are_what_plain_loops_find(case):
+    articles, questions = case
+    gold = Gold.of(articles, questions)
+
+    def same(one: str, other: str) -> bool:
+        return one.lower().split() == other.lower().split()
+
+    for row, question in enumerate(questions):
+        expected = [
+            position
+            for position, article in enumerate(articles)
+            if any(
+                same(question.text, other.text)
+                and any(same(article.text, articles[int(p[1:])].text) for p in other.relevant)
+                for other in questions
+            )
+        ]
+        assert gold.excluded[row].tolist() == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(repeating())
+def test_negatives_stand_where_the_corpus_without_the_excluded_has_them(case):
+    gold = Gold.of(*case)
+    for row, excluded in enumerate(gold.excluded):
+        left = [n for n in range(gold.n_articles) if n not in excluded]
+        places = np.arange(len(left))[::-1]
+        assert gold.negatives_at(row, places).tolist() == left[::-1]
+
+
+# CurriculumNegatives
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STATIC = ("tree", "sequence", "bm25")
+
+
+@pytest.fixture(scope="module")
+def aldermere() -> tuple[StatuteCorpus, list[Question]]:
+    questions = [each for each in read_questions("aldermere", split="train") if each.answerable]
+    return StatuteCorpus.read("aldermere"), questions
+
+
+def vectors(n_questions: int, n_articles: int) -> dict[str, torch.Tensor]:
+    chance = torch.Generator().manual_seed(0)
+    return {
+        "questions": normalize(torch.randn(n_questions, 24, generator=chance), dim=1),
+        "articles": normalize(torch.randn(n_articles, 24, generator=chance), dim=1),
+    }
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[Article], list[Question]]:
+    """Articles and questions that repeat each other's words; two laws."""
+    words = st.sampled_from(["rent due", "Rent  DUE", "notice", "repair", "wage", "court", "sale"])
+    articles = [
+        Article(f"a{n}", f"Law {n % 2}", str(n), (f"Part {n % 3}",), text, "en")
+        for n, text in enumerate(draw(st.lists(words, min_size=4, max_size=16)))
+    ]
+    ids = st.lists(st.sampled_from([each.id for each in articles]), min_size=1, max_size=2)
+    asked = draw(st.lists(st.tuples(words, ids.map(tuple)), min_size=1, max_size=5))
+    questions = [Question(f"q{n}", text, own) for n, (text, own) in enumerate(asked)]
+    return articles, questions
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    cases(),
+    st.sampled_from([("tree", "sequence", "semantic"), ("semantic",), STATIC, ()]),
+    st.sampled_from(["curriculum", "constant", "reversed", "fixed"]),
+    st.sampled_from(["mid_rank", "permutation"]),
+    st.integers(1, 6),
+    st.integers(0, 5),
+    st.floats(0, 0.999),
+)
+def test_no_positive_nor_its_twin_is_ever_drawn(case, views, schedule, ties, buckets, n, progress):
+    articles, questions = case
+    options: dict[str, Any] = {"views": views, "negatives_per_question": n, "ties": ties}
+    options |= {"schedule": schedule, "buckets": buckets} if views else {"buckets": 1}
+    try:
+        negatives = CurriculumNegatives(articles, questions, **options)
+    except ValueError as error:
+        # What is not refused here must work.
+        refused = ("Ask for fewer", "answers every question", "no pair has a negative")
+        assert any(each in str(error) for each in refused)
+        return
+    given = vectors(len(questions), len(articles)) if negatives.needs_vectors else {}
+    drawn = negatives.draw(1, progress, **given)
+
+    def same(one: str, other: str) -> bool:
+        return one.lower().split() == other.lower().split()
+
+    for row, question in enumerate(questions):
+        gold = {p for other in questions if same(other.text, question.text) for p in other.relevant}
+        chosen = [articles[position] for position in drawn.of(row)]
+        assert len({article.id for article in chosen}) == len(chosen) == n
+        for article in chosen:
+            assert not any(same(article.text, articles[int(p[1:])].text) for p in gold)
+
+
+@pytest.mark.parametrize(
+    ("views", "ties"), [(("tree", "sequence", "semantic"), "mid_rank"), (STATIC, "permutation")]
+)
+def test_neither_block_nor_threads_change_what_is_drawn(aldermere, monkeypatch, views, ties):
+    corpus, questions = aldermere
+    given = vectors(len(questions), len(corpus)) if "semantic" in views else {}
+
+    def drawn(cells: int, n_threads: int) -> list[list[int]]:
+        monkeypatch.setattr(sampling, "BLOCK_CELLS", cells)
+        torch.set_num_threads(n_threads)
+        negatives = CurriculumNegatives(corpus, questions, views=views, ties=ties)
+        arrays = negatives.draw(2, 0.4, **given).to_arrays()
+        return [arrays[name].tolist() for name in ("articles", "buckets", "views")]
+
+    whole = drawn(1 << 30, 1)
+    try:
+        assert drawn(1, 1) == drawn(len(corpus) * 7, 2) == whole
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_the_processs_hash_seed_changes_nothing(aldermere):
+    program = """
+import json, sys
+from components.statutes import StatuteCorpus, read_questions
+from training.negatives import CurriculumNegatives
+questions = [each for each in read_questions("aldermere", split="train") if each.answerable]
+negatives = CurriculumNegatives(
+    StatuteCorpus.read("aldermere"), questions, views=("tree", "sequence", "bm25"), seed=5
+)
+json.dump([negatives.draw(epoch, 0.5).articles.tolist() for epoch in (0, 1)], sys.stdout)
+"""
+    output = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "1"},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    negatives = CurriculumNegatives(*aldermere, views=STATIC, seed=5)
+    first, second = (negatives.draw(epoch, 0.5).articles.tolist() for epoch in (0, 1))
+    assert json.loads(output) == [first, second]
+    assert first != second, "another epoch, other draws"
+
+
+def test_an_epochs_shares_are_the_schedules(aldermere):
+    corpus, questions = aldermere
+    negatives = CurriculumNegatives(corpus, questions, views=STATIC)
+    n = 8 * len(questions)
+    for progress, parts in ((0.0, (7, 2, 1)), (0.5, (1.5, 7, 1.5)), (0.99, (1, 2, 7))):
+        counts = np.bincount(negatives.draw(0, progress).buckets, minlength=3)
+        assert counts.tolist() == [n * share / 10 for share in parts], "680 divides evenly"
+
+
+def test_bm25_fixed_takes_the_best_scored_negatives_in_every_epoch(aldermere):
+    corpus, questions = aldermere
+    negatives = CurriculumNegatives(corpus, questions, views=("bm25",), schedule="fixed")
+    first, last = negatives.draw(0, 0.0), negatives.draw(9, 0.9)
+    assert first.articles.tolist() == last.articles.tolist()
+    scores = BM25View(corpus, questions, torch.device("cpu")).difficulty(np.arange(len(questions)))
+    for row, excluded in enumerate(negatives.gold.excluded):
+        scores[row, excluded] = -1
+        best = scores[row].sort(descending=True).values[:8]
+        assert scores[row, first.of(row)].tolist() == best.tolist()
+
+
+def test_the_view_of_a_negative_is_the_one_that_ranks_it_hardest():
+    # a0 is the positive; a1 stands next to it, a5 is its only sibling.
+    parts = ("A", "B", "B", "C", "C", "A")
+    articles = [Article(f"a{n}", "Law", str(n), (p,), f"words {n}") for n, p in enumerate(parts)]
+    negatives = CurriculumNegatives(
+        articles,
+        [Question("q0", "?", ("a0",))],
+        views=("tree", "sequence"),
+        negatives_per_question=5,
+        buckets=1,
+    )
+    drawn = negatives.draw(0, 0.0)
+    view_of = dict(zip(drawn.articles.tolist(), drawn.views.tolist(), strict=True))
+    # Tree ranks: a5 1, the rest 3.5. Sequence ranks: a1 to a5 are 1 to 5.
+    assert view_of == {5: 0, 1: 1, 2: 1, 3: 1, 4: 0}
+    assert negatives.tie_shares == {"tree": 0.8, "sequence": 0.0}
+
+
+def test_permuted_leaves_keep_the_shape_and_lose_the_nearness(aldermere):
+    corpus, questions = aldermere
+
+    def hardest(permuted: bool) -> tuple[CurriculumNegatives, Any]:
+        negatives = CurriculumNegatives(
+            corpus, questions, views=("tree", "sequence"), schedule="fixed", permute_tree=permuted
+        )
+        drawn = negatives.draw(0, 0.0)
+        return negatives, (drawn, statistics(drawn, None, negatives)["mean_tree_distance"])
+
+    (_, (drawn, near)), (control, (permuted, far)) = hardest(False), hardest(True)
+    assert permuted.articles.tolist() != drawn.articles.tolist()
+    tree = LegislativeTree(corpus)
+    average = np.mean([tree.min_distances(own).mean() for own in control.gold.positives])
+    assert near < average / 2
+    assert far == pytest.approx(average, rel=0.1), "as far as any article"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"cross_law": "path"},
+        {"k": 1},
+        {"ties": "permutation"},
+        {"bm25_k1": 0.1},
+        {"bm25_b": 0.0},
+        {"text_rule": "text"},
+        {"seed": 1},
+        {"permute_tree": True},
+    ],
+)
+def test_every_option_reaches_the_ranking(aldermere, option):
+    # No chance in what "fixed" takes: other articles come from another ranking alone.
+    first, other = (
+        CurriculumNegatives(
+            *aldermere, views=STATIC, schedule="fixed", negatives_per_question=40, **options
+        ).draw(0, 0.0)
+        for options in ({}, option)
+    )
+    assert first.articles.tolist() != other.articles.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"views": ("tree", "moon")}, "views"),
+        ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
+        ({"permute_tree": "no"}, "permute_tree must be True or False, not 'no'"),
+        ({"seed": None}, "seed must be a whole number, not None"),
+        ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
+        ({"k": 0}, "k must be from 1 up, not 0"),
+        ({"bm25_k1": float("inf")}, "bm25_k1 must be from 0 up and finite, not inf"),
+        ({"bm25_b": 1.5}, "bm25_b must be from 0 to 1"),
+        ({"views": ()}, "set buckets to 1"),
+        ({"views": ("run",)}, "views: 'run' and a run file"),
+        ({"share_of": "bucket", "schedule": "fixed"}, "'fixed' has none"),
+        ({"candidates": 5, "schedule": "fixed"}, "candidates is 5, but there is no ranking"),
+        ({"candidates": 5, "negatives_per_question": 2}, "question 'q1', of 5 candidates"),
+        ({"share_of": "bucket"}, "comes to less than one negative for 2 questions"),
+        ({"negatives_per_question": 9}, "negatives_per_question is 9, but question 'q1'"),
+        ({"negatives_per_question": 4}, "one of the 3 buckets of question 'q1' holds 2"),
+    ],
+)
+def test_wrong_options_are_refused_when_it_is_made(options, message):
+    articles = [Article(f"a{n}", "Law", str(n), (), f"words {n}") for n in range(10)]
+    questions = [Question("q0", "?", ("a0",)), Question("q1", "!", ("a1", "a2"))]
+    with pytest.raises(ValueError, match=message):
+        CurriculumNegatives(articles, questions, **options)
+
+
+# Negatives of a ranker
+
+STRATEGIES = get_args(Strategy)
+# So few texts that articles are twins, and questions are asked twice.
+TEXTS = ("Rent is due.", "rent  is DUE.", "Notice is given.", "Repairs are made.", "Wages.")
+WORDS = ("Who pays?", "who PAYS?", "When is notice due?", "What now?")
+
+
+def article(position: int, text: str) -> Article:
+    return Article(f"a{position}", "Code", str(position), (), text)
+
+
+@st.composite
+def mining_problems(
+    draw: st.DrawFn,
+) -> tuple[list[Article], list[Question], np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
+    """Articles, questions, and what a first stage found for each."""
+    n_articles = draw(st.integers(1, 12))
+    unique = st.sampled_from([f"Rule {n}." for n in range(6)])
+    articles = [
+        article(n, draw(st.one_of(st.sampled_from(TEXTS), unique))) for n in range(n_articles)
+    ]
+    questions = [
+        Question(
+            f"q{n}",
+            draw(st.sampled_from(WORDS)),
+            tuple(
+                f"a{p}"
+                for p in draw(
+                    st.lists(st.integers(0, n_articles - 1), min_size=1, max_size=3, unique=True)
+                )
+            ),
+        )
+        for n in range(draw(st.integers(1, 6)))
+    ]
+    m = draw(st.integers(0, n_articles))
+    rows = [draw(st.permutations(range(n_articles)))[:m] for _ in questions]
+    return articles, questions, np.array(rows, np.int64).reshape(len(questions), m)
+
+
+def forbidden(articles: list[Article], questions: list[Question], question: Question) -> set[int]:
+    """Positions that may never be negatives of a question, from their definition."""
+    answers = {
+        article_id
+        for other in questions
+        if normalised(other.text) == normalised(question.text)
+        for article_id in other.relevant
+    }
+    texts = {normalised(each.text) for each in articles if each.id in answers}
+    return {place for place, each in enumerate(articles) if normalised(each.text) in texts}
+
+
+@given(mining_problems(), st.sampled_from(STRATEGIES), st.integers(1, 12), st.integers(0, 3))
+def test_no_positive_and_no_twin_ever_and_as_many_as_there_are(problem, strategy, n, seed):
+    articles, questions, found = problem
+    mined = mine_negatives(Gold.of(articles, questions), found, strategy=strategy, n=n, seed=seed)
+    short = []
+    for row, question in enumerate(questions):
+        drawn = mined.of(row).tolist()
+        pool = range(len(articles)) if strategy == "easy" else found[row].tolist()
+        allowed = [each for each in pool if each not in forbidden(articles, questions, question)]
+        assert set(drawn) <= set(allowed)
+        assert len(set(drawn)) == len(drawn) == min(n, len(allowed))
+        if strategy == "hard":
+            assert drawn == allowed[:n]
+        if len(allowed) < n:
+            short.append(question.id)
+    assert mined.short == tuple(short)
+    assert mined.articles.dtype == mined.starts.dtype == np.int64
+
+
+@given(mining_problems(), st.integers(1, 6), st.integers(0, 6))
+def test_fewer_semi_hard_negatives_are_the_first_of_more(problem, n, more):
+    articles, questions, found = problem
+    gold = Gold.of(articles, questions)
+    few, many = (
+        mine_negatives(gold, found, strategy="semi_hard", n=size, seed=0) for size in (n, n + more)
+    )
+    for row in range(len(questions)):
+        assert few.of(row).tolist() == many.of(row)[:n].tolist()
+
+
+def test_table_3_counts_a_bound_to_the_part_above_it():
+    scores = [0.1, 0.499, 0.5, 0.8, 0.85, 0.9, 1.0, 0.6]
+    assert score_statistics(scores) == {
+        "n": 8,
+        "below_0.5": 0.25,
+        "0.5_to_0.8": 0.25,
+        "0.8_to_0.9": 0.25,
+        "from_0.9": 0.25,
+        "mean": pytest.approx(np.mean(scores)),
+    }
+
+
+# Statistics and examples
+
+# Two chapters of one law, three articles each, and a law of one article.
+ARTICLES = [
+    *(Article(f"a{n}", "Code", str(n), (f"Chapter {n // 3}",), f"words {n}") for n in range(6)),
+    Article("a6", "Act", "1", (), "words 6"),
+]
+QUESTIONS = [Question("q0", "one?", ("a0",)), Question("q1", "two?", ("a3", "a6"))]
+
+
+def negatives(**options: object) -> CurriculumNegatives:
+    options = {"views": ("tree", "sequence"), "negatives_per_question": 2, "buckets": 2} | options
+    return CurriculumNegatives(ARTICLES, QUESTIONS, **options)  # type: ignore[arg-type]
+
+
+def drawn(*articles: int, buckets: tuple[int, ...] = (0, 1, 1, 1)) -> DrawnNegatives:
+    return DrawnNegatives(
+        np.array(articles),
+        np.array([0, 2, 4]),
+        np.array(buckets, dtype=np.int8),
+        np.array([0, 0, 1, 0], dtype=np.int8),
+    )
+
+
+def test_counts_distance_and_overlap_by_hand():
+    before, now = drawn(1, 3, 4, 0), drawn(3, 6, 4, 1)
+    got = statistics(now, before, negatives())
+    assert got["drawn"] == 4
+    assert got["buckets"] == [1, 3]
+    assert got["views"] == {"tree": 3, "sequence": 1}
+    # q0: another chapter 4; another law 2 + 3 + 4 on top. q1: a sibling 2, another chapter 4.
+    assert got["mean_tree_distance"] == (4 + 9 + 2 + 4) / 4
+    # (q0, 3) and (q1, 4) were drawn before; (q1, 1) was not, though (q0, 1) was.
+    assert got["overlap"] == 0.5
+    assert got["audit"] is None
+
+
+def test_the_audit_compares_with_the_best_and_the_worst_positive():
+    def at(degrees: list[float]) -> torch.Tensor:
+        angles = torch.deg2rad(torch.tensor(degrees))
+        return normalize(torch.stack([angles.cos(), angles.sin()], dim=1))
+
+    # Articles by their angle from both questions: positives are 0 at 40, 3 at 20, 6 at 60 degrees.
+    articles, questions = at([40, 30, 50, 20, 10, 70, 60]), at([0, 0])
+    now = drawn(1, 2, 4, 1, buckets=(0, 0, 1, 1))
+    got = statistics(now, None, negatives(), questions=questions, articles=articles)
+    # q0, bucket 0: 30 above 40, 50 not. q1, bucket 1: 10 above both, 30 above 60 only.
+    assert got["audit"] == {"above_best_positive": [0.5, 0.5], "above_a_positive": [0.5, 1.0]}
+    easy = drawn(1, 2, 4, 1, buckets=(0, 0, 0, 0))
+    got = statistics(easy, None, negatives(), questions=questions, articles=articles)
+    assert got["audit"]["above_best_positive"] == [0.5, None]
+
+
+def source_of(questions=QUESTIONS, articles=ARTICLES, **options: object) -> CurriculumNegatives:
+    options = {"views": ("tree", "sequence"), "negatives_per_question": 2, "buckets": 2} | options
+    return CurriculumNegatives(articles, questions, **options)  # type: ignore[arg-type]
+
+
+def test_an_example_says_what_was_drawn_how_hard_and_how_far_by_hand():
+    drawn = DrawnNegatives(
+        np.array([3, 6, 4, 1]),
+        np.array([0, 2, 4]),
+        np.array([0, 1, 1, 1], dtype=np.int8),
+        np.array([0, 1, -1, 0], dtype=np.int8),
+    )
+    first, second = examples(drawn, source_of(), QUESTIONS)
+    assert first == {
+        "question": "q0",
+        "text": "one?",
+        "positives": ["a0"],
+        "drawn": 2,
+        "negatives": [
+            # Another chapter; another law, 2 + 3 and 4 on top.
+            {"article": "a3", "bucket": 0, "view": "tree", "tree_distance": 4},
+            {"article": "a6", "bucket": 1, "view": "sequence", "tree_distance": 9},
+        ],
+    }
+    assert second["positives"] == ["a3", "a6"]
+    found = [(each["article"], each["view"], each["tree_distance"]) for each in second["negatives"]]
+    assert found == [("a4", None, 2), ("a1", "tree", 4)]

@@ -1,0 +1,569 @@
+"""Views of difficulty: their ranks, how these are fused, and views of your own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
+from torch.nn.functional import normalize
+
+from components.statutes import (
+    Article,
+    LegislativeTree,
+    Question,
+    StatuteCorpus,
+    indexed_text,
+    read_questions,
+)
+from components.statutes.lexical import analyzer
+from training.negatives import views
+from training.negatives.fused_ranking import FusedRanking
+from training.negatives.fusion import fuse
+from training.negatives.gold import Gold
+from training.negatives.ranking import mid_ranks, permutation_ranks
+from training.negatives.sampling import CurriculumNegatives
+from training.negatives.tie_keys import TieKeys, descending
+from training.negatives.view import DynamicView
+from training.negatives.views import semantic
+from training.negatives.views.bm25 import BM25View
+from training.negatives.views.run import RunView
+from training.negatives.views.semantic import SemanticView
+from training.negatives.views.sequence import SequenceView
+from training.negatives.views.tree import TreeView
+
+# Ranks within a view
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
+    """Few values, so that ties abound; any number excluded, also all."""
+    n_rows, n = draw(st.integers(1, 3)), draw(st.integers(1, 9))
+    size = {"min_size": n_rows * n, "max_size": n_rows * n}
+    values = draw(st.lists(st.sampled_from([-7.0, -2.0, 0.0, 0.1, 5.0]), **size))
+    excluded = draw(st.lists(st.booleans(), **size))
+    return torch.tensor(values).view(n_rows, n), torch.tensor(excluded).view(n_rows, n)
+
+
+def looped(row: list[float], excluded: list[bool]) -> tuple[list[float], int]:
+    """A negative's mid-rank: those harder, and the middle of those as hard, itself included."""
+    negatives = [value for value, out in zip(row, excluded, strict=True) if not out]
+    ranks, tied = [], 0
+    for value, out in zip(row, excluded, strict=True):
+        harder = sum(other > value for other in negatives)
+        as_hard = sum(other == value for other in negatives)
+        ranks.append(math.inf if out else harder + (as_hard + 1) / 2)
+        tied += not out and as_hard > 1
+    return ranks, tied
+
+
+@settings(max_examples=100, deadline=None)
+@given(blocks())
+def test_mid_ranks_are_those_of_plain_loops(block):
+    difficulty, excluded = block
+    ranks, tied = mid_ranks(difficulty, excluded)
+    expected = [looped(*row) for row in zip(difficulty.tolist(), excluded.tolist(), strict=True)]
+    assert ranks.tolist() == [row for row, _ in expected]
+    assert tied.tolist() == [count for _, count in expected]
+    assert ranks.dtype == torch.float32
+
+
+@settings(max_examples=100, deadline=None)
+@given(blocks(), st.randoms(use_true_random=False))
+def test_permutation_ranks_go_by_difficulty_then_by_key(block, chance):
+    difficulty, excluded = block
+    keys = torch.tensor([[chance.randrange(4) for _ in row] for row in difficulty.tolist()])
+    ranks, tied = permutation_ranks(difficulty, excluded, keys)
+    for row in range(len(ranks)):
+        negatives = (~excluded[row]).nonzero().flatten().tolist()
+        by_rank = sorted(negatives, key=lambda n: ranks[row, n])
+        assert [ranks[row, n] for n in by_rank] == list(range(1, len(negatives) + 1))
+        order = [(-difficulty[row, n].item(), keys[row, n].item()) for n in by_rank]
+        assert order == sorted(order)
+        assert ranks[row][excluded[row]].tolist() == [math.inf] * int(excluded[row].sum())
+    assert tied.tolist() == mid_ranks(difficulty, excluded)[1].tolist()
+
+
+def test_more_articles_than_float32_could_rank_by_thousandths_still_get_exact_ranks():
+    n = 100_001
+    difficulty = -torch.arange(n, dtype=torch.float32)[None]
+    ranks, tied = mid_ranks(difficulty, torch.zeros(1, n, dtype=torch.bool))
+    assert torch.equal(ranks[0], torch.arange(1, n + 1, dtype=torch.float32))
+    assert tied.tolist() == [0]
+
+
+# Keys that break ties
+
+CPU = torch.device("cpu")
+WORD = (1 << 64) - 1
+
+
+def reference(seed: int, purpose: str, question: str, article: str) -> int:
+    """SplitMix64's finaliser in unbounded integers; the result as a signed one."""
+
+    def digest(text: str) -> int:
+        raw = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        return (int.from_bytes(raw, "little") - (1 << 63)) & WORD
+
+    x = digest(f"{seed}/{purpose}/{question}") ^ digest(article)
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & WORD
+    x ^= x >> 31
+    return x - (1 << 64) if x >> 63 else x
+
+
+@settings(deadline=None)
+@given(st.integers(), st.lists(st.text(), min_size=1, max_size=3), st.lists(st.text(), min_size=1))
+def test_keys_are_those_of_the_reference(seed, questions, articles):
+    rows = np.arange(len(questions))
+    keys = TieKeys(seed, questions, articles, CPU).of(rows, "fusion")
+    expected = [[reference(seed, "fusion", q, a) for a in articles] for q in questions]
+    assert keys.tolist() == expected
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
+def test_descending_goes_by_score_then_by_key(cells):
+    rows = [cells, cells[::-1], [(1, 0)] * len(cells)]
+    scores = torch.tensor([[score / 3 for score, _ in row] for row in rows], dtype=torch.float64)
+    keys = torch.tensor([[key for _, key in row] for row in rows])
+    for row, order in zip(rows, descending(scores, keys).tolist(), strict=True):
+        assert sorted(order) == list(range(len(row)))
+        ranked = [(-row[place][0], row[place][1]) for place in order]
+        assert ranked == sorted(ranked)
+
+
+# Fusion
+
+NO_TIES = torch.arange(6)[None]
+
+
+ROW = st.lists(st.integers(1, 12).map(lambda half: half / 2), min_size=6, max_size=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(ROW, min_size=1, max_size=3), st.sets(st.integers(0, 5)), st.integers(1, 100))
+def test_the_fused_order_is_a_permutation_by_exact_sums_with_the_excluded_last(views, out, k):
+    ranks = torch.tensor(views)
+    ranks[:, list(out)] = torch.inf
+    order = fuse([view[None] for view in ranks], NO_TIES, k)[0].tolist()
+    assert sorted(order) == list(range(6))
+    kept = order[: 6 - len(out)]
+    assert set(order[len(kept) :]) == out
+    sums = [sum(1 / (Fraction(view[n]) + k) for view in views) for n in kept]
+    # Exact sums may be equal where float64 ones are not: closer than its rounding is a tie.
+    assert all(one - other > -1e-15 for one, other in pairwise(sums))
+
+
+class Given:
+    """A view whose difficulties are given."""
+
+    def __init__(self, name: str, values: list[list[float]]) -> None:
+        self.name = name
+        self._values = torch.tensor(values)
+
+    def difficulty(self, rows: NDArray[np.int64]) -> torch.Tensor:
+        return self._values[torch.from_numpy(rows)]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Gold, list[Given]]:
+    n_questions, n_articles = draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    size = {"min_size": n_articles, "max_size": n_articles}
+    out = st.lists(st.booleans(), **size).map(lambda row: np.flatnonzero(row))
+    excluded = tuple(draw(st.lists(out, min_size=n_questions, max_size=n_questions)))
+    gold = Gold(
+        tuple(f"q{row}" for row in range(n_questions)),
+        tuple(f"a{position}" for position in range(n_articles)),
+        excluded,
+        excluded,
+    )
+    row = st.lists(st.sampled_from([-9.0, -4.0, -2.0, 0.25, 0.5]), **size)
+    table = st.lists(row, min_size=n_questions, max_size=n_questions)
+    return gold, [Given(name, draw(table)) for name in ("one", "two", "three")]
+
+
+def plain(gold: Gold, views: list[Given], row: int, keys: list[int], k: int) -> list[int]:
+    """Negatives by summed reciprocal mid-ranks, hardest first."""
+    negatives = [n for n in range(gold.n_articles) if n not in gold.excluded[row]]
+    score = dict.fromkeys(negatives, 0.0)
+    for view in views:
+        hardness = view._values[row].tolist()
+        for n in negatives:
+            harder = sum(hardness[m] > hardness[n] for m in negatives)
+            as_hard = sum(hardness[m] == hardness[n] for m in negatives)
+            score[n] += 1 / (k + harder + (as_hard + 1) / 2)
+    return sorted(negatives, key=lambda n: (-score[n], keys[n]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases(), st.sampled_from([1, 60]))
+def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
+    gold, views = case
+    ranking = FusedRanking(views, gold, ties="mid_rank", k=k, seed=3, device=CPU)
+    rows = np.arange(gold.n_questions)
+    keys = TieKeys(3, gold.question_ids, gold.article_ids, CPU).of(rows, "fusion").tolist()
+    whole = ranking.of(rows)
+    for row in rows.tolist():
+        expected = plain(gold, views, row, keys[row], k)
+        order = whole.order[row].tolist()
+        assert order[: len(expected)] == expected
+        assert sorted(order) == list(range(gold.n_articles))
+        alone = ranking.of(np.array([row]))
+        assert alone.order[0].tolist() == order
+        assert [torch.equal(a[0], w[row]) for a, w in zip(alone.ranks, whole.ranks, strict=True)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(cases())
+def test_permutation_breaks_ties_in_each_view_in_its_own_way(case):
+    gold, views = case
+    ranking = FusedRanking(views, gold, ties="permutation", k=60, seed=3, device=CPU)
+    block = ranking.of(np.arange(gold.n_questions))
+    for view, ranks in zip(views, block.ranks, strict=True):
+        for row, negatives in enumerate(gold.n_negatives.tolist()):
+            finite = sorted(rank for rank in ranks[row].tolist() if math.isfinite(rank))
+            assert finite == list(range(1, negatives + 1))
+            kept = torch.isfinite(ranks[row])
+            by_rank = view._values[row][kept][ranks[row][kept].argsort()]
+            assert by_rank.tolist() == sorted(by_rank.tolist(), reverse=True)
+
+
+# The tree and the sequence
+
+
+def gold_of(n_articles: int, positives: list[list[int]]) -> Gold:
+    own = tuple(np.array(sorted(set(each))) for each in positives)
+    ids = tuple(f"q{row}" for row in range(len(own)))
+    return Gold(ids, tuple(map(str, range(n_articles))), own, own)
+
+
+def distances(view: TreeView, n_questions: int) -> np.ndarray:
+    return -view.difficulty(np.arange(n_questions)).numpy()
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[list[Article], Gold]:
+    """Few labels, so that headings repeat across laws, levels and divisions; laws interleave."""
+    headings = st.lists(st.sampled_from(["A", "B"]), max_size=4).map(tuple)
+    places = st.tuples(st.sampled_from(["Law 1", "Law 2", "Law 3"]), headings)
+    articles = [
+        Article(str(n), law, str(n), path, "-")
+        for n, (law, path) in enumerate(draw(st.lists(places, min_size=1, max_size=12)))
+    ]
+    positions = st.lists(st.integers(0, len(articles) - 1), min_size=1, max_size=4)
+    return articles, gold_of(len(articles), draw(st.lists(positions, min_size=1, max_size=4)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(trees(), st.sampled_from(["farther", "path"]))
+def test_distances_are_the_trees_own(case, cross_law):
+    articles, gold = case
+    tree = LegislativeTree(articles)
+    got = distances(TreeView(tree, gold, CPU, cross_law=cross_law), gold.n_questions)
+    for row, positives in enumerate(gold.positives):
+        expected = tree.min_distances(positives, cross_law=cross_law)
+        assert got[row].tolist() == expected.tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(trees())
+def test_nearer_by_networkx_is_harder(case):
+    articles, gold = case
+    tree = LegislativeTree(articles)
+    graph = tree.to_networkx()
+    difficulty = TreeView(tree, gold, CPU, cross_law="path").difficulty(np.arange(gold.n_questions))
+    for row, positives in enumerate(gold.positives):
+        nodes = {int(tree.article_node[position]) for position in positives}
+        paths = networkx.multi_source_dijkstra_path_length(graph, nodes)
+        steps = torch.tensor([float(paths[int(node)]) for node in tree.article_node])
+        nearer = steps[:, None] < steps[None, :]
+        assert torch.equal(difficulty[row][:, None] > difficulty[row][None, :], nearer)
+
+
+@settings(max_examples=50, deadline=None)
+@given(trees(), st.randoms(use_true_random=False))
+def test_permuted_leaves_stand_at_each_others_places(case, chance):
+    articles, gold = case
+    permutation = np.array(chance.sample(range(len(articles)), len(articles)))
+    tree = LegislativeTree(articles)
+    view = TreeView(tree, gold, CPU, permutation=permutation)
+    # Article i goes with the law and headings of article permutation[i].
+    moved = LegislativeTree([articles[place] for place in permutation])
+    got = distances(view, gold.n_questions)
+    for row, positives in enumerate(gold.positives):
+        # Law indices differ, distances do not: "farther" adds the same in both trees.
+        assert got[row].tolist() == moved.min_distances(positives).tolist()
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> Gold:
+    n_articles = draw(st.integers(1, 15))
+    positions = st.sets(st.integers(0, n_articles - 1), min_size=1, max_size=5)
+    drawn = draw(st.lists(positions, min_size=1, max_size=4))
+    own = tuple(np.array(sorted(each)) for each in drawn)
+    ids = tuple(f"q{row}" for row in range(len(own)))
+    return Gold(ids, tuple(map(str, range(n_articles))), own, own)
+
+
+@settings(max_examples=80, deadline=None)
+@given(sequences(), st.randoms(use_true_random=False), st.booleans())
+def test_difficulty_is_minus_the_steps_to_the_nearest_positive(gold, chance, permuted):
+    places = list(range(gold.n_articles))
+    if permuted:
+        chance.shuffle(places)
+    view = SequenceView(gold, CPU, permutation=np.array(places) if permuted else None)
+    rows = np.arange(gold.n_questions)[::-1].copy()
+    expected = [
+        [-min(abs(place - places[p]) for p in gold.positives[row].tolist()) for place in places]
+        for row in rows
+    ]
+    assert view.difficulty(rows).tolist() == expected
+
+
+def test_positions_beyond_a_law_of_sixty_thousand_articles_are_exact():
+    own = (np.array([0, 59_999]),)
+    gold = Gold(("q",), tuple(map(str, range(60_000))), own, own)
+    distance = -SequenceView(gold, CPU).difficulty(np.array([0]))[0]
+    position = torch.arange(60_000)
+    assert torch.equal(distance, torch.minimum(position, 59_999 - position).float())
+
+
+# The semantic view
+
+N_QUESTIONS, N_ARTICLES = 13, 301
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def unit(n: int, dim: int, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return normalize(torch.randn(n, dim, generator=generator), dim=1)
+
+
+def refreshed(dim: int = 768) -> SemanticView:
+    view = SemanticView(N_QUESTIONS, N_ARTICLES, CPU)
+    view.refresh(unit(N_QUESTIONS, dim, 0), unit(N_ARTICLES, dim, 1))
+    return view
+
+
+def all_of(view: SemanticView) -> torch.Tensor:
+    return view.difficulty(np.arange(N_QUESTIONS))
+
+
+def test_difficulty_is_the_cosine_to_more_than_float32():
+    exact = unit(N_QUESTIONS, 768, 0).double() @ unit(N_ARTICLES, 768, 1).double().T
+    assert (all_of(refreshed()) - exact).abs().max() < 6e-8, "one rounding to float32 is 3e-8 here"
+
+
+def test_sums_are_exact_on_the_grid_so_no_order_of_summation_matters():
+    def on_grid(vectors: torch.Tensor) -> list[list[Fraction]]:
+        return [[Fraction(round(x * 2**26), 2**26) for x in row] for row in vectors.tolist()]
+
+    questions, articles = on_grid(unit(N_QUESTIONS, 24, 0)), on_grid(unit(N_ARTICLES, 24, 1))
+    expected = [
+        [np.float32(float(sum(x * y for x, y in zip(q, a, strict=True)))) for a in articles]
+        for q in questions
+    ]
+    assert all_of(refreshed(24)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("rows_at_a_time", "articles_at_a_time", "n_threads"), [(5, 37, 1), (1, 1024, 2)]
+)
+def test_blocks_and_threads_do_not_change_a_bit(
+    threads, monkeypatch, rows_at_a_time, articles_at_a_time, n_threads
+):
+    whole = all_of(refreshed())
+    monkeypatch.setattr(semantic, "_ARTICLES_AT_A_TIME", articles_at_a_time)
+    torch.set_num_threads(n_threads)
+    view = refreshed()
+    blocks = [
+        view.difficulty(np.arange(start, min(start + rows_at_a_time, N_QUESTIONS)))
+        for start in range(0, N_QUESTIONS, rows_at_a_time)
+    ]
+    assert torch.equal(torch.cat(blocks), whole)
+
+
+# BM25 and runs
+
+WORDS = ["rent", "notice", "repair", "court", "wage", "seller", "1382-1"]
+
+
+def law(texts: list[str]) -> list[Article]:
+    return [Article(f"a{n}", "Code", str(n), ("Dues",), t, "en") for n, t in enumerate(texts)]
+
+
+def asked(texts: list[str]) -> list[Question]:
+    return [Question(f"q{n}", text, ("a0",)) for n, text in enumerate(texts)]
+
+
+def oracle(
+    articles: list[Article], questions: list[Question], k1: float, b: float
+) -> list[list[float]]:
+    analyse = analyzer("en")
+    corpus = [analyse(indexed_text(each.headings, each.text)) for each in articles]
+    okapi = BM25Okapi(corpus, k1=k1, b=b)
+    return [okapi.get_scores(analyse(each.text)).tolist() for each in questions]
+
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(texts, min_size=1, max_size=8),
+    st.lists(texts, min_size=1, max_size=4),
+    st.sampled_from([(1.5, 0.75), (2.5, 0.2), (0.9, 0.0), (1.2, 1.0)]),
+)
+def test_scores_are_rank_bm25s(passages, sought, parameters):
+    # Few words in few articles: most stand in more than half, where idf is floored.
+    k1, b = parameters
+    articles, questions = law(passages), asked(sought)
+    view = BM25View(articles, questions, CPU, k1=k1, b=b)
+    got = view.difficulty(np.arange(len(questions)))
+    torch.testing.assert_close(
+        got, torch.tensor(oracle(articles, questions, k1, b)), rtol=1e-6, atol=1e-6
+    )
+
+
+OWN = (np.array([0]), np.array([1]))
+GOLD = Gold(("q 0", "q1"), ("a", "b", "c", "d%20", "e f"), OWN, OWN)
+
+
+def view_of(folder: Path, text: str) -> RunView:
+    path = folder / "some.run"
+    path.write_text(text)
+    return RunView(path, GOLD, CPU)
+
+
+def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
+    view = view_of(
+        tmp_path,
+        "q%200 Q0 c 1 -3.5 tag\nq1 Q0 a 1 9 tag\n\n"
+        "q%200 Q0 a 2 1e30 tag\nq%200 Q0 e%20f 3 -3.5 tag\n",
+    )
+    assert view.difficulty(np.array([1, 0])).tolist() == [[1, 0, 0, 0, 0], [2, 0, 1, 0, 1]]
+
+
+# Own views
+
+# The longer an article, the harder it is.
+LENGTH = """
+import torch
+
+class LengthView:
+    name = "length"
+
+    def __init__(self, given):
+        self.lengths = torch.tensor([float(len(each.text)) for each in given.articles])
+
+    def difficulty(self, rows):
+        return self.lengths.expand(len(rows), -1)
+
+def of(given):
+    return LengthView(given)
+"""
+
+
+def test_a_file_in_the_folder_of_views_is_a_view(tmp_path, monkeypatch):
+    law = StatuteCorpus.read("aldermere")
+    asked = [each for each in read_questions("aldermere", split="train") if each.answerable][:5]
+    options = {"views": ("length",), "buckets": 1, "schedule": "fixed"}
+    with pytest.raises(ValueError, match="no view is called 'length'"):
+        CurriculumNegatives(law, asked, negatives_per_question=3, **options)
+    (tmp_path / "length.py").write_text(LENGTH)
+    monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
+    negatives = CurriculumNegatives(law, asked, negatives_per_question=3, **options)
+    drawn = negatives.draw(0, 0.0)
+    lengths = np.array([len(each.text) for each in law])
+    for row, question in enumerate(asked):
+        answers = {law.position(each) for each in question.relevant}
+        longest = [p for p in np.argsort(-lengths, kind="stable").tolist() if p not in answers][:3]
+        assert sorted(lengths[drawn.of(row)]) == sorted(lengths[longest])
+    sys.modules.pop(f"{views.__name__}.length")
+
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
+ARTICLES = [Article(f"a{n}", "Law", str(n), (f"Part {n // 4}",), f"words {n}") for n in range(20)]
+QUESTIONS = [Question("q0", "?", ("a3",)), Question("q1", "!", ("a9", "a10"))]
+
+
+class Last:
+    """What stands later in the law is harder."""
+
+    def __init__(self, name: str = "last") -> None:
+        self.name = name
+
+    def difficulty(self, rows: NDArray[np.int64]) -> torch.Tensor:
+        return torch.arange(20.0).expand(len(rows), -1)
+
+
+class Dot:
+    """The product of the vectors; dynamic, and no relation of the semantic view."""
+
+    name = "dot"
+
+    def refresh(self, questions: torch.Tensor, articles: torch.Tensor) -> None:
+        self.given = questions, articles
+
+    def difficulty(self, rows: NDArray[np.int64]) -> torch.Tensor:
+        questions, articles = self.given
+        return questions[torch.from_numpy(rows)] @ articles.T
+
+
+def unit_objects(n: int, seed: int) -> torch.Tensor:
+    return normalize(torch.randn(n, 6, generator=torch.Generator().manual_seed(seed)), dim=1)
+
+
+def negatives_of(*views: Any, **options: Any) -> CurriculumNegatives:
+    arguments = {"negatives_per_question": 4, "buckets": 1, "schedule": "fixed"} | options
+    return CurriculumNegatives(ARTICLES, QUESTIONS, views=views, **arguments)
+
+
+def test_every_dynamic_view_is_given_the_vectors_of_each_draw():
+    own = Dot()
+    assert isinstance(own, DynamicView)
+    second = SemanticView(len(QUESTIONS), len(ARTICLES), CPU)
+    second.name = "second"
+    negatives = negatives_of("semantic", second, own, "tree")
+    assert negatives.needs_vectors
+    with pytest.raises(ValueError, match=r"decides in semantic and second and dot: give draw\(\)"):
+        negatives.draw(0, 0.0)
+    for epoch in (0, 1):
+        questions, articles = unit_objects(2, epoch), unit_objects(20, 9 - epoch)
+        negatives.draw(epoch, 0.0, questions=questions, articles=articles)
+        assert torch.equal(own.given[0], questions) and torch.equal(own.given[1], articles)
+        near = second.difficulty(np.arange(2))
+        torch.testing.assert_close(near, questions @ articles.T)
+    assert not negatives_of(own, negatives_per_question=0, schedule="curriculum").needs_vectors
+    assert not negatives_of(Last()).needs_vectors
+
+
+def test_the_guides_view_runs():
+    found = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = (each for each in found if "class LengthView" in each)
+    names: dict[str, Any] = {}
+    exec(compile(example, str(GUIDE), "exec"), names)
+    drawn, negatives = names["drawn"], names["negatives"]
+    assert negatives.view_names == ("tree", "sequence", "length")
+    assert len(drawn.articles) == 8 * negatives.gold.n_questions
