@@ -24,6 +24,14 @@ from components.stores.engines.rows import as_row
 from components.stores.sqlite import StatuteDocumentStore
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
+    """An empty store."""
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
+
+
 @pytest.fixture(scope="module")
 def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterator[str]:
     """Two small laws with vectors; the models stay loaded meanwhile."""
