@@ -75,7 +75,7 @@ def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> st
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
     """MiniLM with a fresh graph network over it."""
     folder = tmp_path_factory.mktemp("graph") / "model"
@@ -84,14 +84,14 @@ def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> str:
-    """MiniLM with a tiny ranker over it that has everything."""
+    """MiniLM with a tiny ranker: one passage an article, calibrated, fused with weight 100."""
     folder = tmp_path_factory.mktemp("ranker") / "model"
 
     def write(part: Path) -> None:
         shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings(2, 32, Calibration(0.5, -1.0), fusion_weight=0.5).save(part)
+        RankerSettings(1, 32, Calibration(0.5, -2.0), fusion_weight=100.0).save(part)
 
     registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"ranker": write})
     return str(folder)
