@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -73,6 +74,17 @@ def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> st
     for law in ("Housing Code", "Family Code"):
         engine.put_state(LAW, law, {"digest": "", "articles": 2})
     return path
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain Hugging Face encoder of 32 dimensions with random weights."""
+    from tiny_bert import fixed_wordpiece, save_bert
+
+    letters = string.ascii_lowercase + string.digits
+    words = ["rule", "article", "chapter", "code", "says", "the", "of", "as", "new", "work"]
+    tokenizer = fixed_wordpiece([*words, *letters, *(f"##{each}" for each in letters), *".,?"])
+    return save_bert(tmp_path_factory.mktemp("tiny-encoder") / "bert", tokenizer, longest=96)
 
 
 @pytest.fixture(scope="session")

@@ -324,7 +324,7 @@ def test_ranking_ends_in_time_and_the_rest_follows(make, monkeypatch):
 
 def test_new_long_articles_are_ranked_in_time(trained, monkeypatch):
     known, new = (
-        [law(k, long(f"{name} {k}", 400)) for k in range(n)] for name, n in (("a", 9), ("b", 20))
+        [law(k, long(f"{name} {k}", 400)) for k in range(n)] for name, n in (("a", 9), ("b", 12))
     )
     ranker = trained(time_budget_ms=1_000)
     # Of an article some 2,400 characters are encoded once, and some hundred read each time.
