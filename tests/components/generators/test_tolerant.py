@@ -189,17 +189,6 @@ def test_the_event_loop_continues_while_a_response_is_parsed(server):
     assert ticks > 8
 
 
-def test_a_saved_generator_is_bounded_too(server, monkeypatch):
-    monkeypatch.setenv("A_KEY", KEY)
-    made = OpenAIChatGenerator(api_key=Secret.from_env_var("A_KEY"), api_base_url=server.url)
-    asking = TolerantChatGenerator(made)
-    before = asking.to_dict()
-    assert asking.run(QUESTION)["failure"] == ""
-    assert asking.to_dict() == before
-    server.fault = "endless"
-    assert "1 MB" in TolerantChatGenerator.from_dict(before).run(QUESTION)["failure"]
-
-
 def test_a_closed_generator_answers_in_another_event_loop(server):
     pipeline = Pipeline()
     pipeline.add_component("it", generator(server.url))

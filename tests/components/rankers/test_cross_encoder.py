@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from copy import deepcopy
 
 import pytest
@@ -159,24 +158,6 @@ def test_calibration_changes_scores_and_the_first_stage_the_order(trained):
         assert ranker.run(QUESTION, documents, top_k=k, score_threshold=least)["best"] == [best]
     assert ranker.run(QUESTION, documents[:1], pinned=documents[:1])["best"] == []
     assert deepcopy(ranker).run(QUESTION, documents)["best"] == [best]
-
-
-def test_fused_ranks_count_unreadable_documents(minilm, tiny_ranker, tmp_path):
-    def write(part):
-        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings(1, 32, fusion_weight=0.9).save(part)
-
-    BiEncoder.load(minilm, device="cpu").save(tmp_path / "model", kept={"ranker": write})
-    ranker = StatuteRanker(str(tmp_path / "model"), CPU, "float32")
-    blank = [Document(id=f"blank{n}", content=" ") for n in range(40)]
-    better, worse = sorted(
-        (law(0), law(1)), key=lambda each: -ranker.run(QUESTION, [each])["best"][0].score
-    )
-    assert ids(ranker.run(QUESTION, [worse, better]))[:2] == [better.id, worse.id]
-    # The better of two articles is far behind.
-    found = ranker.run(QUESTION, [worse, *blank, better])
-    assert ids(found)[:2] == [worse.id, better.id]
-    assert [each.id for each in found["best"]] == [better.id]
 
 
 def test_a_score_that_is_not_finite_puts_its_document_last(make, monkeypatch):

@@ -78,14 +78,6 @@ def test_a_steady_worker_ends_in_time_with_nearly_all_that_fits(work, clock):
     assert work(Pace(), [FAST] * 100, 10.0) == list(range(100))
 
 
-def test_a_worker_who_slows_down_is_noticed(work, clock):
-    pace = Pace()
-    work(pace, [FAST] * 100, None, reading=0.001)
-    started = clock.now
-    assert len(work(pace, [FAST] * 100, 1.0, reading=0.002)) > 40
-    assert clock.now - started <= 1.05
-
-
 def test_encoding_is_learned_apart_from_reading(work, clock):
     pace = Pace()
     work(pace, [FAST] * 10, None)

@@ -186,25 +186,6 @@ def test_a_law_published_during_the_search_is_found(
     assert positions(retriever.run(ONES, filters)) == expected
 
 
-def test_a_law_that_changes_all_the_time_gives_what_can_be_read(
-    retriever_of, random_vectors, monkeypatch
-):
-    retriever = retriever_of(random_vectors(6), top_k=6)
-    store = retriever.document_store
-    scores = {d.id: d.score for d in retriever.run(ONES)["documents"]}
-    current = retriever._vectors().current
-
-    def current_then_deleted(each):
-        resident = current(each)
-        store.delete_documents([store.filter_documents()[0].id])
-        return resident
-
-    monkeypatch.setattr(retriever._vectors(), "current", current_then_deleted)
-    found = retriever.run(ONES)["documents"]
-    assert len(found) == 4
-    assert all(document.score == scores[document.id] for document in found)
-
-
 def test_retrievers_of_one_file_share_one_matrix_and_release_it(
     retriever_of, random_vectors, monkeypatch, tmp_path
 ):
@@ -227,15 +208,6 @@ def test_retrievers_of_one_file_share_one_matrix_and_release_it(
     gc.collect()
     StatuteEmbeddingRetriever(store).warm_up()
     assert len(made) == 2
-
-
-def test_results_belong_to_the_caller(make_store, random_vectors):
-    retriever = StatuteEmbeddingRetriever(make_store(law_of(random_vectors(3))))
-    changed = retriever.run(ONES)["documents"][0]
-    changed.meta["headings"].append("scribble")
-    changed.meta["law"] = "scribble"
-    again = retriever.run(ONES)["documents"][0]
-    assert (again.meta["headings"], again.meta["law"]) == ([], "Housing Code")
 
 
 def test_a_foreign_store_is_read_again_when_it_grows_or_on_demand(

@@ -129,13 +129,6 @@ def test_updates_and_replacements_of_a_found_article_are_seen_at_once(law, way):
     assert not {"The new roof.", "The roof and the cellar."} & set(found())
 
 
-def test_metadata_that_change_in_place_are_seen(law):
-    bm25 = StatuteBM25Retriever(law)
-    assert [each.meta["number"] for each in bm25.run("roof")["documents"]] == ["2"]
-    law.storage["a2"].meta["number"] = "2a"
-    assert [each.meta["number"] for each in bm25.run("roof")["documents"]] == ["2a"]
-
-
 def test_citations_of_replaced_articles(law):
     citation = CitationRetriever(law)
     question = "articles 2 and 4 of the Housing Code"
@@ -203,19 +196,6 @@ def test_indexes_are_kept_where_a_new_read_finds_nothing_new(foreign, clock):
     assert [version for version, _ in before] == [version for version, _ in after]
 
 
-def test_questions_about_missing_articles_do_not_keep_a_slow_store_busy(foreign, clock):
-    def slow():
-        clock.now += 3
-
-    foreign.on_read = slow
-    citation = CitationRetriever(foreign, refresh_seconds=3600)
-    for passed, reads in ((0, 1), (3, 2), (10, 2), (20, 3)):
-        clock.now += passed
-        for _ in range(3):
-            citation.run("article 77 of the Housing Code")
-        assert foreign.reads == reads
-
-
 @pytest.mark.parametrize("by_id", ["refuses", "finds nothing"])
 def test_a_store_that_cannot_be_asked_by_id_is_read_again_in_time(by_id, clock, caplog):
     store = Foreign(by_id)
@@ -229,22 +209,6 @@ def test_a_store_that_cannot_be_asked_by_id_is_read_again_in_time(by_id, clock, 
         clock.now += 60
         assert words(bm25.run("roof")["documents"]) == ["The new roof."]
     assert len([each for each in caplog.records if "refresh_seconds" in each.getMessage()]) == 1
-
-
-def test_what_is_deleted_during_the_second_search_is_left_out(foreign, monkeypatch):
-    foreign.write_documents([article("a4", "Another roof.", 4)])
-    bm25 = StatuteBM25Retriever(foreign)
-    bm25.warm_up()
-    overwrite(foreign, article("a4", "Another new roof.", 4))
-    fetch = StoreSnapshot.fetch
-
-    def deleted_then_fetch(self, *args):
-        if foreign.reads == 2:
-            foreign.storage.pop("a2", None)
-        return fetch(self, *args)
-
-    monkeypatch.setattr(StoreSnapshot, "fetch", deleted_then_fetch)
-    assert [each.id for each in bm25.run("roof")["documents"]] == ["a4"]
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -92,17 +92,6 @@ def test_an_invalid_day_is_refused_by_name(store, kind):
         kind(store).run(given, as_of="tomorrow")
 
 
-def test_changes_of_days_are_followed(store):
-    store.write_documents(law()[:1])
-    retriever = StatuteBM25Retriever(store)
-    assert found(retriever) == {"11"}
-    store.write_documents(law()[1:])
-    assert found(retriever) == IN_FORCE
-    number = {"field": "meta.number", "operator": "==", "value": "11"}
-    store.update_by_filter(number, {"valid_to": "2020-01-01"})
-    assert found(retriever) == IN_FORCE - {"11"}
-
-
 def test_nothing_is_masked_where_every_article_is_in_force():
     metas = [(key, each.id, each.meta) for key, each in enumerate(law())]
     today = date(2024, 1, 1)

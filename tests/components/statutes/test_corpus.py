@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import pickle
-import threading
 from datetime import date
 from itertools import chain, repeat
 
@@ -165,16 +163,6 @@ def test_a_truncated_gzip_file_is_refused_where_it_ends(tmp_path):
     (problem,) = problems_of(StatuteCorpus.read, path, skip_bad=True)
     assert 1 < problem.line < 5_000
     assert problem.breaks_off
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are not available")
-def test_a_pipe_is_read(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writing = threading.Thread(target=write, args=(pipe, line(article("a1"))))
-    writing.start()
-    assert StatuteCorpus.read(pipe).ids == ["a1"]
-    writing.join()
 
 
 def test_gzip_byte_order_marks_and_line_ends_are_recognised_by_content(tmp_path):

@@ -109,12 +109,6 @@ def test_bsard_questions(bsard):
         read_questions(bsard)
 
 
-def test_bsard_under_the_hubs_newer_names(bsard):
-    before = StatuteCorpus.read(bsard).sha256
-    (bsard / "articles_fr.csv").rename(bsard / "articles.csv")
-    assert StatuteCorpus.read(bsard).sha256 == before
-
-
 def test_bad_rows_are_named_and_the_others_kept(bsard):
     path = bsard / "articles_fr.csv"
     header, *_ = path.read_bytes().splitlines(keepends=True)
@@ -159,13 +153,6 @@ def test_a_table_in_another_form_has_one_problem(bsard):
         for skip_bad in (False, True):
             (problem,) = problems_of(bsard, skip_bad=skip_bad)
             assert (problem.file, problem.line, problem.field) == (str(path), place, field)
-
-
-def test_a_byte_order_mark_and_a_very_long_article_are_read(bsard):
-    long = BSARD_ARTICLE | {"article": "mot " * 50_000}
-    write_csv(bsard / "articles_fr.csv", [long], encoding="utf-8-sig")
-    (article,) = StatuteCorpus.read(bsard)
-    assert len(article.text) == 200_000
 
 
 def test_bsard_by_its_hub_name(bsard, monkeypatch):

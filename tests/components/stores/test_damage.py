@@ -9,7 +9,6 @@ import random
 import shutil
 import sqlite3
 import struct
-import zipfile
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -304,19 +303,6 @@ def stored(parts, save=np.savez):
     return file.getvalue()
 
 
-def claims(parts, shape):
-    """The index with keys that claim another shape; the checksum of the file is right."""
-    file = io.BytesIO()
-    np.lib.format.write_array(file, parts["keys"])
-    whole = file.getvalue()
-    shaped = whole.replace(b"(12,), }" + b" " * (len(shape) - 5), shape + b", }", 1)
-    assert len(shaped) == len(whole) and shaped != whole
-    content = io.BytesIO(stored({name: part for name, part in parts.items() if name != "keys"}))
-    with zipfile.ZipFile(content, "a") as archive:
-        archive.writestr("keys.npy", shaped)
-    return content.getvalue()
-
-
 def words(terms, languages):
     text = json.dumps({"terms": terms, "languages": languages}).encode()
     return np.frombuffer(text, dtype=np.uint8)
@@ -330,8 +316,6 @@ BLOBS = {
     "nothing": lambda _: b"",
     "half of it": lambda parts: stored(parts)[:-400],
     "packed": lambda parts: stored(parts, np.savez_compressed),
-    "a claim of 2**60 keys": lambda parts: claims(parts, b"(1152921504606846976,)"),
-    "a claim of 2**36 keys": lambda parts: claims(parts, b"(68719476736,)"),
     "keys of text": with_("keys", lambda keys: keys.astype(str)),
     "keys in a table": with_("keys", lambda keys: keys.reshape(-1, 1)),
     "rows out of range": with_("indices", lambda rows: rows + 100),
@@ -399,42 +383,10 @@ def endless(tree):
     return craft
 
 
-def varint(number):
-    """A number of four bytes, as SQLite writes it."""
-    sevens = [number >> shift & 127 for shift in (21, 14, 7, 0)]
-    return bytes([*(each | 128 for each in sevens[:3]), sevens[3]])
-
-
-def circular_text(path):
-    """A text of 2 MB whose last page leads back to its first, and which claims to be 100 MB."""
-    length, claim = 2_200_000, 100_000_000
-    column("content", "x" * length)(path)
-
-    def change(pages):
-        first = None
-        for number, page in enumerate(pages):
-            at = page.find(varint(2 * length + 13))
-            if at > 0:
-                # Before it: the row's length, its key, and three numbers of one byte each.
-                row = at - 8
-                size = int("".join(f"{each & 127:07b}" for each in page[row : row + 4]), 2)
-                assert varint(size) == page[row : row + 4]
-                larger = varint(size + claim - length) + page[row + 4 : at] + varint(2 * claim + 13)
-                pages[number] = page[:row] + larger + page[at + 4 :]
-            if page[4:5] == b"x" and page[:4] != b"\0" * 4 and first is None:
-                first = number
-        for number, page in enumerate(pages):
-            if page[:4] == b"\0" * 4 and page[4:9] == b"xxxxx":
-                pages[number] = struct.pack(">I", first + 1) + page[4:]
-
-    rewritten(path, change)
-
-
 PAGES = {
     "an index": (endless("documents_in_order"), "count documents filter dense"),
     "documents": (endless("documents"), "dense"),
     "a journal's index": (endless("sqlite_autoindex_journal_1"), "known"),
-    "a text in a circle": (circular_text, "documents bm25"),
 }
 
 

@@ -10,7 +10,6 @@ from components.stores.journal import text_digest
 from components.stores.model_record import StoreModel
 
 MODEL = StoreModel("models/one", "digest-one", 4, "headings_text")
-GRAPH = StoreModel("models/one", "digest-graph", 4, "headings_text", biencoder="digest-one")
 
 
 def vector(text):
@@ -53,14 +52,6 @@ def test_vectors_come_from_the_journal_or_the_documents(encoded):
     assert set(found) == digests("a", *many)
     for text in ("a", *many):
         np.testing.assert_array_equal(found[text_digest(text)], vector(text))
-
-
-def test_vectors_of_a_graph_are_not_the_encoders(store):
-    store.publisher.record_model(GRAPH)
-    store.write_documents([Document(id="a", content="a", embedding=[1.0, 0.0, 0.0, 0.0])])
-    keep(store, "b")
-    assert store.journal.known(MODEL.digest) == digests("b")
-    assert set(store.journal.vectors(MODEL.digest, digests("a", "b"))) == digests("b")
 
 
 def test_vectors_can_be_held_before_their_documents_go(encoded):

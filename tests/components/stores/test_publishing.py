@@ -117,15 +117,6 @@ def test_a_missing_vector_is_named_and_nothing_is_published(plain):
     assert contents(plain) == {"L/1": "a", "L/2": "b"}
 
 
-def test_laws_can_be_published_without_a_model_and_get_one_later(store):
-    store.publisher.publish({"L": law("L", "a")})
-    assert not store.has_vectors()
-    store.publisher.record_model(PLAIN)
-    encode(store, "a")
-    assert store.publisher.publish({"L": law("L", "a")}) == 1
-    check_vectors(store)
-
-
 def test_the_model_may_change_until_there_are_vectors(store):
     other = StoreModel("models/two", "digest-two", 8, "text")
     store.publisher.record_model(other)
@@ -247,16 +238,6 @@ def test_only_vectors_that_differ_are_written(graph):
     encode(graph, "new")
     with pytest.raises(StoreError, match="L/1"):
         publish({"L": law("L", "new", "b")})
-
-
-def test_an_article_moves_and_a_law_goes_with_its_state(graph):
-    moved = [
-        (replace(document, meta={**document.meta, "law": "M"}), digest)
-        for document, digest in law("L", "a", "b")
-    ]
-    graph.publisher.publish({"L": [], "M": moved}, {"M": made("s3", TWO, ONE)})
-    assert vectors(graph) == {"L/1": TWO, "L/2": ONE}
-    assert graph.publisher.law_states() == {"M": "s3"}
 
 
 def test_another_graph_starts_without_states_and_one_that_moved_keeps_them(graph):
