@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,14 @@ from components.stores.engines import engine_of
 from components.stores.engines.engine import LAW
 from components.stores.engines.rows import as_row
 from components.stores.sqlite import StatuteDocumentStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
+    """An empty store."""
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +77,18 @@ def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> st
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain Hugging Face encoder of 32 dimensions with random weights."""
+    from tiny_bert import fixed_wordpiece, save_bert
+
+    letters = string.ascii_lowercase + string.digits
+    words = ["rule", "article", "chapter", "code", "says", "the", "of", "as", "new", "work"]
+    tokenizer = fixed_wordpiece([*words, *letters, *(f"##{each}" for each in letters), *".,?"])
+    return save_bert(tmp_path_factory.mktemp("tiny-encoder") / "bert", tokenizer, longest=96)
+
+
+@pytest.fixture(scope="session")
 def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
     """MiniLM with a fresh graph network over it."""
     folder = tmp_path_factory.mktemp("graph") / "model"
@@ -77,14 +97,14 @@ def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> str:
-    """MiniLM with a tiny ranker over it that has everything."""
+    """MiniLM with a tiny ranker: one passage an article, calibrated, fused with weight 100."""
     folder = tmp_path_factory.mktemp("ranker") / "model"
 
     def write(part: Path) -> None:
         shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings(2, 32, Calibration(0.5, -1.0), fusion_weight=0.5).save(part)
+        RankerSettings(1, 32, Calibration(0.5, -2.0), fusion_weight=100.0).save(part)
 
     registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"ranker": write})
     return str(folder)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 import torch
@@ -26,8 +29,8 @@ from component_cases import (
     REPOSITORY,
     RETRIEVERS,
     STORE,
-    Case,
     every_component,
+    loading_components,
 )
 from haystack import Document, Pipeline
 from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetriever
@@ -35,75 +38,51 @@ from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetrieve
 from components.stores.sqlite import StatuteDocumentStore
 
 
-def documents_in(outputs: Any) -> Iterator[Document]:
+def documents_in(outputs):
     if isinstance(outputs, Document):
         yield outputs
-    elif isinstance(outputs, (list, tuple)):
-        for each in outputs:
+    elif isinstance(outputs, (list, tuple, dict)):
+        for each in outputs.values() if isinstance(outputs, dict) else outputs:
             yield from documents_in(each)
-    elif isinstance(outputs, dict):
-        yield from documents_in(list(outputs.values()))
 
 
-def without_times(outputs: dict[str, Any]) -> dict[str, Any]:
+def without_times(outputs):
     meta = outputs.get("meta", {})
     kept = {name: value for name, value in meta.items() if name != "took_ms"}
     return {**outputs, "meta": kept} if meta else outputs
 
 
 @every_component
-def test_init_opens_and_loads_nothing(case: Case, tmp_path: Path) -> None:
+def test_init_keeps_every_parameter_and_opens_nothing(case, tmp_path):
     path = tmp_path / "law.db"
     store = StatuteDocumentStore(str(path))
     places = dict.fromkeys((MODEL, GRAPH_MODEL, RANKER), "/nowhere/model") | {STORE: store}
-    parameters = {
-        name: places.get(value, value) if isinstance(value, str) else value
-        for name, value in case.parameters.items()
-    }
+
+    def placed(parameters):
+        return {
+            name: places.get(value, value) if isinstance(value, str) else value
+            for name, value in parameters.items()
+        }
+
+    parameters = placed(case.parameters)
     component = case.kind(**parameters)
     assert not path.exists()
-    for name, value in parameters.items():
-        assert getattr(component, name) == value, f"{name} is not kept as it was given"
-
-
-@pytest.mark.parametrize(
-    "case",
-    [case for case in CASES if "device" in case.parameters],
-    ids=lambda case: case.kind.__name__,
-)
-def test_a_device_of_another_kind_is_refused_at_once(case: Case) -> None:
-    needed = {name: value for name, value in case.needed.items() if name != "model"}
-    if "document_store" in needed:
-        needed["document_store"] = StatuteDocumentStore()
-    for device in ("cpu", torch.device("cpu")):
-        with pytest.raises(TypeError, match=rf"{case.kind.__name__}\.device must be a Component"):
-            case.kind(**needed, device=device)
-
-
-@every_component
-def test_a_text_in_place_of_a_number_is_refused_by_name(case: Case) -> None:
-    needed = {name: value for name, value in case.needed.items() if name != "model"}
-    if "document_store" in needed:
-        needed["document_store"] = StatuteDocumentStore()
-    for name, value in case.parameters.items():
-        if isinstance(value, float):
-            refusal = rf"{case.kind.__name__}\.{name} must be .* got '1'"
-            with pytest.raises(ValueError, match=refusal):
-                case.kind(**needed, **{name: "1"})
-
-
-@every_component
-def test_the_case_gives_every_parameter_another_value_than_its_default(case: Case) -> None:
     declared = inspect.signature(case.kind.__init__).parameters
-    # A class without an __init__ of its own takes Python's `args` and `kwargs`, and no parameter.
-    assert set(case.parameters) == set(declared) - {"self", "args", "kwargs"}
-    for name, value in case.parameters.items():
-        assert declared[name].default != value
+    # A class without an __init__ of its own has Python's `args` and `kwargs`, and no parameter.
+    assert set(parameters) == set(declared) - {"self", "args", "kwargs"}
+    for name, value in parameters.items():
+        assert getattr(component, name) == value, f"{name} is not kept as given"
+        assert declared[name].default != case.parameters[name], "the case uses no default"
+        if isinstance(value, float):
+            with pytest.raises(ValueError, match=rf"{case.kind.__name__}\.{name}"):
+                case.kind(**{**placed(case.needed), name: "1"})
+    if "device" in parameters:
+        for device in ("cpu", torch.device("cpu")):
+            with pytest.raises(TypeError, match=rf"{case.kind.__name__}\.device"):
+                case.kind(**{**placed(case.needed), "device": device})
 
 
-def test_every_parameter_survives_yaml_in_a_fresh_process(
-    make: Callable[[Case, dict[str, Any]], Any],
-) -> None:
+def test_every_parameter_survives_yaml_in_a_fresh_process(make):
     pipeline = Pipeline()
     for name, case in NAMES.items():
         pipeline.add_component(name, make(case, case.parameters))
@@ -130,68 +109,23 @@ def test_every_parameter_survives_yaml_in_a_fresh_process(
 
 
 @every_component
-def test_from_dict_leaves_its_dictionary_alone(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_changes_no_input_and_equals_run_async(make, case, monkeypatch):
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "components")
-    data = make(case, case.parameters).to_dict()
-    before = deepcopy(data)
-    assert case.kind.from_dict(data).to_dict() == before
-    assert data == before
-
-
-@every_component
-def test_run_changes_no_input_and_equals_run_async(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case
-) -> None:
     component = make(case, case.parameters)
+    data = component.to_dict()
+    before = deepcopy(data)
+    assert case.kind.from_dict(data).to_dict() == data == before
     inputs = deepcopy(case.inputs)
     found = without_times(component.run(**inputs))
     assert found == without_times(component.run(**inputs))
     assert found == without_times(asyncio.run(component.run_async(**inputs)))
     assert inputs == case.inputs
     assert any(found.values())
-
-
-@every_component
-def test_run_and_run_async_declare_the_same_outputs(case: Case) -> None:
     assert inspect.signature(case.kind.run) == inspect.signature(case.kind.run_async)
 
 
-@pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
-def test_what_run_is_given_counts_in_place_of_the_components_own(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case
-) -> None:
-    component = make(case, {**case.needed, "top_k": 3, "filters": FAMILY})
-    query = {name: case.inputs[name] for name in case.inputs if name.startswith("query")}
-    given = component.run(**query)
-    given.pop("left_out", None)  # what the filters refused
-    own = list(documents_in(given))
-    assert {document.meta["law"] for document in own} == {"Family Code"}
-    assert list(documents_in(component.run(**query, top_k=0))) == []
-    everywhere = list(documents_in(component.run(**query, filters={}, top_k=10)))
-    laws = {document.meta["law"] for document in everywhere}
-    assert laws == {"Family Code", "Housing Code"}
-
-
-@pytest.mark.parametrize(
-    "case",
-    [*RETRIEVERS, NAMES["StatuteRankFuser"], NAMES["StatuteRanker"]],
-    ids=lambda case: case.kind.__name__,
-)
-def test_what_is_retrieved_carries_no_embedding(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case
-) -> None:
-    documents = list(documents_in(make(case, case.parameters).run(**case.inputs)))
-    assert documents
-    assert all(document.embedding is None for document in documents)
-    assert all(document.score is not None for document in documents)
-
-
 @every_component
-def test_a_warm_component_is_written_as_it_was_made(
-    make: Callable[[Case, dict[str, Any]], Any], case: Case
-) -> None:
+def test_a_warm_component_is_serialised_as_it_was_made(make, case):
     component = make(case, case.needed)
     cold = component.to_dict()
     if hasattr(component, "warm_up"):
@@ -202,35 +136,121 @@ def test_a_warm_component_is_written_as_it_was_made(
     assert "cpu" not in json.dumps(cold) and "cuda" not in json.dumps(cold)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.protocol], ids=lambda case: case.kind.__name__
-)
-def test_haystacks_protocols_are_kept(case: Case) -> None:
-    assert case.protocol is not None
-    asked = inspect.signature(case.protocol.run).parameters  # type: ignore[attr-defined]
-    ours = inspect.signature(case.kind.run).parameters
-    assert [(name, ours[name].default) for name in asked] == [
-        (name, each.default) for name, each in asked.items()
-    ]
-    assert all(
-        each.default is not inspect.Parameter.empty
-        for name, each in ours.items()
-        if name not in asked
-    )
+def test_haystacks_protocols_are_kept():
+    for case in CASES:
+        if case.protocol is None:
+            continue
+        asked = inspect.signature(case.protocol.run).parameters
+        ours = inspect.signature(case.kind.run).parameters
+        assert [(name, ours[name].default) for name in asked] == [
+            (name, each.default) for name, each in asked.items()
+        ]
+        extra = [each for name, each in ours.items() if name not in asked]
+        assert all(each.default is not inspect.Parameter.empty for each in extra)
 
 
-def test_haystacks_multi_retriever_takes_ours(
-    make: Callable[[Case, dict[str, Any]], Any],
-) -> None:
+@pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
+def test_run_time_parameters_replace_the_components_own(make, case):
+    component = make(case, {**case.needed, "top_k": 3, "filters": FAMILY})
+    query = {name: case.inputs[name] for name in case.inputs if name.startswith("query")}
+    given = component.run(**query)
+    given.pop("left_out", None)  # what the filters refused
+    assert {each.meta["law"] for each in documents_in(given)} == {"Family Code"}
+    assert list(documents_in(component.run(**query, top_k=0))) == []
+    everywhere = list(documents_in(component.run(**query, filters={}, top_k=10)))
+    assert {each.meta["law"] for each in everywhere} == {"Family Code", "Housing Code"}
+    assert all(each.embedding is None for each in everywhere)
+    assert all(each.score is not None for each in everywhere)
+
+
+def test_haystacks_multi_retriever_accepts_ours(make):
     by_meaning = TextEmbeddingRetriever(
         retriever=make(NAMES["StatuteEmbeddingRetriever"], {"document_store": STORE}),
         text_embedder=make(NAMES["StatuteTextEmbedder"], {"model": MODEL}),
     )
     by_words = make(NAMES["StatuteBM25Retriever"], {"document_store": STORE})
     retriever = MultiRetriever(retrievers={"dense": by_meaning, "bm25": by_words})
-    found = retriever.run("Who mends a leaking roof?", filters={}, top_k=2)["documents"]
-    assert found[0].id == "h1"
-    found = retriever.run("Who mends a leaking roof?", filters=FAMILY)["documents"]
+    question = "Who mends a leaking roof?"
+    assert retriever.run(question, filters={}, top_k=2)["documents"][0].id == "h1"
+    found = retriever.run(question, filters=FAMILY)["documents"]
     assert {document.meta["law"] for document in found} == {"Family Code"}
-    again = asyncio.run(retriever.run_async("Who mends a leaking roof?", filters=FAMILY))
+    again = asyncio.run(retriever.run_async(question, filters=FAMILY))
     assert again["documents"] == found
+
+
+# What is opened and loaded, when, how often and where
+
+
+@pytest.fixture
+def slow_loads(monkeypatch):
+    """`slow_loads(case)`: the thread of each load from now on, each of which takes a while."""
+
+    def watch(case):
+        where, name = case.loads
+        threads = []
+        load = getattr(where, name)
+
+        def slow(*args, **kwargs):
+            threads.append(threading.get_ident())
+            time.sleep(0.05)
+            return load(*args, **kwargs)
+
+        # Models that another test has loaded must not be found.
+        monkeypatch.setattr("components.models.registry._models", WeakValueDictionary())
+        monkeypatch.setattr("components.models.registry._rankers", WeakValueDictionary())
+        gc.collect()
+        monkeypatch.setattr(where, name, slow)
+        return threads
+
+    return watch
+
+
+@loading_components
+def test_models_and_indexes_are_loaded_once_and_off_the_event_loop(make, case, slow_loads):
+    loads = slow_loads(case)
+    unshared = {"k1": 0.9} if "k1" in case.parameters else {}
+    components = [make(case, {**case.parameters, **unshared}) for _ in range(3)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda each: each.warm_up(), components * 3))
+        list(threads.map(lambda each: each.run(**case.inputs), components))
+    assert len(loads) == 1
+    del components
+    loads = slow_loads(case)
+    unshared = {"k1": 0.8} if "k1" in case.parameters else {}
+    pipeline = Pipeline()
+    pipeline.add_component("it", make(case, {**case.parameters, **unshared}))
+
+    async def asked():
+        await asyncio.gather(*(pipeline.run_async({"it": case.inputs}) for _ in range(2)))
+
+    asyncio.run(asked())
+    assert len(loads) == 1
+    assert threading.get_ident() not in loads
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if STORE in case.parameters.values()],
+    ids=lambda case: case.kind.__name__,
+)
+def test_a_closed_pipeline_closes_its_store_and_opens_it_again(make, case, store_path, store):
+    store.write_documents(StatuteDocumentStore(store_path).filter_documents())
+    store.close()
+    name = next(name for name, value in case.parameters.items() if value == STORE)
+    pipeline = Pipeline()
+    pipeline.add_component("it", make(case, {**case.parameters, name: store}))
+    log = Path(f"{store.path}-wal")  # exists as long as the file is open
+
+    async def asked():
+        found = await pipeline.run_async({"it": case.inputs})
+        assert log.exists()
+        await pipeline.close_async()
+        return found
+
+    for _ in range(2):
+        found = pipeline.run({"it": case.inputs})
+        assert log.exists()
+        pipeline.close()
+        assert not log.exists()
+        assert asyncio.run(asked()) == found
+        assert not log.exists()

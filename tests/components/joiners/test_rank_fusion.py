@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from copy import deepcopy
-from typing import Any
 
 import pytest
 from haystack import Document, Pipeline
@@ -14,105 +12,79 @@ from hypothesis import strategies as st
 from components.joiners.rank_fusion import StatuteRankFuser
 
 
-def listed(ids: str, **meta: Any) -> list[Document]:
+def listed(ids, **meta):
     return [Document(id=each, content=each, score=9.0, meta=dict(meta)) for each in ids]
 
 
-def ids(found: dict[str, list[Document]]) -> str:
+def ids(found):
     return "".join(document.id for document in found["documents"])
 
 
-def ranks(found: dict[str, list[Document]]) -> dict[str, dict[str, int]]:
+def ranks(found):
     return {document.id: document.meta["ranks"] for document in found["documents"]}
 
 
-def test_scores_by_hand() -> None:
+def scores(found):
+    return {each.id: each.score for each in found["documents"]}
+
+
+def test_scores_by_hand():
     fuser = StatuteRankFuser(stages=["bm25", "dense"], weights={"dense": 2.0}, k=10)
     found = fuser.run(bm25=listed("abc"), dense=listed("cd"))
     highest = 1 / 11 + 2 / 11
-    expected = {
-        "c": (1 / 13 + 2 / 11) / highest,
-        "d": (2 / 12) / highest,
-        "a": (1 / 11) / highest,
-        "b": (1 / 12) / highest,
-    }
+    expected = {"c": 1 / 13 + 2 / 11, "d": 2 / 12, "a": 1 / 11, "b": 1 / 12}
     assert ids(found) == "cdab"
-    for document in found["documents"]:
-        assert document.score == pytest.approx(expected[document.id])
+    assert scores(found) == pytest.approx({id_: each / highest for id_, each in expected.items()})
     assert ranks(found) == {
         "c": {"bm25": 3, "dense": 1},
         "d": {"dense": 2},
         "a": {"bm25": 1},
         "b": {"bm25": 2},
     }
+    first = StatuteRankFuser().run(citation=listed("a"), bm25=listed("a"), dense=listed("a"))
+    assert scores(first) == pytest.approx({"a": 1})
+    assert StatuteRankFuser().run() == {"documents": []}
+    # Equal scores go by stage; a repeated article counts at its best rank.
+    assert ids(StatuteRankFuser(["one", "two"]).run(two=listed("ab"), one=listed("cd"))) == "cadb"
+    repeated = StatuteRankFuser(["bm25"]).run(bm25=listed("abab"))
+    assert ranks(repeated) == {"a": {"bm25": 1}, "b": {"bm25": 2}}
 
 
-def test_first_everywhere_scores_one() -> None:
-    fuser = StatuteRankFuser()
-    found = fuser.run(citation=listed("a"), bm25=listed("a"), dense=listed("a"))
-    assert found["documents"][0].score == pytest.approx(1)
-
-
-def test_pinned_articles_stand_first_with_all_their_ranks() -> None:
+def test_pinned_articles_come_first_with_all_their_ranks():
     found = StatuteRankFuser().run(
         pinned=listed("xy"), citation=listed("zy"), bm25=listed("abx"), dense=listed("ab")
     )
     assert ids(found) == "xyabz"
     assert [document.score for document in found["documents"][:2]] == [1.0, 1.0]
+    # What is cited is one list, so no two articles are first in it.
     assert ranks(found)["x"] == {"citation": 1, "bm25": 3}
     assert ranks(found)["y"] == {"citation": 2}
-    # What is cited is one list, so no two articles are first in it.
     assert ranks(found)["z"] == {"citation": 3}
+    without = StatuteRankFuser(stages=["dense"]).run(pinned=listed("x"), dense=listed("x"))
+    assert ranks(without) == {"x": {"citation": 1, "dense": 1}}
+    fuser = StatuteRankFuser(top_k=2)
+    assert ids(fuser.run(pinned=listed("xyz"), bm25=listed("a"))) == "xy"
+    assert ids(fuser.run(pinned=listed("x"), bm25=listed("a"), top_k=5)) == "xa"
+    with pytest.raises(ValueError, match="top_k"):
+        fuser.run(top_k=-1)
 
 
-def test_pinned_articles_have_a_citation_rank_without_that_stage() -> None:
-    found = StatuteRankFuser(stages=["dense"]).run(pinned=listed("x"), dense=listed("x"))
-    assert ranks(found) == {"x": {"citation": 1, "dense": 1}}
-
-
-def test_ranks_of_an_earlier_fusion_stay() -> None:
-    earlier = listed("ab", ranks={"bm25": 4, "graph": 2})
-    found = StatuteRankFuser(stages=["bm25", "reranker"]).run(bm25=listed("b"), reranker=earlier)
+def test_earlier_ranks_stay_and_the_first_list_gives_the_payload():
+    earlier = listed("ab", ranks={"bm25": 4, "graph": 2}, law="from reranker")
+    fuser = StatuteRankFuser(stages=["bm25", "reranker"])
+    found = fuser.run(reranker=earlier, bm25=listed("b", law="from bm25"))
     assert ranks(found) == {
         "b": {"bm25": 1, "graph": 2, "reranker": 2},
         "a": {"bm25": 4, "graph": 2, "reranker": 1},
     }
-
-
-def test_the_first_list_gives_the_payload() -> None:
-    found = StatuteRankFuser(stages=["bm25", "dense"]).run(
-        dense=listed("a", law="from dense"), bm25=listed("a", law="from bm25")
-    )
-    assert found["documents"][0].meta["law"] == "from bm25"
-
-
-def test_equal_scores_go_by_stage_then_rank() -> None:
-    fuser = StatuteRankFuser(stages=["one", "two"])
-    assert ids(fuser.run(two=listed("ab"), one=listed("cd"))) == "cadb"
-
-
-def test_a_repeated_article_counts_at_its_best_rank() -> None:
-    found = StatuteRankFuser(stages=["bm25"]).run(bm25=listed("abab"), pinned=listed(""))
-    assert ranks(found) == {"a": {"bm25": 1}, "b": {"bm25": 2}}
-
-
-def test_top_k_cuts_pinned_articles_too() -> None:
-    fuser = StatuteRankFuser(top_k=2)
-    assert ids(fuser.run(pinned=listed("xyz"), bm25=listed("a"))) == "xy"
-    assert ids(fuser.run(pinned=listed("x"), bm25=listed("a"), top_k=5)) == "xa"
-    assert ids(fuser.run(bm25=listed("a"), top_k=0)) == ""
-    with pytest.raises(ValueError, match="0 or more"):
-        fuser.run(top_k=-1)
-
-
-def test_nothing_in_nothing_out() -> None:
-    assert StatuteRankFuser().run() == {"documents": []}
+    assert [each.meta["law"] for each in found["documents"]] == ["from bm25", "from reranker"]
+    for odd in ("x", ["bm25", 1], {"bm25": "first"}, 3, None):
+        found = StatuteRankFuser(stages=["dense"]).run(dense=listed("a", ranks=odd))
+        assert ranks(found) == {"a": {"dense": 1}}
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), min_size=3, max_size=3))
-def test_whatever_comes_in_each_article_comes_out_once_with_a_score_up_to_one(
-    lists: list[list[str]],
-) -> None:
+def test_each_article_comes_out_once_with_a_score_up_to_one(lists):
     inputs = {
         stage: [Document(id=each, embedding=[1.0]) for each in listed]
         for stage, listed in zip(("citation", "bm25", "dense"), lists, strict=True)
@@ -120,56 +92,24 @@ def test_whatever_comes_in_each_article_comes_out_once_with_a_score_up_to_one(
     before = deepcopy(inputs)
     documents = StatuteRankFuser().run(**inputs)["documents"]
     assert sorted(document.id for document in documents) == sorted(set().union(*lists))
-    scores = [document.score or 0 for document in documents]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 < score <= 1 for score in scores)
+    found = [document.score for document in documents]
+    assert found == sorted(found, reverse=True)
+    assert all(0 < score <= 1 for score in found)
     assert all(document.embedding is None for document in documents)
     assert inputs == before
 
 
-def test_stages_are_sockets_of_a_pipeline() -> None:
+def test_stages_are_inputs_in_a_pipeline():
     pipeline = Pipeline()
     pipeline.add_component("fuser", StatuteRankFuser(stages=["bm25", "dense"]))
     assert set(pipeline.inputs()["fuser"]) == {"bm25", "dense", "pinned", "query", "top_k"}
     found = pipeline.run({"fuser": {"dense": listed("a")}})["fuser"]
     assert ranks(found) == {"a": {"dense": 1}}
-    found = asyncio.run(pipeline.run_async({"fuser": {"dense": listed("a")}}))["fuser"]
-    assert ranks(found) == {"a": {"dense": 1}}
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"stages": []}, "stages must be names"),
-        ({"stages": ["a", "a"]}, "each once"),
-        ({"stages": ["pinned"]}, "none of"),
-        ({"weights": {"bm52": 1.0}}, "'bm52', which is none of the stages citation, bm25, dense"),
-        ({"weights": {"bm25": 0.0}}, "must be above 0"),
-        ({"weights": {"bm25": float("nan")}}, "must be above 0"),
-        ({"k": -1}, r"k must be 0 or more"),
-        ({"k": "3"}, r"k must be 0 or more, got '3'"),
-        ({"stages": "bm25"}, "stages must be names.*got 'bm25'"),
-        ({"weights": {"bm25": "2"}}, "must be above 0, got '2'"),
-        ({"top_k": 0}, "top_k must be 1 or more"),
-    ],
-)
-def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        StatuteRankFuser(**parameters)
-
-
-def test_a_list_of_no_stage_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no stage 'graph'; its stages are citation, bm25, dense"):
+    with pytest.raises(ValueError, match="'graph'"):
         StatuteRankFuser().run(graph=listed("a"))
 
 
-@pytest.mark.parametrize("odd", ["x", ["bm25", 1], {"bm25": "first"}, 3, None])
-def test_ranks_that_another_writer_has_written_are_passed_over(odd: Any) -> None:
-    found = StatuteRankFuser(stages=["dense"]).run(dense=listed("a", ranks=odd))
-    assert ranks(found) == {"a": {"dense": 1}}
-
-
-def test_weights_that_are_set_later_count_as_they_are_written() -> None:
+def test_weights_can_be_set_later():
     fuser = StatuteRankFuser(["bm25", "dense"])
     lists = {"bm25": listed("a"), "dense": listed("b")}
     assert ids(fuser.run(**lists)) == "ab"
@@ -179,8 +119,67 @@ def test_weights_that_are_set_later_count_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"full_coverage": 0.5}, {"weights": ["bm25"]}, {"weights": "bm25"}]
+    ("name", "value"),
+    [
+        *(("stages", value) for value in ([], ["a", "a"], ["pinned"], "bm25")),
+        *(("weights", value) for value in ({"bm52": 1.0}, {"bm25": 0.0}, {"bm25": "2"}, ["bm25"])),
+        ("weights", {"bm25": float("nan")}),
+        *(("k", value) for value in (-1, "3")),
+        ("top_k", 0),
+        *(("full_coverage", {"bm25": value}) for value in (0.0, 1.01, "0.5", float("nan"))),
+        *(("full_coverage", value) for value in (0.5, {"bm52": 0.5})),
+    ],
 )
-def test_numbers_of_stages_come_by_stage(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(given))} must be numbers by stage"):
-        StatuteRankFuser(**given)
+def test_wrong_parameters_are_named(name, value):
+    with pytest.raises(ValueError, match=name):
+        StatuteRankFuser(**{name: value})
+
+
+# A list by words counts as far as its first article covers the question
+
+QUESTION = "landlord keeps deposit money"  # four terms
+
+
+def document(id_, text="", **meta):
+    return Document(id=id_, content=text, meta={"language": "en", **meta})
+
+
+def weighed(**parameters):
+    return StatuteRankFuser(["bm25", "dense"], full_coverage={"bm25": 0.5}, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("first", "weight"),
+    [
+        (document("w", "A landlord."), 0.5),
+        (document("w", "The landlord and the deposit."), 1.0),
+        (document("w", "A landlord who keeps a deposit of money."), 1.0),
+        (document("w", "A horse."), 0.0),
+        (document("w", None), 0.0),
+        (document("w", "Returned in a month.", headings=["Title 2. Deposits"]), 0.5),
+        (document("w", "Landlords", language="xx"), 0.0),
+    ],
+)
+def test_weights_by_coverage(first, weight):
+    lists = {"bm25": [first, document("v")], "dense": [document("d"), document("v")]}
+    found = scores(weighed(weights={"dense": 2.0}).run(query=QUESTION, **lists))
+    highest = (weight + 2) / 11
+    expected = {"d": 2 / 11, "v": weight / 12 + 2 / 12, "w": weight / 11}
+    assert found == pytest.approx({id_: each / highest for id_, each in expected.items()})
+
+
+def test_lists_without_coverage_take_nothing_from_the_others():
+    words = [document("chance", "Money."), document("other"), document("both")]
+    meaning = [document("meant"), *map(document, "abcdefgh"), document("both")]
+    plain = StatuteRankFuser(stages=["bm25", "dense"]).run(bm25=words, dense=meaning)
+    assert plain["documents"][0].id == "both"
+    found = weighed().run(query=QUESTION, bm25=words, dense=meaning)
+    assert found["documents"][0].id == "meant"
+    assert found["documents"][1].meta["ranks"] == {"bm25": 3, "dense": 10}
+    both = document("a", "A landlord.")
+    for lists in ({"bm25": [both], "dense": [both]}, {"dense": [both]}):
+        assert scores(weighed().run(query=QUESTION, **lists)) == pytest.approx({"a": 1.0})
+    alone = weighed().run(query=QUESTION, bm25=[document("b", "A horse.")])
+    assert scores(alone) == {"b": 0.0}
+    with pytest.raises(ValueError, match="bm25"):
+        weighed().run(bm25=[document("a")])

@@ -1,31 +1,40 @@
-"""StatuteRanker orders candidates by what the cross-encoder says, and names what it read."""
+"""StatuteRanker orders candidates by the cross-encoder, and reports which passages it read."""
 
 from __future__ import annotations
 
-import asyncio
 import math
-import shutil
-from collections.abc import Callable
 from copy import deepcopy
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from candidates import CPU, QUESTION, ids, law
+from candidates import CPU, QUESTION, ids, law, long
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.errors import ModelError
+from components.models.pair_tokenizer import Span
+from components.models.passage_choice import PassageChooser
 from components.models.ranker_folder import RankerSettings
+from components.rankers.candidate import Candidate, candidates_of
 from components.rankers.cross_encoder import StatuteRanker
+from components.rankers.work import Work, work_of
 from components.statutes.question import QuestionError
 
 
-def test_documents_are_ordered_by_their_logits(
-    make: Callable[..., StatuteRanker], tiny_ranker: Path
-) -> None:
+@pytest.fixture
+def make(tiny_ranker):
+    """A ranker of the tiny model."""
+    return lambda **parameters: StatuteRanker(str(tiny_ranker), CPU, "float32", **parameters)
+
+
+@pytest.fixture
+def trained(ranker_model):
+    """A ranker of a complete model: one passage an article, calibrated, fused with weight 100."""
+    return lambda **parameters: StatuteRanker(ranker_model, CPU, "float32", **parameters)
+
+
+def test_documents_are_ordered_by_their_logits(make, tiny_ranker):
     documents = [law(n, headings=["Title I"], ranks={"bm25": n + 1}) for n in range(12)]
     encoder = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
     logits = encoder.logits([(QUESTION, f"Title I {each.content}") for each in documents])
@@ -35,51 +44,45 @@ def test_documents_are_ordered_by_their_logits(
     for rank, (place, document) in enumerate(zip(expected, found["documents"], strict=True), 1):
         assert document.score == pytest.approx(float(logits[place].sigmoid()), abs=1e-5)
         assert document.meta["ranks"] == {"bm25": place + 1, "reranker": rank}
-        assert document.meta["passage"] == {"start": 0, "end": len(document.content or "")}
+        assert document.meta["passage"] == {"start": 0, "end": len(document.content)}
         assert "passages_read" not in document.meta
-        assert document.embedding is None
     assert found["meta"]["n_candidates"] == found["meta"]["n_ranked"] == 12
     assert found["meta"]["took_ms"] > 0
+    # Metadata fields are read before the headings.
+    document = law(1, "the roof", law="tenant law", number=7, headings=["rent"])
+    logit = encoder.logits([(QUESTION, "tenant law 7 rent the roof")])[0]
+    (read,) = make(meta_fields=["law", "absent", "number"]).run(QUESTION, [document])["documents"]
+    assert read.score == pytest.approx(float(logit.sigmoid()), abs=1e-5)
+    assert read.meta["passage"] == {"start": 0, "end": 8}
 
 
-def test_the_order_of_candidates_does_not_matter(make: Callable[..., StatuteRanker]) -> None:
+def test_the_order_of_candidates_does_not_matter(make):
     documents = [law(n, f"{n} {law(n).content}") for n in range(20)]
-    forwards = make().run(QUESTION, documents, top_k=20)["documents"]
-    backwards = make().run(QUESTION, documents[::-1], top_k=20)["documents"]
+    forwards, backwards = (
+        make().run(QUESTION, each, top_k=20)["documents"] for each in (documents, documents[::-1])
+    )
     assert [each.id for each in forwards] == [each.id for each in backwards]
     scores = [each.score for each in backwards]
     assert [each.score for each in forwards] == pytest.approx(scores, abs=1e-6)
 
 
-def test_no_documents_and_one(make: Callable[..., StatuteRanker]) -> None:
-    assert make().run(QUESTION, [])["documents"] == []
-    assert ids(make().run(QUESTION, [law(1)])) == ["a1"]
-    assert make().run(QUESTION, [law(1)], top_k=0)["documents"] == []
-
-
-def test_the_first_candidates_are_ranked_and_the_others_follow_as_they_came(
-    make: Callable[..., StatuteRanker],
-) -> None:
-    documents = [law(n) for n in range(9)]
-    found = make(candidates=4).run(QUESTION, documents)
+def test_unread_documents_follow_in_their_order(make):
+    ranker = make(candidates=4)
+    found = ranker.run(QUESTION, [law(n) for n in range(9)])
     assert set(ids(found)[:4]) == {"a0", "a1", "a2", "a3"}
     assert ids(found)[4:] == ["a4", "a5", "a6", "a7", "a8"]
     assert [each.score for each in found["documents"][4:]] == [0.0] * 5
     assert all("ranks" not in each.meta for each in found["documents"][4:])
-    assert found["meta"]["n_ranked"] == 4
-
-
-def test_documents_without_text_follow_unread(make: Callable[..., StatuteRanker]) -> None:
-    documents = [Document(id="empty", meta={"headings": ["Roofs"]}), law(1), law(2, " \n"), law(3)]
-    found = make().run(QUESTION, documents)
+    empty = Document(id="empty", meta={"headings": ["Roofs"]})
+    found = ranker.run(QUESTION, [empty, law(1), law(2, " \n"), law(3)])
     assert set(ids(found)[:2]) == {"a1", "a3"}
     assert ids(found)[2:] == ["empty", "a2"]
-    assert found["meta"] == {**found["meta"], "n_candidates": 2, "n_ranked": 2}
+    assert (found["meta"]["n_candidates"], found["meta"]["n_ranked"]) == (2, 2)
+    assert ranker.run(QUESTION, [])["documents"] == []
+    assert ranker.run(QUESTION, [law(1)], top_k=0)["documents"] == []
 
 
-def test_a_repeated_document_counts_once_at_its_first_place(
-    make: Callable[..., StatuteRanker],
-) -> None:
+def test_a_repeated_document_counts_once_at_its_first_place(make):
     documents = [law(1, "roof", n=0), law(2, "roof"), law(1, "rent", n=1)]
     found = make().run(QUESTION, documents)["documents"]
     # Equal texts have equal scores and stay in the order in which they came.
@@ -88,149 +91,79 @@ def test_a_repeated_document_counts_once_at_its_first_place(
     assert found[0].score == found[1].score
 
 
-def test_pinned_articles_stay_above_all(make: Callable[..., StatuteRanker]) -> None:
-    documents = [law(n, ranks={"citation": 1} if n == 5 else {}) for n in range(8)]
-    plain = make().run(QUESTION, documents)
-    last = plain["documents"][-1]
-    found = make(score_threshold=1.0).run(QUESTION, documents, pinned=[law(5), law(9)])
-    assert ids(found)[:2] == ["a5", "a9"]
+def test_pinned_articles_stay_above_all_and_a_threshold_cuts(make):
+    documents = [law(n, ranks={"citation": 1} if n == 5 else {}) for n in range(10)]
+    plain = make().run(QUESTION, documents)["documents"]
+    found = make(score_threshold=1.0).run(QUESTION, documents, pinned=[law(5), law(19)])
+    assert ids(found)[:2] == ["a5", "a19"]
     assert [each.score for each in found["documents"][:2]] == [1.0, 1.0]
     assert found["documents"][0].meta["ranks"] == {"citation": 1}
-    found = make(top_k=2).run(QUESTION, documents, pinned=[last])
-    assert ids(found) == [last.id, ids(plain)[0]]
+    found = make(top_k=2).run(QUESTION, documents, pinned=[plain[-1]])
+    assert ids(found) == [plain[-1].id, plain[0].id]
+    middle = plain[4].score
+    cut = make(score_threshold=1.0).run(QUESTION, documents, score_threshold=middle)["documents"]
+    assert len(cut) >= 5
+    assert all(each.score >= middle for each in cut)
 
 
-def test_a_threshold_leaves_out_what_scores_less(make: Callable[..., StatuteRanker]) -> None:
-    documents = [law(n) for n in range(10)]
-    every = make().run(QUESTION, documents)["documents"]
-    middle = every[4].score
-    found = make(score_threshold=1.0).run(QUESTION, documents, score_threshold=middle)
-    assert len(found["documents"]) >= 5
-    assert all(each.score >= middle for each in found["documents"])
-
-
-def test_meta_fields_are_read_before_the_text(
-    make: Callable[..., StatuteRanker], tiny_ranker: Path
-) -> None:
-    document = law(1, "the roof", law="tenant law", number=7, headings=["rent"])
-    encoder = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
-    logit = encoder.logits([(QUESTION, "tenant law 7 rent the roof")])[0]
-    found = make(meta_fields=["law", "absent", "number"]).run(QUESTION, [document])["documents"][0]
-    assert found.score == pytest.approx(float(logit.sigmoid()), abs=1e-5)
-    assert found.meta["passage"] == {"start": 0, "end": 8}
-
-
-def test_the_passage_that_won_is_named_by_its_place_in_the_content(trained: str) -> None:
+def test_the_best_passage_is_located_in_the_content(trained):
     filling = " ".join(["the court must pay rent and the tenant a law"] * 60)
     content = f"{filling} The dog may not bark at night in the garden. {filling}"
-    ranker = StatuteRanker(trained, CPU, "float32")
     article = law(1, content, headings=["Chapter 2.", "On neighbours"])
-    meta = ranker.run("May my dog bark at night?", [article])["documents"][0].meta
-    passage, read = meta["passage"], meta["passages_read"]
+    (found,) = trained().run("May my dog bark at night?", [article])["documents"]
+    passage, read = found.meta["passage"], found.meta["passages_read"]
     # The bi-encoder in the folder points there.
     assert "dog" in content[passage["start"] : passage["end"]]
     assert passage["end"] - passage["start"] < 200
-    assert passage in read
-    assert len(read) == RankerSettings.load(Path(trained) / "ranker").passages
+    assert read == [passage]
 
 
-def test_five_thousand_words_and_a_question_of_two_thousand_characters(trained: str) -> None:
+def test_long_articles_and_questions(make, trained):
     article = law(1, "the landlord must mend the roof, " * 850)
-    found = StatuteRanker(trained, CPU).run("who mends the roof? " * 100, [article, law(2)])
+    found = trained().run("who mends the roof? " * 100, [article, law(2)])
     assert all(math.isfinite(each.score) for each in found["documents"])
-    assert found["meta"]["n_ranked"] == 2
-
-
-def test_what_a_long_question_leaves_no_room_for_is_not_said_to_be_read(
-    make: Callable[..., StatuteRanker],
-) -> None:
+    # A long question leaves half of the room, 47 tokens, which end after "the".
     content = "the landlord must mend the roof, " * 9  # 63 tokens of the 93 that the model reads
     whole = make().run("who?", [law(1, content)])["documents"][0].meta
     assert "passages_read" not in whole
     assert content[: whole["passage"]["end"]].strip() == content.strip()
     meta = make().run("who mends the roof? " * 20, [law(1, content)])["documents"][0].meta
     assert meta["passages_read"] == [meta["passage"]]
-    # Half of the room, 47 tokens, ends after "the".
     assert content[: meta["passage"]["end"]].split() == content.split()[:40]
 
 
-def test_calibration_changes_scores_and_no_order(trained: str) -> None:
+def test_calibration_changes_scores_and_the_first_stage_the_order(trained):
     documents = [law(n) for n in range(10)]
-    # By the ranker's order alone: the first stage's would hide another.
-    plain, found = (
-        StatuteRanker(
-            trained, CPU, "float32", calibrated=calibrated, fuse_with_first_stage=False
-        ).run(QUESTION, documents)
-        for calibrated in (False, True)
+    plain, calibrated = (
+        trained(calibrated=each, fuse_with_first_stage=False).run(QUESTION, documents)
+        for each in (False, True)
     )
-    assert ids(found) == ids(plain) != [each.id for each in documents]
-    for one, other in zip(plain["documents"], found["documents"], strict=True):
+    came = [each.id for each in documents]
+    assert ids(calibrated) == ids(plain) != came
+    for one, other in zip(plain["documents"], calibrated["documents"], strict=True):
         logit = math.log(one.score / (1 - one.score))
         assert other.score == pytest.approx(1 / (1 + math.exp(2.0 - 0.5 * logit)), abs=1e-4)
-
-
-def test_the_first_stages_order_counts_by_its_weight(trained: str) -> None:
-    documents = [law(n) for n in range(10)]
-    plain, found, asked = (
-        StatuteRanker(trained, CPU, "float32", fuse_with_first_stage=fuse).run(QUESTION, documents)
-        for fuse in (False, None, True)
-    )
-    assert ids(found) == ids(asked)
-    # A weight of 100: the first stage decides, and the scores and ranks are still the ranker's.
-    assert ids(found) == [each.id for each in documents] != ids(plain)
-    ranks = {each.id: each.meta["ranks"]["reranker"] for each in found["documents"]}
-    assert sorted(ranks, key=lambda id_: ranks[id_]) == ids(plain)
-
-
-def test_the_best_is_told_whatever_the_list_leaves_out(trained: str) -> None:
-    documents = [law(n) for n in range(10)]
-    ranker = StatuteRanker(trained, CPU, "float32")
+    # With a weight of 100 the first stage decides; scores and ranks are still the ranker's.
+    for fuse in (None, True):
+        fused = trained(fuse_with_first_stage=fuse).run(QUESTION, documents)
+        assert ids(fused) == came
+        ranks = {each.id: each.meta["ranks"]["reranker"] for each in fused["documents"]}
+        assert sorted(ranks, key=ranks.get) == ids(plain)
+    # The best is reported whatever the list leaves out.
+    ranker = trained()
     alone = ranker.run(QUESTION, documents, top_k=10)["documents"]
     best = max(alone, key=lambda each: each.score)
-    # The weight of 100 puts it elsewhere.
     assert best.id != alone[0].id
     for k, least in ((1, None), (0, None), (10, 1.0)):
         assert ranker.run(QUESTION, documents, top_k=k, score_threshold=least)["best"] == [best]
-    assert ranker.run(QUESTION, [])["best"] == []
     assert ranker.run(QUESTION, documents[:1], pinned=documents[:1])["best"] == []
+    assert deepcopy(ranker).run(QUESTION, documents)["best"] == [best]
 
 
-def test_places_are_those_of_the_whole_order_before(
-    minilm: str, tiny_ranker: Path, tmp_path: Path
-) -> None:
-    def write(part: Path) -> None:
-        shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings(1, 32, fusion_weight=0.9).save(part)
-
-    BiEncoder.load(minilm, device="cpu").save(tmp_path / "model", kept={"ranker": write})
-    ranker = StatuteRanker(str(tmp_path / "model"), CPU, "float32")
-    # What cannot be read has a place too, and the better of two articles is far behind.
-    blank = [Document(id=f"blank{n}", content=" ") for n in range(40)]
-    better, worse = sorted(
-        (law(0), law(1)), key=lambda each: -ranker.run(QUESTION, [each])["best"][0].score
-    )
-    assert ids(ranker.run(QUESTION, [worse, better]))[:2] == [better.id, worse.id]
-    found = ranker.run(QUESTION, [worse, *blank, better])
-    assert ids(found)[:2] == [worse.id, better.id]
-    assert [each.id for each in found["best"]] == [better.id]
-
-
-def test_what_the_folder_lacks_is_named(make: Callable[..., StatuteRanker]) -> None:
-    for name in ("calibrated", "fuse_with_first_stage"):
-        with pytest.raises(
-            ModelError, match=f"StatuteRanker.{name} is true, and .*Set it to false"
-        ):
-            make(**{name: True}).warm_up()
-    with pytest.raises(ModelError, match=r"StatuteRanker.model is null"):
-        StatuteRanker().warm_up()
-
-
-def test_a_score_that_is_not_finite_puts_its_document_last(
-    make: Callable[..., StatuteRanker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_that_is_not_finite_puts_its_document_last(make, monkeypatch):
     logits = CrossEncoderRanker.logits
 
-    def broken(self: Any, pairs: list[tuple[str, str]]) -> Any:
+    def broken(self, pairs):
         found = logits(self, pairs)
         found[[text == "1 roof" for _, text in pairs]] = float("nan")
         return found
@@ -242,69 +175,170 @@ def test_a_score_that_is_not_finite_puts_its_document_last(
     assert all(math.isfinite(each.score) for each in found["documents"])
 
 
-def test_inputs_are_left_as_they_were(make: Callable[..., StatuteRanker]) -> None:
-    documents = [law(n, headings=["I"], ranks={"bm25": n + 1}) for n in range(3)]
-    before = deepcopy(documents)
-    ranker = make()
-    found = ranker.run(QUESTION, documents, pinned=documents[:1])
-    again = asyncio.run(ranker.run_async(QUESTION, documents, pinned=documents[:1]))
-    assert documents == before
-    assert again["documents"] == found["documents"]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"top_k": 0}, "StatuteRanker.top_k must be 1 or more"),
-        ({"candidates": 0}, "StatuteRanker.candidates must be a whole number from 1"),
-        ({"score_threshold": 1.5}, "StatuteRanker.score_threshold must be from 0 to 1"),
-        ({"score_threshold": math.nan}, "StatuteRanker.score_threshold must be from 0 to 1"),
-        ({"score_threshold": "0.5"}, "must be from 0 to 1, as scores are, got '0.5'"),
-        ({"time_budget_ms": "100"}, "time_budget_ms must be above 0, got '100'"),
-        ({"fuse_with_first_stage": "no"}, "must be true, false or null, got 'no'"),
-        ({"fuse_with_first_stage": 0}, "must be true, false or null, got 0"),
-        ({"time_budget_ms": 0.0}, "StatuteRanker.time_budget_ms must be above 0"),
-        ({"time_budget_ms": math.nan}, "StatuteRanker.time_budget_ms must be above 0"),
-    ],
-)
-def test_wrong_numbers_are_refused(
-    make: Callable[..., StatuteRanker], parameters: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(**parameters)
-    if not {"candidates", "top_k", "fuse_with_first_stage"} & set(parameters):
-        with pytest.raises(ValueError, match=message):
-            make().run(QUESTION, [law(1)], **parameters)
-
-
-def test_an_empty_question_is_refused(make: Callable[..., StatuteRanker]) -> None:
-    with pytest.raises(QuestionError):
-        make().run(" ", [law(1)])
-
-
-def test_what_an_earlier_ranker_found_is_forgotten(make: Callable[..., StatuteRanker]) -> None:
-    earlier = {
-        "ranks": {"bm25": 2, "reranker": 1},
-        "passage": {"start": 0, "end": 400},
-        "passages_read": [{"start": 0, "end": 400}],
-    }
+def test_results_of_an_earlier_ranker_are_replaced(make):
+    span = {"start": 0, "end": 400}
+    earlier = {"ranks": {"bm25": 2, "reranker": 1}, "passage": span, "passages_read": [span]}
     documents = [law(n, **earlier) for n in range(3)]
     found = make(candidates=1).run(QUESTION, documents, pinned=[law(9, **earlier)])["documents"]
     pinned, read, *unread = found
     assert read.meta["ranks"] == {"bm25": 2, "reranker": 1}
-    assert read.meta["passage"]["end"] <= len(read.content or "")
+    assert read.meta["passage"]["end"] <= len(read.content)
     assert "passages_read" not in read.meta
     for each in (pinned, *unread):
         assert each.meta["ranks"] == {"bm25": 2}
         assert not {"passage", "passages_read"} & each.meta.keys()
-    assert documents[0].meta == law(0, **earlier).meta
 
 
-def test_a_ranker_that_has_answered_can_be_copied(trained: str) -> None:
-    ranker = StatuteRanker(model=trained)
-    found = [
-        Document(id="a", content="The deposit is returned."),
-        Document(id="b", content="Rent."),
-    ]
-    first = ranker.run("deposit", found)["documents"]
-    assert deepcopy(ranker).run("deposit", found)["documents"] == first
+def test_missing_parts_and_wrong_parameters_are_named(make):
+    for name in ("calibrated", "fuse_with_first_stage"):
+        with pytest.raises(ModelError, match=rf"StatuteRanker\.{name}"):
+            make(**{name: True}).warm_up()
+    with pytest.raises(ModelError, match=r"StatuteRanker\.model"):
+        StatuteRanker().warm_up()
+    for name, value in (
+        ("top_k", 0),
+        ("candidates", 0),
+        ("score_threshold", 1.5),
+        ("score_threshold", "0.5"),
+        ("time_budget_ms", "100"),
+        ("time_budget_ms", 0),
+        *(("meta_fields", fields) for fields in ("law", ("law",), ["law", 1])),
+    ):
+        with pytest.raises((ValueError, TypeError), match=name):
+            StatuteRanker(**{name: value})
+    for question in ("", " \n", 7):
+        with pytest.raises(QuestionError):
+            make().run(question, [law(1)])
+
+
+# Candidates: what is read before their words, and whether all of them were read
+
+TEXT = "Title One. The roof leaks and rain comes in."
+CONTENT = TEXT.index("The roof")
+
+
+@pytest.mark.parametrize(
+    ("read", "whole"),
+    [
+        ([Span(0, len(TEXT))], True),
+        ([Span(0, 19), Span(20, len(TEXT))], True),  # a blank between two passages is no word
+        ([Span(0, 5), Span(CONTENT, len(TEXT))], True),  # a heading is not part of the content
+        ([Span(0, 19)], False),
+        ([Span(0, 19), Span(27, len(TEXT))], False),
+        ([Span(CONTENT + 4, len(TEXT))], False),
+        ([Span(0, 5)], False),
+    ],
+)
+def test_a_candidate_is_whole_when_every_word_of_its_content_was_read(read, whole):
+    candidate = Candidate(Document(content=TEXT[CONTENT:]), 0, TEXT, CONTENT)
+    assert candidate.is_whole(read) is whole
+
+
+@pytest.mark.parametrize("headings", [["Roofs"], "Roofs", [None, "Roofs"]])
+def test_candidates_have_headings_before_the_content(headings):
+    meta = {"headings": headings, "law": "Code"}
+    documents = [Document(id="a", content="The roof leaks.", meta=meta)]
+    documents += [Document(id="b", content=" \n"), Document(id="c")]
+    (found,) = candidates_of(documents, "headings_text", ["law", "no such"])
+    assert found.document is documents[0]
+    assert found.text == "Code Roofs The roof leaks."
+    assert found.text[found.content_start :] == "The roof leaks."
+    assert found.in_content(Span(0, len(found.text))) == {"start": 0, "end": 15}
+
+
+# Time budgets
+
+
+def test_the_cost_of_a_candidate_is_what_both_models_read(tiny_ranker, minilm):
+    ranker = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
+    ranker.settings = RankerSettings(passages=2, passage_tokens=8)
+    chooser = PassageChooser(BiEncoder.load(minilm, device="cpu"))
+    short = "a roof"
+    assert work_of(ranker, chooser, QUESTION, short) == Work(0, len(QUESTION) + len(short))
+    text = " ".join(["the court must hear the tenant", "the landlord pays rent", "a child"] * 5)
+    spans = ranker.passages(text)
+    lengths = sorted((end - start for start, end in spans), reverse=True)
+    assert len(spans) > 2
+    read = sum(lengths[:2]) + 2 * len(QUESTION)
+    distinct = {text[start:end] for start, end in spans}
+    assert work_of(ranker, None, QUESTION, text) == Work(0, read)
+    assert work_of(ranker, chooser, QUESTION, text) == Work(sum(map(len, distinct)), read)
+    ranker.chosen_passages(QUESTION, [text], chooser)
+    assert work_of(ranker, chooser, QUESTION, text) == Work(0, read), "encoded once"
+
+
+class Clock:
+    """Time that passes only where a model reads, by the characters that it reads."""
+
+    def __init__(self, monkeypatch, a_character):
+        self.now = 0.0
+        logits, encoded = CrossEncoderRanker.logits, BiEncoder.encode_articles
+
+        def read(ranker, pairs):
+            self.now += a_character * sum(len(text) for pair in pairs for text in pair)
+            return logits(ranker, pairs)
+
+        def encode(biencoder, texts):
+            self.now += a_character * sum(map(len, texts))
+            return encoded(biencoder, texts)
+
+        monkeypatch.setattr(CrossEncoderRanker, "logits", read)
+        monkeypatch.setattr(BiEncoder, "encode_articles", encode)
+        monkeypatch.setattr("components.rankers.cross_encoder.time", self)
+        monkeypatch.setattr("components.rankers.pacing.time", self)
+        monkeypatch.setattr("components.rankers.scoring.time", self)
+
+    def perf_counter(self):
+        return self.now
+
+
+def test_ranking_ends_in_time_and_the_rest_follows(make, monkeypatch):
+    documents = [law(n, f"{n:02} roof") for n in range(40)]
+    Clock(monkeypatch, 0.05 / len(QUESTION + "00 roof"))
+    found = make().run(QUESTION, documents, top_k=40, time_budget_ms=1_000)
+    n_ranked = found["meta"]["n_ranked"]
+    assert 18 <= n_ranked <= 20
+    assert found["meta"]["took_ms"] <= 1_000
+    assert set(ids(found)[:n_ranked]) == {f"a{n}" for n in range(n_ranked)}
+    assert ids(found)[n_ranked:] == [f"a{n}" for n in range(n_ranked, 40)]
+
+
+def test_new_long_articles_are_ranked_in_time(trained, monkeypatch):
+    known, new = (
+        [law(k, long(f"{name} {k}", 400)) for k in range(n)] for name, n in (("a", 9), ("b", 12))
+    )
+    ranker = trained(time_budget_ms=1_000)
+    # Of an article some 2,400 characters are encoded once, and some hundred read each time.
+    Clock(monkeypatch, 0.1 / 2_400)
+    assert ranker.run(QUESTION, known, time_budget_ms=5_000)["meta"]["n_ranked"] == 9
+    assert ranker.run(QUESTION, known)["meta"]["took_ms"] < 150
+    found = ranker.run(QUESTION, new)["meta"]
+    assert found["took_ms"] <= 1_000
+    assert 6 <= found["n_ranked"] <= 9
+
+
+@pytest.mark.parametrize(
+    ("words", "a_character", "n_ranked"), [(4_000, 0.001, 9), (900, 0.0001, 10)]
+)
+def test_an_annex_waits_or_is_skipped(trained, monkeypatch, words, a_character, n_ranked):
+    documents = [law(0, long("annex", words)), *(law(n, f"{n:02} roof") for n in range(1, 10))]
+    ranker = trained(time_budget_ms=1_000, fuse_with_first_stage=True)
+    Clock(monkeypatch, a_character)
+    ranker.run(QUESTION, documents[1:])
+    read = []
+    score = CrossEncoderRanker.score_articles
+
+    def noted(self, question, texts, passages):
+        read.extend(len(text) for text in texts)
+        return score(self, question, texts, passages)
+
+    monkeypatch.setattr(CrossEncoderRanker, "score_articles", noted)
+    found = ranker.run(QUESTION, documents)
+    assert found["meta"]["n_ranked"] == n_ranked
+    assert found["meta"]["took_ms"] <= 1_000
+    if n_ranked == 9:
+        assert ids(found)[-1] == "a0"
+        assert "reranker" not in (found["documents"][-1].meta.get("ranks") or {})
+    else:  # it came last, and keeps its place in the first stage's order
+        assert max(read) == read[-1]
+        assert ids(found) == [f"a{n}" for n in range(10)]

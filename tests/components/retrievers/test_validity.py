@@ -1,24 +1,20 @@
-"""The law of a day: what retrievers leave out, what they pin, and the other wordings they name."""
+"""The law of a day: what is left out, what is pinned, and other wordings; unreadable days."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+import logging
 from dataclasses import replace
-from datetime import date
-from typing import Any
+from datetime import date, datetime
 
 import pytest
 from haystack import Document
-from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
 
-from components.retrievers import validity
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
-from components.retrievers.validity import Validity
-from components.stores.sqlite import StatuteDocumentStore
+from components.retrievers.validity import Validity, in_force_on, not_in_force_on, state_on
 
 NOTICE = [
     ("11", "11", {}),
@@ -31,142 +27,91 @@ NOTICE = [
 ]
 IN_FORCE = {"11", "12", "15"}
 RETRIEVERS = [StatuteBM25Retriever, StatuteEmbeddingRetriever, CitationRetriever]
+DAY = date(2020, 6, 1)
 
 
-def law(articles: list[tuple[str, str, dict[str, Any]]] = NOTICE) -> list[Document]:
-    return [
-        Document(
-            id=id_,
-            content=f"The notice of a tenant, rule {number}.",
-            meta={"law": "Housing Code", "number": number, "position": position, **days},
-            embedding=[1.0, position / 10],
-        )
-        for position, (id_, number, days) in enumerate(articles)
-    ]
-
-
-@pytest.fixture(params=["ours", "haystack's"])
-def make_store(
-    request: pytest.FixtureRequest,
-    store: StatuteDocumentStore,
-    in_memory: Callable[[list[Document]], InMemoryDocumentStore],
-) -> Callable[[list[Document]], Any]:
-    def make(documents: list[Document]) -> Any:
-        if request.param == "haystack's":
-            return in_memory(documents)
-        store.write_documents(documents)
-        return store
-
-    return make
+def law(articles=NOTICE):
+    made = []
+    for position, (id_, number, days) in enumerate(articles):
+        meta = {"law": "Housing Code", "number": number, "position": position, **days}
+        text = f"The notice of a tenant, rule {number}."
+        made.append(Document(id=id_, content=text, meta=meta, embedding=[1.0, position / 10]))
+    return made
 
 
 @pytest.fixture
-def filled(make_store: Callable[[list[Document]], Any]) -> Any:
+def filled(make_store):
     return make_store(law())
 
 
-def ids(documents: list[Document]) -> list[str]:
+def ids(documents):
     return [document.id for document in documents]
 
 
-def found(retriever: Any, **options: Any) -> set[str]:
-    question: dict[str, Any] = {"query": "Which notice must a tenant give under articles 11 to 15?"}
+def ask(retriever, **options):
     if isinstance(retriever, StatuteEmbeddingRetriever):
-        question = {"query_embedding": [1.0, 0.2]}
-    at_once = retriever.run(**question, **options)["documents"]
-    awaited = asyncio.run(retriever.run_async(**question, **options))["documents"]
-    assert ids(awaited) == ids(at_once)
-    return set(ids(at_once))
+        return retriever.run([1.0, 0.2], **options)
+    return retriever.run("Which notice must a tenant give under articles 11 to 15?", **options)
+
+
+def found(retriever, **options):
+    return set(ids(ask(retriever, **options)["documents"]))
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_the_law_of_today_is_found_unless_another_day_is_asked_for(filled: Any, kind: Any) -> None:
+def test_the_law_of_today_is_found_unless_another_day_is_requested(filled, kind, monkeypatch):
     retriever = kind(filled)
     assert found(retriever) == found(retriever, as_of="today") == IN_FORCE
-    assert found(retriever, as_of="2014-01-01") == {"11", "12-old", "13", "15"}
     # The first and the last day count as in force.
     assert found(retriever, as_of="2019-12-31") == {"11", "12-old", "15"}
     assert found(retriever, as_of="2020-01-01") == {"11", "12-mid", "15"}
-    everything = {id_ for id_, _, _ in NOTICE}
-    assert found(retriever, as_of="any") == everything
-    assert found(kind(filled, as_of="any")) == everything
-    assert found(kind(filled, as_of="any"), as_of="today") == IN_FORCE
-    assert found(kind(filled, as_of="2020-01-01")) == {"11", "12-mid", "15"}
-
-
-@pytest.mark.parametrize("kind", RETRIEVERS)
-def test_filters_and_the_day_both_hold(filled: Any, kind: Any) -> None:
+    assert found(retriever, as_of="any") == {id_ for id_, _, _ in NOTICE}
+    always = kind(filled, as_of="any")
+    assert found(always) == {id_ for id_, _, _ in NOTICE}
+    assert found(always, as_of="today") == IN_FORCE
     only = {"field": "meta.number", "operator": "in", "value": ["11", "12", "13"]}
-    assert found(kind(filled, filters=only)) == {"11", "12"}
-    assert found(kind(filled), filters=only, as_of="2015-06-30") == {"11", "12-old", "13"}
-
-
-@pytest.mark.parametrize("kind", [*RETRIEVERS, StructureExpander])
-@pytest.mark.parametrize("wrong", ["tomorrow", "2020-1-1", "", date(2020, 1, 1), 2020, None])
-def test_what_is_not_a_day_is_refused_by_name(filled: Any, kind: Any, wrong: Any) -> None:
-    with pytest.raises(ValueError, match=rf"{kind.__name__}\.as_of"):
-        kind(filled, as_of=wrong)
-    if wrong is not None:
-        asked = {"documents": []} if kind is StructureExpander else {"query": "notice"}
-        if kind is StatuteEmbeddingRetriever:
-            asked = {"query_embedding": [1.0, 0.0]}
-        with pytest.raises(ValueError, match=rf"{kind.__name__}\.as_of"):
-            kind(filled).run(**asked, as_of=wrong)
-
-
-@pytest.mark.parametrize("kind", RETRIEVERS)
-def test_today_is_the_day_of_the_question(
-    filled: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    retriever = kind(filled)
-    assert "12-mid" not in found(retriever)
+    assert found(retriever, filters=only) == {"11", "12"}
+    assert found(kind(filled, filters=only), as_of="2015-06-30") == {"11", "12-old", "13"}
 
     class Earlier(date):
         @classmethod
-        def today(cls) -> date:
-            return date(2020, 6, 1)
+        def today(cls):
+            return DAY
 
-    monkeypatch.setattr(validity, "date", Earlier)
-    assert found(retriever) == {"11", "12-mid", "15"}
-
-
-def test_the_content_of_the_moment_counts(store: StatuteDocumentStore) -> None:
-    store.write_documents(law()[:1])
-    retriever = StatuteBM25Retriever(store)
-    assert found(retriever) == {"11"}
-    store.write_documents(law()[1:])
-    assert found(retriever) == IN_FORCE
-    store.update_by_filter(
-        {"field": "meta.number", "operator": "==", "value": "11"}, {"valid_to": "2020-01-01"}
-    )
-    assert found(retriever) == IN_FORCE - {"11"}
+    monkeypatch.setattr("components.retrievers.validity.date", Earlier)
+    assert found(retriever) == {"11", "12-mid", "15"}, "today is the day of the question"
 
 
-def test_nothing_is_masked_where_every_article_is_in_force() -> None:
+@pytest.mark.parametrize("kind", [*RETRIEVERS, StructureExpander])
+def test_an_invalid_day_is_refused_by_name(store, kind):
+    for wrong in ("tomorrow", "2020-1-1", "", date(2020, 1, 1), 2020, None):
+        with pytest.raises(ValueError, match=rf"{kind.__name__}\.as_of"):
+            kind(store, as_of=wrong)
+    given = {StructureExpander: [], StatuteEmbeddingRetriever: [1.0, 0.0]}.get(kind, "notice")
+    with pytest.raises(ValueError, match=rf"{kind.__name__}\.as_of"):
+        kind(store).run(given, as_of="tomorrow")
+
+
+def test_nothing_is_masked_where_every_article_is_in_force():
     metas = [(key, each.id, each.meta) for key, each in enumerate(law())]
     today = date(2024, 1, 1)
-    assert Validity(metas[:1]).on(today).keys is None
     assert Validity([metas[0], metas[3]]).on(today).keys is None
     assert Validity(metas).on(None).keys is None
     dated = Validity(metas)
-    assert dated.on(today).keys.tolist() == [0, 3, 6]  # type: ignore[union-attr]
-    assert dated.on(today) is dated.on(today)  # indexes know the mask of the same array
+    assert dated.on(today).keys.tolist() == [0, 3, 6]
+    assert dated.on(today) is dated.on(today)  # indexes recognise the mask of the same array
 
 
-# Citations
+# Citations and wordings
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["art. 12 Housing Code", "May I sublet under article 12 of the Housing Code?"],
+    "question", ["art. 12 Housing Code", "May I, under article 12 Housing Code?"]
 )
-def test_a_number_with_several_wordings_pins_the_one_in_force(filled: Any, question: str) -> None:
+def test_a_number_with_several_wordings_pins_the_one_in_force(filled, question):
     retriever = CitationRetriever(filled)
-    for as_of, wording in (
-        ("today", "12"),
-        ("2021-12-31", "12-mid"),
-        ("1990-01-01", "12-old"),
-    ):
+    days = {"today": "12", "2021-12-31": "12-mid", "1990-01-01": "12-old"}
+    for as_of, wording in days.items():
         given = retriever.run(question, as_of=as_of)
         assert ids(given["pinned"]) == ids(given["documents"]) == [wording]
         assert given["left_out"] == given["missing"] == []
@@ -174,61 +119,41 @@ def test_a_number_with_several_wordings_pins_the_one_in_force(filled: Any, quest
     assert ids(retriever.run(question, as_of="any")["pinned"]) == ["12", "12-mid", "12-old"]
 
 
-def test_a_cited_article_that_is_not_in_force_is_left_out_and_not_missing(filled: Any) -> None:
-    given = CitationRetriever(filled).run("What do articles 12, 13 and 14 Housing Code say?")
-    assert ids(given["pinned"]) == ["12"]
-    assert ids(given["left_out"]) == ["13", "14"]
+def test_cited_articles_that_are_not_in_force_are_left_out_and_not_missing(store, in_memory):
+    store.write_documents(law())
+    given = CitationRetriever(store).run("What do articles 12, 13 and 14 Housing Code say?")
+    assert (ids(given["pinned"]), ids(given["left_out"])) == (["12"], ["13", "14"])
     assert given["missing"] == []
+    # Of several wordings that are left out, the latest stands for all.
+    given = CitationRetriever(in_memory(law(NOTICE[:3]))).run("art. 12 Housing Code")
+    assert (given["pinned"], ids(given["left_out"])) == ([], ["12-mid"])
 
 
-def test_of_several_wordings_that_are_left_out_the_latest_stands_for_all(
-    make_store: Callable[[list[Document]], Any],
-) -> None:
-    given = CitationRetriever(make_store(law(NOTICE[:3]))).run("art. 12 Housing Code")
-    assert given["pinned"] == []
-    assert ids(given["left_out"]) == ["12-mid"]
-
-
-ANNEX = [
-    ("body", "1", {"valid_from": "2010-01-01"}),
-    ("annex", "1", {"valid_from": "2015-01-01"}),
-    ("2", "2", {"valid_to": "2012-01-01"}),
-]
-
-
-def test_two_articles_in_force_at_once_are_not_wordings_of_one(
-    make_store: Callable[[list[Document]], Any],
-) -> None:
-    given = CitationRetriever(make_store(law(ANNEX))).run("Must I, under art. 1 Housing Code, pay?")
+def test_two_articles_in_force_at_once_are_not_wordings_of_one(make_store):
+    annex = [
+        ("body", "1", {"valid_from": "2010-01-01"}),
+        ("annex", "1", {"valid_from": "2015-01-01"}),
+    ]
+    store = make_store(law([*annex, ("2", "2", {"valid_to": "2012-01-01"})]))
+    given = CitationRetriever(store).run("Must I, under art. 1 Housing Code, pay?")
     assert given["pinned"] == []
     assert set(ids(given["documents"])) == {"body", "annex"}
     assert not any("wordings" in each.meta for each in given["documents"])
 
 
-# Other wordings
-
-
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_an_article_knows_its_other_wordings(filled: Any, kind: Any) -> None:
-    asked = {"query": "notice under articles 11 and 12 Housing Code"}
-    if kind is StatuteEmbeddingRetriever:
-        asked = {"query_embedding": [1.0, 0.2]}  # type: ignore[dict-item]
+def test_an_article_knows_its_other_wordings(filled, kind):
     old = {"id": "12-old", "valid_from": None, "valid_to": "2019-12-31"}
     mid = {"id": "12-mid", "valid_from": "2020-01-01", "valid_to": "2021-12-31"}
     new = {"id": "12", "valid_from": "2022-01-01", "valid_to": None}
-    of = {
-        document.id: document.meta.get("wordings")
-        for as_of in ("today", "any")
-        for document in kind(filled).run(**asked, as_of=as_of)["documents"]
-    }
-    assert of["12"] == [old, mid]
-    assert of["12-mid"] == [old, new]
-    assert of["11"] is None
-    # What is kept of the store stays as it was written.
+    retriever = kind(filled)
+    documents = [*ask(retriever)["documents"], *ask(retriever, as_of="any")["documents"]]
+    of = {document.id: document.meta.get("wordings") for document in documents}
+    assert (of["12"], of["12-mid"], of["11"]) == ([old, mid], [old, new], None)
     assert all("wordings" not in each.meta for each in filled.filter_documents())
 
 
-def test_an_undated_article_has_the_dated_one_of_its_number_for_another_wording() -> None:
+def test_an_undated_article_is_another_wording_of_a_dated_one_of_its_number():
     metas = [
         (0, "new", {"law": "A", "number": "1"}),
         (1, "old", {"law": "A", "number": "1", "valid_to": "2019-12-31"}),
@@ -236,38 +161,102 @@ def test_an_undated_article_has_the_dated_one_of_its_number_for_another_wording(
     ]
     known = Validity(metas)
     assert [each["id"] for each in known.others("new")] == ["old"]
-    assert [each["id"] for each in known.others("old")] == ["new"]
     assert known.others("else") == []
+    undated = [(key, str(key), {"law": "A", "number": "1"}) for key in range(2)]
+    assert Validity(undated).others("0") == []
 
 
-def test_without_any_date_a_number_that_is_there_twice_is_no_wording() -> None:
-    metas = [(key, str(key), {"law": "A", "number": "1"}) for key in range(2)]
-    assert Validity(metas).others("0") == []
-
-
-# Neighbours
-
-
-def test_neighbours_are_of_the_day(filled: Any) -> None:
-    expander = StructureExpander(filled)
-
-    def near(id_: str, **options: Any) -> list[str]:
-        given = [each for each in law() if each.id == id_]
-        (expanded,) = expander.run(given, **options)["documents"]
-        return [each["id"] for each in expanded.meta["neighbours"]]
-
-    # What was not in force is passed over: what stands behind it is the neighbour.
-    assert near("12") == ["11", "15"]
-    assert near("12", as_of="2014-01-01") == ["12-old", "13"]
-    assert near("12", as_of="any") == ["12-mid", "13"]
-
-
-def test_a_cited_neighbour_is_the_wording_of_the_day(
-    make_store: Callable[[list[Document]], Any],
-) -> None:
+def test_neighbours_are_of_the_day(make_store):
     documents = law()
     documents[-1] = replace(documents[-1], content="Article 12 applies.")
-    expander = StructureExpander(make_store(documents), adjacent=0)
-    for as_of, wording in (("today", "12"), ("2020-05-05", "12-mid")):
-        (expanded,) = expander.run(documents[-1:], as_of=as_of)["documents"]
-        assert [each["id"] for each in expanded.meta["neighbours"]] == [wording]
+    store = make_store(documents)
+
+    def near(id_, as_of, **parameters):
+        given = [each for each in documents if each.id == id_]
+        (expanded,) = StructureExpander(store, **parameters).run(given, as_of=as_of)["documents"]
+        return [each["id"] for each in expanded.meta["neighbours"]]
+
+    assert near("12", "today") == ["11", "15"]
+    assert near("12", "2014-01-01") == ["12-old", "13"]
+    assert near("12", "any") == ["12-mid", "13"]
+    assert near("15", "today", adjacent=0) == ["12"]
+    assert near("15", "2020-05-05", adjacent=0) == ["12-mid"]
+
+
+# Days of other writers
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [
+        *((end, "repealed") for end in ("2020-05-31", "2020-05-31T23:59:59+01:00")),
+        *((end, "repealed") for end in (date(2020, 5, 31), datetime(2020, 5, 31, 8))),
+        *((end, "in force") for end in ("2020-06-01T00:00:00", date(2020, 6, 1))),
+        *((end, "unknown") for end in ("in spring", 2020, None)),
+    ],
+)
+def test_a_day_may_come_with_a_time_or_as_a_date(end, state):
+    meta = {"law": "Code", "number": "1", "valid_to": end}
+    assert state_on(DAY, Document(content="x", meta=meta)) == state
+
+
+UNREADABLE = ["", "9" * 30, "since the reform", 2019, ["2019-01-01"], {"day": 1}, True]
+
+
+@pytest.mark.parametrize("day", UNREADABLE, ids=repr)
+def test_an_unreadable_day_is_unknown(make_store, day):
+    store = make_store(
+        law(
+            [
+                ("a0", "0", {"valid_to": day}),
+                ("a1", "1", {"valid_from": day}),
+                ("a2", "2", {"valid_from": "2019-01-01", "valid_to": "2021-01-01"}),
+                ("a3", "3", {"valid_from": "2021-01-01", "valid_to": day}),
+                ("a4", "4", {"valid_to": "2019-01-01"}),
+                ("a5", "5", {}),
+            ]
+        )
+    )
+    retriever = StatuteBM25Retriever(store, as_of="any")
+    known = {"a0", "a1", "a2", "a5"}
+    assert found(retriever, filters=in_force_on(DAY)) == known
+    assert found(retriever, as_of=DAY.isoformat()) == known
+    only = {"field": "meta.number", "operator": "!=", "value": "5"}
+    assert found(retriever, filters=in_force_on(DAY, only)) == known - {"a5"}
+    assert found(retriever, filters=not_in_force_on(DAY)) == {"a3", "a4"}
+    from_2020 = {"field": "valid_from", "operator": ">=", "value": "2020-01-01"}
+    assert found(retriever, filters=from_2020) == {"a3"}
+
+
+def test_unreadable_days_are_reported_once_for_a_content_of_the_store(make_store, caplog):
+    days = [{"valid_from": "?"}, {"valid_to": ""}, {}, {"valid_from": "2021-01-01"}]
+    store = make_store(law([(f"a{n}", str(n), each) for n, each in enumerate(days, start=1)]))
+    narrowed = {"filters": in_force_on(DAY)}
+    retrievers = StatuteBM25Retriever(store), CitationRetriever(store)
+    with caplog.at_level(logging.WARNING):
+        for retriever in retrievers * 2:
+            retriever.run("rent, art. 1 Housing Code", **narrowed)
+    (record,) = (each for each in caplog.records if "not a day" in each.getMessage())
+    assert "a1: valid_from '?'" in record.getMessage()
+    assert ids(retrievers[1].run("art. 1 Housing Code", **narrowed)["pinned"]) == ["a1"]
+    expander = StructureExpander(store, adjacent=3)
+    (last,) = expander.run(store.filter_documents()[-1:], **narrowed)["documents"]
+    assert {each["id"] for each in last.meta["neighbours"]} == {"a1", "a2", "a3"}
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        {"field": "meta.valid_from", "operator": ">", "value": "?"},
+        {"field": "meta.valid_from", "operator": "=", "value": "2019-01-01"},
+        {"operator": "AND"},
+        {"field": "meta.valid_from", "value": "2020-01-01"},
+        {"operator": "AND", "conditions": [None]},
+    ],
+)
+def test_malformed_filters_are_refused_despite_an_unreadable_day(make_store, malformed):
+    store = make_store(
+        law([("a1", "1", {"valid_from": "2019-01-01"}), ("a2", "2", {"valid_from": "?"})])
+    )
+    with pytest.raises(FilterError):
+        StatuteBM25Retriever(store).run("rent", filters=malformed)

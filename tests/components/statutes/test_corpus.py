@@ -1,236 +1,179 @@
-"""Reading corpora and questions: everything wrong is named, nothing is lost silently."""
+"""Reading corpora and questions: every fault is reported by file, line and field."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
-import os
 import pickle
-import threading
 from datetime import date
+from itertools import chain, repeat
 
 import pytest
-from law_files import article, line, write
+from law_files import article, line, question, write
 
 from components.statutes import (
     Article,
     CorpusError,
     Problem,
+    Question,
     StatuteCorpus,
+    indexed_text,
     iter_articles,
     read_questions,
 )
+from components.statutes.counts import articles_of_laws
+from components.statutes.sources.lines import LONGEST_LINE
+from components.statutes.sources.tables import read_table
+from components.statutes.twins import normalised
 
-# Each: the second of three lines, the field it names, a part of the message, a part of the repair.
+# The second of three lines, and the field that the report names.
 BAD_ARTICLES = {
-    "no JSON": (b'{"id": "a2",\n', None, "is not JSON", "one JSON object a line"),
-    "a list": (b"[1]\n", None, "is a list, not an object", "one JSON object a line"),
-    "nested too deep": (b"[" * 100_000 + b"\n", None, "is not JSON", "one JSON object a line"),
-    "a number too long": (b'{"id": ' + b"1" * 5000 + b"}\n", None, "is not JSON", "one JSON"),
-    "a key twice": (b'{"id": "a2", "id": "a3"}\n', None, "the field 'id' twice", "Keep one"),
-    "half a character": (b'{"id": "\\ud83d"}\n', None, "surrogate", "Write the character"),
-    "not UTF-8": (b'{"id": "caf\xe9"}\n', None, "is not UTF-8 text (it holds the byte 0xe9)", "Sa"),
-    "id missing": (line(article(id_=...)), "id", "is missing", "an id of its own"),
-    "id empty": (line(article("")), "id", "is empty", "an id of its own"),
-    "id a number": (line(article(7)), "id", "is a number, not text", "in quotes"),
-    "id with a newline": (line(article("a\n2")), "id", "control character", "Take it out"),
-    "id repeated": (line(article("a1")), "id", "'a1' is already the id of line 1", "its own id"),
-    "law missing": (line(article("a2", law=...)), "law", "is missing", "Name the code or act"),
-    "law only spaces": (line(article("a2", law="  ")), "law", "is empty", "Name the code or act"),
-    "number null": (line(article("a2", number=None)), "number", "is null, not text", "in quotes"),
-    "headings missing": (
-        line(article("a2", headings=...)),
-        "headings",
-        "is missing",
-        "or write []",
-    ),
-    "headings no list": (
-        line(article("a2", headings="Book I")),
-        "headings",
-        "is text, not a list of texts",
-        "or write []",
-    ),
-    "heading a number": (
-        line(article("a2", headings=["Book I", 2])),
-        "headings",
-        "entry 2 is a number, not text",
-        "or write []",
-    ),
-    "heading empty": (line(article("a2", headings=[""])), "headings", "entry 1 is empty", "Fill"),
-    "text empty": (line(article("a2", text="")), "text", "is empty", "Give the article its words"),
-    "text with NUL": (line(article("a2", text="a\0b")), "text", "U+0000", "Take it out"),
-    "language an object": (line(article("a2", language={})), "language", "is an object", "quotes"),
-    "date in words": (
-        line(article("a2", valid_from="1 May 2020")),
-        "valid_from",
-        "'1 May 2020' is no date",
-        "YYYY-MM-DD",
-    ),
-    "date that never was": (
-        line(article("a2", valid_to="2023-02-29")),
-        "valid_to",
-        "'2023-02-29' is no date",
-        "YYYY-MM-DD",
-    ),
-    "date as a week": (line(article("a2", valid_to="2023-W05")), "valid_to", "is no date", "YYYY"),
-    "date a number": (line(article("a2", valid_from=2020)), "valid_from", "is a number", "YYYY"),
+    "not JSON": (b'{"id": "a2",\n', None),
+    "a list": (b"[1]\n", None),
+    "nested too deep": (b"[" * 100_000 + b"\n", None),
+    "a number too long": (b'{"id": ' + b"1" * 5000 + b"}\n", None),
+    "a key twice": (b'{"id": "a2", "id": "a3"}\n', None),
+    "half a surrogate pair": (b'{"id": "\\ud83d"}\n', None),
+    "not UTF-8": (b'{"id": "caf\xe9"}\n', None),
+    "id missing": (line(article(id_=...)), "id"),
+    "id empty": (line(article("")), "id"),
+    "id a number": (line(article(7)), "id"),
+    "id with a newline": (line(article("a\n2")), "id"),
+    "id repeated": (line(article("a1")), "id"),
+    "law missing": (line(article("a2", law=...)), "law"),
+    "law only spaces": (line(article("a2", law="  ")), "law"),
+    "number null": (line(article("a2", number=None)), "number"),
+    "headings missing": (line(article("a2", headings=...)), "headings"),
+    "headings not a list": (line(article("a2", headings="Book I")), "headings"),
+    "heading a number": (line(article("a2", headings=["Book I", 2])), "headings"),
+    "heading empty": (line(article("a2", headings=[""])), "headings"),
+    "text empty": (line(article("a2", text="")), "text"),
+    "text with NUL": (line(article("a2", text="a\0b")), "text"),
+    "language an object": (line(article("a2", language={})), "language"),
+    "date in words": (line(article("a2", valid_from="1 May 2020")), "valid_from"),
+    "impossible date": (line(article("a2", valid_to="2023-02-29")), "valid_to"),
+    "date as a week": (line(article("a2", valid_to="2023-W05")), "valid_to"),
+    "date a number": (line(article("a2", valid_from=2020)), "valid_from"),
     "ends before it starts": (
         line(article("a2", valid_from="2021-01-01", valid_to="2020-12-31")),
         "valid_to",
-        "2020-12-31 is before valid_from, 2021-01-01",
-        "last day in force",
     ),
+}
+BAD_QUESTIONS = {
+    "not JSON": (b"x\n", None),
+    "text missing": (line(question("q2", text=...)), "text"),
+    "text empty": (line(question("q2", text=" ")), "text"),
+    "text invisible": (line(question("q2", text="\u200b")), "text"),
+    "text too long": (line(question("q2", text="a" * 10_001)), "text"),
+    "id repeated": (line(question("q1")), "id"),
+    "relevant missing": (line(question("q2", relevant=...)), "relevant"),
+    "relevant a text": (line(question("q2", relevant="a1")), "relevant"),
+    "relevant a number": (line(question("q2", relevant=[1])), "relevant"),
+    "relevant empty": (line(question("q2", relevant=[])), "relevant"),
+    "relevant unknown": (line(question("q2", relevant=["a1", "zz"])), "relevant"),
+    "answerable a text": (line(question("q2", answerable="no")), "answerable"),
+    "answerable denied": (line(question("q2", answerable=False)), "answerable"),
+    "split unknown": (line(question("q2", split="validation")), "split"),
+    "split a number": (line(question("q2", split=1)), "split"),
 }
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize(
-    ("bad", "field", "message", "repair"), BAD_ARTICLES.values(), ids=BAD_ARTICLES
-)
-def test_a_bad_line_is_named_with_file_line_field_and_repair(
-    tmp_path, bad, field, message, repair, suffix
-):
-    path = write(
-        tmp_path / f"articles.jsonl{suffix}", line(article("a1")), bad, line(article("a9"))
-    )
+def problems_of(read, *arguments, **options):
     with pytest.raises(CorpusError) as raised:
-        StatuteCorpus.read(path)
-    (problem,) = raised.value.problems
+        read(*arguments, **options)
+    return raised.value.problems
+
+
+def check_fault(path, field, read, ids):
+    (problem,) = problems_of(read, path)
     assert (problem.file, problem.line, problem.field) == (str(path), 2, field)
-    assert message in problem.message
-    assert repair in problem.repair
-    named = f"{path}:2: " + (f"field '{field}': " if field else "")
-    assert str(raised.value) == str(problem)
-    assert str(problem).startswith(named)
+    assert problem.repair
+    assert str(problem).startswith(f"{path}:2: " + (f"field '{field}': " if field else ""))
+    found = read(path, skip_bad=True)
+    assert [each.id for each in found] == ids
+    assert (found.problems, found.left_out) == ([problem], 1)
 
+
+@pytest.mark.parametrize(("bad", "field"), BAD_ARTICLES.values(), ids=BAD_ARTICLES)
+def test_a_bad_article_is_named_and_can_be_skipped(tmp_path, bad, field):
+    packed = ".gz" if field == "text" else ""
+    path = write(tmp_path / f"a.jsonl{packed}", line(article("a1")), bad, line(article("a9")))
+    check_fault(path, field, StatuteCorpus.read, ["a1", "a9"])
+
+
+@pytest.mark.parametrize(("bad", "field"), BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+def test_a_bad_question_is_named_and_can_be_skipped(tmp_path, bad, field):
+    path = write(tmp_path / "q.jsonl", line(question("q1")), bad, line(question("q9")))
+
+    def read(path, **options):
+        return read_questions(path, corpus_ids=["a1"], **options)
+
+    check_fault(path, field, read, ["q1", "q9"])
+
+
+def test_all_problems_are_reported_at_once_and_a_line_counts_once(tmp_path):
+    lines = line({"id": "a1"}), b"not json\n", line(article("a2")), line(article("a2"))
+    path = write(tmp_path / "articles.jsonl", *lines)
+    found = [(each.line, each.field) for each in problems_of(StatuteCorpus.read, path)]
+    missing = [(1, field) for field in ("law", "number", "headings", "text")]
+    assert found == [*missing, (2, None), (4, "id")]
     corpus = StatuteCorpus.read(path, skip_bad=True)
-    assert corpus.ids == ["a1", "a9"]
-    assert corpus.problems == [problem]
-    assert corpus.left_out == 1
+    assert (corpus.left_out, len(corpus.problems)) == (3, 6)
 
 
-def test_everything_wrong_is_said_at_once_and_a_line_counts_once(tmp_path):
-    path = write(
-        tmp_path / "articles.jsonl",
-        line({"id": "a1"}),
-        b"not json\n",
-        line(article("a2")),
-        line(article("a2")),
-    )
-    with pytest.raises(CorpusError) as raised:
-        StatuteCorpus.read(path)
-    places = [(problem.line, problem.field) for problem in raised.value.problems]
-    assert places == [
-        (1, "law"),
-        (1, "number"),
-        (1, "headings"),
-        (1, "text"),
-        (2, None),
-        (4, "id"),
-    ]
-    assert "6 problems" in str(raised.value)
-    corpus = StatuteCorpus.read(path, skip_bad=True)
-    assert corpus.left_out == 3
-    assert len(corpus.problems) == 6
-
-
-@pytest.mark.parametrize("end", ["]\n", "]", ""])
-@pytest.mark.parametrize("skip_bad", [False, True])
-def test_a_list_over_several_lines_is_one_fault(tmp_path, end, skip_bad):
-    articles = [json.dumps(article(id_)) for id_ in ("a1", "a2")]
-    content = "\n[" + ",\n".join(articles) + "\n" + end
-    with pytest.raises(CorpusError) as raised:
-        StatuteCorpus.read(write(tmp_path / "a.jsonl", content.encode()), skip_bad=skip_bad)
-    (problem,) = raised.value.problems
-    assert problem.line == 2
-    assert "starts a list that is not closed on this line" in problem.message
-    assert "one JSON object a line, without the list" in problem.repair
-
-
-def test_a_long_list_of_problems_is_cut_and_counted():
-    problems = [Problem("f", n, None, "is bad", "Mend it.") for n in range(1, 24)]
-    text = str(CorpusError(problems))
-    assert "f:20: is bad. Mend it." in text
-    assert "f:21:" not in text
-    assert "... and 3 more" in text
-
-
-def test_a_corpus_error_survives_pickling():
-    error = CorpusError([Problem("f", 1, "id", "is bad", "Mend it.")])
+def test_an_error_lists_twenty_problems_and_can_be_pickled():
+    error = CorpusError([Problem("f", n, None, "is bad", "Fix it.") for n in range(1, 24)])
+    assert "f:20:" in str(error)
+    assert "f:21:" not in str(error)
+    assert "3 more" in str(error)
     assert pickle.loads(pickle.dumps(error)).problems == error.problems
 
 
-@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("skip_bad", [False, True])
-def test_an_empty_file_is_an_error_even_when_skipping(tmp_path, content, skip_bad):
-    path = write(tmp_path / "articles.jsonl", content)
-    with pytest.raises(CorpusError, match="holds no article"):
-        StatuteCorpus.read(path, skip_bad=skip_bad)
+# Files that are refused even when bad lines may be skipped, and the line of the only problem.
+REFUSED = {
+    "empty": (b"", None),
+    "blank": (b"\n \n", None),
+    "a byte order mark alone": (b"\xef\xbb\xbf", None),
+    "no readable article": (b"x\n", 1),
+    "a list over several lines": (b"\n[" + line(article()).rstrip() + b",\n" + b"{}]\n", 2),
+    "UTF-16": (line(article()).decode().encode("utf-16"), 1),
+    "UTF-16-LE": (line(article()).decode().encode("utf-16-le"), 1),
+    "a last line cut short": (line(article()) + b'{"id": "a3", "te', 2),
+    "a last character cut short": (line(article()) + b'{"id": "caf\xc3', 2),
+    "a damaged checksum": (gzip.compress(line(article()))[:-5] + b"\0" * 5, None),
+    "text called gzip": (b"Art. 1 Words.\n", 1),
+}
 
 
-def test_a_file_with_no_readable_article_is_an_error_even_when_skipping(tmp_path):
-    path = write(tmp_path / "articles.jsonl", b"x\n")
-    with pytest.raises(CorpusError, match="is not JSON"):
-        StatuteCorpus.read(path, skip_bad=True)
-
-
-@pytest.mark.parametrize("skip_bad", [False, True])
-def test_a_gz_cut_short_is_refused_even_when_skipping(tmp_path, skip_bad):
+@pytest.mark.parametrize(("content", "place"), REFUSED.values(), ids=REFUSED)
+def test_an_unusable_file_is_refused_even_when_skipping(tmp_path, content, place):
     path = tmp_path / "articles.jsonl.gz"
-    # Text that does not compress, so that half of the bytes hold about half of the lines.
-    whole = gzip.compress(b"".join(line(article(f"a{n * 7919 % 100_003}")) for n in range(20_000)))
+    path.write_bytes(content)
+    for skip_bad in (False, True):
+        (problem,) = problems_of(StatuteCorpus.read, path, skip_bad=skip_bad)
+        assert place in (None, problem.line)
+
+
+def test_a_truncated_gzip_file_is_refused_where_it_ends(tmp_path):
+    # Text that does not compress well, so that half of the bytes hold about half of the lines.
+    whole = gzip.compress(b"".join(line(article(f"a{n * 7919 % 100_003}")) for n in range(5_000)))
+    path = tmp_path / "articles.jsonl.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(CorpusError, match="the gzip data breaks off here") as raised:
-        StatuteCorpus.read(path, skip_bad=skip_bad)
-    (problem,) = raised.value.problems
-    assert 1 < problem.line < 20_000
+    (problem,) = problems_of(StatuteCorpus.read, path, skip_bad=True)
+    assert 1 < problem.line < 5_000
+    assert problem.breaks_off
 
 
-@pytest.mark.parametrize("rest", [b'{"id": "a3", "te', b'{"id": "caf\xc3'])
-def test_a_last_line_cut_short_is_refused_even_when_skipping(tmp_path, rest):
-    path = write(tmp_path / "articles.jsonl", line(article("a1")), b"not json\n", rest)
-    with pytest.raises(CorpusError) as raised:
-        StatuteCorpus.read(path, skip_bad=True)
-    assert [problem.line for problem in raised.value.problems] == [3]
-    with pytest.raises(CorpusError, match=r"articles\.jsonl:2"):
-        StatuteCorpus.read(path)
-
-
-def test_a_gz_with_damaged_bytes_is_named(tmp_path):
-    path = write(tmp_path / "articles.jsonl.gz", line(article("a1")))
-    damaged = bytearray(path.read_bytes())
-    damaged[-5] ^= 0xFF  # the checksum
-    path.write_bytes(damaged)
-    with pytest.raises(CorpusError, match="the gzip data breaks off here"):
-        StatuteCorpus.read(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_is_read(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writing = threading.Thread(target=write, args=(pipe, line(article("a1"))))
-    writing.start()
-    assert StatuteCorpus.read(pipe).ids == ["a1"]
-    writing.join()
-
-
-def test_gzip_is_told_by_its_bytes_not_its_name(tmp_path):
-    packed = tmp_path / "articles.jsonl"
-    packed.write_bytes(gzip.compress(line(article("a1"))))
-    plain = tmp_path / "plain.gz"
-    plain.write_bytes(line(article("a1")))
-    assert StatuteCorpus.read(packed).ids == StatuteCorpus.read(plain).ids == ["a1"]
-
-
-def test_a_byte_order_mark_windows_lines_and_blank_lines_are_read(tmp_path):
+def test_gzip_byte_order_marks_and_line_ends_are_recognised_by_content(tmp_path):
     first, second = (line(article(id_)).replace(b"\n", b"\r\n") for id_ in ("a1", "a2"))
-    path = write(tmp_path / "articles.jsonl", b"\xef\xbb\xbf", first, b"\r\n", second.rstrip())
-    assert [number for number, _ in iter_articles(path)] == [1, 3]
+    content = b"\xef\xbb\xbf" + first + b"\r\n" + second.rstrip()
+    for name, written in (("plain.gz", content), ("packed.jsonl", gzip.compress(content))):
+        (tmp_path / name).write_bytes(written)
+        assert [number for number, _ in iter_articles(tmp_path / name)] == [1, 3]
 
 
-def test_every_field_of_an_article_is_read(tmp_path):
+def test_every_field_of_an_article_is_read_and_written(tmp_path):
     fields = {
         "headings": ["Book I", "Title II"],
         "language": "fr",
@@ -238,130 +181,263 @@ def test_every_field_of_an_article_is_read(tmp_path):
         "valid_to": "2024-12-31",
         "source_url": "https://example.org/a1",
     }
-    path = write(tmp_path / "articles.jsonl", line(article("a1", **fields)))
-    (read,) = StatuteCorpus.read(path)
-    assert read == Article(
-        id="a1",
-        law="Housing Code",
-        number="a1.",
-        headings=("Book I", "Title II"),
-        text="Words.",
-        language="fr",
-        valid_from=date(2020, 1, 1),
-        valid_to=date(2024, 12, 31),
-        source_url="https://example.org/a1",
-    )
-    assert read.to_json() == article("a1", **fields)
+    bare = line(article("a2", language=None, valid_to=None))
+    path = write(tmp_path / "articles.jsonl", line(article("a1", **fields)), bare)
+    full, plain = StatuteCorpus.read(path)
+    days = date(2020, 1, 1), date(2024, 12, 31)
+    assert (full.headings, full.language) == (("Book I", "Title II"), "fr")
+    assert (full.valid_from, full.valid_to) == days
+    assert full.to_json() == article("a1", **fields)
+    assert plain == Article("a2", "Housing Code", "a2.", (), "Words.")
+    assert plain.to_json() == article("a2")
 
 
-def test_null_in_an_optional_field_is_absence(tmp_path):
-    path = write(tmp_path / "articles.jsonl", line(article("a1", language=None, valid_to=None)))
-    (read,) = StatuteCorpus.read(path)
-    assert (read.language, read.valid_to) == (None, None)
+@pytest.mark.parametrize(
+    ("start", "end", "day", "state"),
+    [
+        ("2020-01-01", "2024-12-31", "2019-12-31", "not yet in force"),
+        ("2020-01-01", "2024-12-31", "2020-01-01", "in force"),
+        ("2020-01-01", "2024-12-31", "2024-12-31", "in force"),
+        ("2020-01-01", "2024-12-31", "2025-01-01", "repealed"),
+        ("2020-01-01", None, "2019-12-31", "not yet in force"),
+        ("2020-01-01", None, "2025-01-01", "in force"),
+        (None, "2024-12-31", "2022-06-01", "in force"),
+        (None, "2024-12-31", "2025-01-01", "repealed"),
+        (None, None, "2022-06-01", "unknown"),
+    ],
+)
+def test_the_first_and_the_last_day_count_as_in_force(start, end, day, state):
+    dates = [each and date.fromisoformat(each) for each in (start, end)]
+    dated = Article("1", "Code", "1", (), "Words.", None, *dates)
+    assert dated.state(date.fromisoformat(day)) == state
 
 
-def test_an_unknown_field_is_noticed_once_with_a_suggestion(tmp_path):
-    lines = [line(article(f"a{n}", valid_form="2020-01-01")) for n in range(3)]
-    corpus = StatuteCorpus.read(write(tmp_path / "articles.jsonl", *lines))
-    (notice,) = corpus.problems
-    assert notice.notice
-    assert (notice.line, notice.field, notice.left_out) == (1, "valid_form", 0)
-    assert "Did you mean 'valid_from'?" in str(notice)
+def test_indexed_text_joins_headings_and_text_with_spaces():
+    headings = ("Book I Persons", "Title II Names")
+    assert indexed_text(headings, "Words.") == "Book I Persons Title II Names Words."
+    assert indexed_text(headings, "Words.", "text") == "Words."
+    with pytest.raises(ValueError, match="text_rule"):
+        indexed_text((), "Words.", "x")
+
+
+def test_unknown_fields_and_repeated_numbers_are_noticed_once(tmp_path):
+    lines = [line(article(f"a{n}", number="1", valid_form="2020-01-01")) for n in range(3)]
+    other_law = line(article("b1", number="1", law="Work Code"))
+    corpus = StatuteCorpus.read(write(tmp_path / "articles.jsonl", *lines, other_law))
+    found = [(each.line, each.field, each.left_out, each.notice) for each in corpus.problems]
+    assert found == [(1, "valid_form", 0, True), (2, "number", 0, True)]
+    assert "'valid_from'" in str(corpus.problems[0])
     assert corpus.left_out == 0
 
 
-def test_numbers_repeated_in_a_law_are_noticed_at_the_first_repeat(tmp_path):
-    path = write(
-        tmp_path / "articles.jsonl",
-        line(article("a1", number="1")),
-        line(article("b1", number="1", law="Work Code")),
-        line(article("a2", number="1")),
-        line(article("a3", number="1")),
-    )
-    (notice,) = StatuteCorpus.read(path).problems
-    assert notice.notice
-    assert (notice.line, notice.field) == (3, "number")
-    assert "1 number stands more than once" in notice.message
-    assert "'1' of 'Housing Code'" in notice.message
-
-
-def test_streaming_yields_lines_and_collects_problems_as_it_goes(tmp_path):
-    path = write(tmp_path / "articles.jsonl", line(article("a1")), b"x\n", line(article("a2")))
-    problems: list[Problem] = []
+def test_streaming_yields_articles_until_the_first_fault(tmp_path):
+    lines = line(article("a1")), b"x\n", line(article("a2")), b"y\n"
+    path = write(tmp_path / "articles.jsonl", *lines)
+    problems = []
     stream = iter_articles(path, skip_bad=True, problems=problems)
-    assert next(stream)[0] == 1
-    assert problems == []
+    assert (next(stream)[0], problems) == (1, [])
     assert next(stream)[0] == 3
     assert [problem.line for problem in problems] == [2]
+    strict = iter_articles(path)
+    assert next(strict)[1].id == "a1"
+    assert [each.line for each in problems_of(next, strict)] == [2, 4]
 
 
-def test_streaming_stops_yielding_at_the_first_fault_and_raises_at_the_end(tmp_path):
-    path = write(
-        tmp_path / "articles.jsonl", line(article("a1")), b"x\n", line(article("a2")), b"y\n"
-    )
-    stream = iter_articles(path)
-    assert next(stream)[1].id == "a1"
-    with pytest.raises(CorpusError) as raised:
-        next(stream)
-    assert [problem.line for problem in raised.value.problems] == [2, 4]
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_an_open_file_is_read_by_its_name_and_left_open(packed):
+    content = line(article("a1")) + b"x\n" + line(article("a2"))
+    stream = io.BytesIO(gzip.compress(content) if packed else content)
+    stream.name = "upload.jsonl"
+    for ends in (False, True):
+        problems = []
+        reader = iter_articles(stream, skip_bad=True, problems=problems)
+        assert next(reader)[1].id == "a1"
+        assert not ends or [each.id for _, each in reader] == ["a2"]
+        reader.close()
+        assert not stream.closed
+        stream.seek(0)
+    assert str(problems[0]).startswith("upload.jsonl:2:")
+    reader = iter_articles(stream)
+    next(reader)
+    stream.close()
+    reader.close()
 
 
-def test_an_open_file_is_read_like_a_path():
-    stream = io.BytesIO(gzip.compress(line(article("a1")) + b"x\n"))
-    stream.name = "upload.jsonl.gz"  # type: ignore[attr-defined]
-    problems: list[Problem] = []
-    assert [a.id for _, a in iter_articles(stream, skip_bad=True, problems=problems)] == ["a1"]
-    assert str(problems[0]).startswith("upload.jsonl.gz:2: is not JSON")
+def test_a_file_open_as_text_is_refused(tmp_path):
+    path = write(tmp_path / "articles.jsonl", line(article("a1")))
+    with path.open(encoding="utf-8") as stream, pytest.raises(CorpusError, match="'rb'"):
+        list(iter_articles(stream))
 
 
 def test_a_corpus_finds_articles_by_position_id_and_law():
-    articles = [
-        Article(id_, law, "1", (), "Words.")
-        for id_, law in [("x", "Law B"), ("y", "Law A"), ("z", "Law B")]
-    ]
+    laws = [("x", "Law B"), ("y", "Law A"), ("z", "Law B")]
+    articles = [Article(id_, law, "1", (), "Words.") for id_, law in laws]
     corpus = StatuteCorpus(articles)
-    assert (len(corpus), corpus[1], corpus[-1], corpus[1:]) == (
-        3,
-        articles[1],
-        articles[2],
-        articles[1:],
-    )
-    assert corpus.ids == ["x", "y", "z"]
-    assert corpus.laws == ["Law B", "Law A"]
+    assert (len(corpus), corpus[-1], corpus[1:]) == (3, articles[2], articles[1:])
+    assert (corpus.ids, corpus.laws) == (["x", "y", "z"], ["Law B", "Law A"])
     assert corpus.positions_of("Law B").tolist() == [0, 2]
     assert corpus.position("z") == 2
-    with pytest.raises(KeyError, match="no article of the corpus has the id 'w'"):
-        corpus.position("w")
-    with pytest.raises(KeyError, match="no article of the corpus stands in the law 'Law C'"):
-        corpus.positions_of("Law C")
-
-
-def test_a_corpus_refuses_two_articles_with_one_id():
-    twin = Article("x", "Law", "1", (), "Words.")
-    with pytest.raises(CorpusError, match="'x' is already the id of line 1"):
-        StatuteCorpus([twin, twin])
+    for lookup, unknown in ((corpus.position, "w"), (corpus.positions_of, "Law C")):
+        with pytest.raises(KeyError, match=unknown):
+            lookup(unknown)
+    with pytest.raises(CorpusError, match="'x'"):
+        StatuteCorpus([articles[0], articles[0]])
 
 
 def test_the_digest_follows_content_and_order_not_format(tmp_path):
-    spaced = json.dumps(article("é"), indent=None, separators=(" ,  ", " :  ")).encode() + b"\n"
+    spaced = json.dumps(article("é"), separators=(" ,  ", " :  ")).encode() + b"\n"
     plain = StatuteCorpus.read(write(tmp_path / "a.jsonl", line(article("é")), line(article("b"))))
     packed = StatuteCorpus.read(write(tmp_path / "b.jsonl.gz", spaced, line(article("b"))))
-    swapped = StatuteCorpus(reversed(plain.articles))
-    assert plain.sha256 == packed.sha256
-    assert plain.sha256 != swapped.sha256
+    assert plain.sha256 == packed.sha256 != StatuteCorpus(reversed(plain.articles)).sha256
+    asked, other = line(question("q1")), line(question("q1", relevant=["a2"]))
+    digests = [read_questions(write(tmp_path / "q", each)).sha256 for each in (asked, other, asked)]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_questions_keep_unknown_fields_and_drop_repeated_ids(tmp_path):
+    fields = {"split": ..., "splt": "dev"}
+    path = write(
+        tmp_path / "questions.jsonl",
+        line(question("q1", relevant=["a2", "a1", "a2", "a2"])),
+        line(question("q2", relevant=[], answerable=False, topic={"a": 1}, **fields)),
+        line(question("q3", **fields)),
+    )
+    questions = read_questions(path)
+    assert questions[0].relevant == ("a2", "a1")
+    assert questions.repeated_relevant == 2
+    extra = {"splt": "dev", "topic": {"a": 1}}
+    assert questions[1] == Question("q2", "May I?", (), None, False, extra)
+    hash(questions[1])
+    assert {(each.line, each.field) for each in questions.problems} == {(2, "splt"), (2, "topic")}
+    assert "'split'" in str(next(each for each in questions.problems if each.field == "splt"))
+    assert questions.left_out == 0
+    assert questions[:1] == [questions[0]]
+
+
+def test_one_split_is_read_but_the_whole_file_checked(tmp_path):
+    dev = line(question("q2", split="dev"))
+    path = write(tmp_path / "questions.jsonl", line(question("q1")), dev)
+    assert [q.id for q in read_questions(path, split="dev")] == ["q2"]
+    with pytest.raises(CorpusError, match="'test'"):
+        read_questions(path, split="test")
+    write(path, line(question("q1", text="")), dev)
+    assert problems_of(read_questions, path, split="dev")[0].field == "text"
+
+
+class Endless(io.RawIOBase):
+    """A file that begins with `start` and then repeats `rest` forever; counts what is read."""
+
+    def __init__(self, start, rest):
+        self.name = "endless"
+        self.given = 0
+        self._pieces = chain([start], repeat(rest * (2**16 // len(rest))))
+        self._left = b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self._left = self._left or next(self._pieces)
+        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(part)] = part
+        self.given += len(part)
+        return len(part)
+
+
+def rows_of(file):
+    problems = []
+    return len(list(read_table(file, ("text", "cid"), problems))), problems[-1]
+
+
+def test_an_endless_line_or_row_is_refused_after_16_mb():
+    start = line(article("a1")) + b'{"id": "'
+    file = Endless(start, b"x")
+    *_, fault = problems_of(StatuteCorpus.read, file, skip_bad=True)
+    assert (fault.file, fault.line, fault.breaks_off) == ("endless", 2, True)
+    assert file.given < LONGEST_LINE + 2**20
+    for rest in (b"x", b"x,", b"word " * 99 + b"\r\n", b"x" * 999 + b'\n","'):
+        file = Endless(b'text,cid\nshort,1\n"', rest)
+        number, fault = rows_of(file)
+        assert (number, fault.line, fault.breaks_off) == (1, 3, True)
+        assert file.given < LONGEST_LINE + 2**20
+
+
+def test_a_gzip_bomb_is_not_unpacked_further():
+    packed = gzip.compress(bytes(4 * LONGEST_LINE), compresslevel=1)
+    file = io.BytesIO(packed)
+    (fault,) = problems_of(StatuteCorpus.read, file)
+    assert fault.line == 1
+    assert file.tell() < len(packed) // 3
+
+
+def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
+    def sized(length):
+        empty = len(line(article("a1") | {"text": ""}))
+        return io.BytesIO(line(article("a1") | {"text": "é" * ((length - empty) // 2)}))
+
+    limit = len(sized(2_000).getvalue())
+    monkeypatch.setattr("components.statutes.sources.lines.LONGEST_LINE", limit)
+    assert len(StatuteCorpus.read(sized(2_000))) == 1
+    assert problems_of(StatuteCorpus.read, sized(2_002))[0].breaks_off
+
+    def rows(length):
+        words = "é\n" * (length // 3)
+        return ("text,cid\n" + "".join(f'"{words}",{n}\n' for n in range(3))).encode()
+
+    monkeypatch.setattr("components.statutes.sources.tables.LONGEST_LINE", 50_000)
+    write(tmp_path / "corpus.csv", rows(49_900))
+    assert len(StatuteCorpus.read(tmp_path)) == 3
+    write(tmp_path / "corpus.csv", rows(75_000))
+    assert problems_of(StatuteCorpus.read, tmp_path)[0].line == 2
+
+
+def test_reading_stops_after_too_many_bad_lines_or_rows(monkeypatch):
+    monkeypatch.setattr("components.statutes.sources.lines.MOST_UNREAD", 50)
+    monkeypatch.setattr("components.statutes.sources.tables.MOST_UNREAD", 50)
+    start = line(article("a1"))
+    for bad in (b"\n", b" \r\n", b"x\n", b"\xff\n", start):
+        *_, fault = problems_of(StatuteCorpus.read, Endless(start, bad), skip_bad=True)
+        assert (fault.line, fault.breaks_off) == (53, True)
+        assert len(StatuteCorpus.read(io.BytesIO(start + bad * 50), skip_bad=True)) == 1
+    for bad in (b"\n", b"one column\n", b"\xff,1\n"):
+        number, fault = rows_of(Endless(b"text,cid\nshort,1\n", bad))
+        assert (number, fault.line, fault.breaks_off) == (1, 54, True)
+
+
+def test_long_values_are_cut_in_messages_and_many_fields_checked_fast():
+    bad = article("a1" + "x" * 100_000 + "\x07")
+    (fault,) = problems_of(StatuteCorpus.read, io.BytesIO(line(bad)))
+    assert len(str(fault)) < 600
+    # Comparing each field with every other would take minutes here.
+    fields = ", ".join(f'"{n}": 0' for n in [*range(100_000), 99_999])
+    fault, *_ = problems_of(StatuteCorpus.read, io.BytesIO(f"{{{fields}}}\n".encode()))
+    assert "'99999'" in fault.message
+
+
+def test_twins_differ_only_in_case_space_and_compatibility_characters():
+    text = "The landlord shall pay."
+    for same in (text, "the  LANDLORD\n shall pay.", " Ｔhe landlord\u00a0shall pay. "):
+        assert normalised(same) == normalised(text)
+    for other in ("The landlord shall pay", "The landlords shall pay.", ""):
+        assert normalised(other) != normalised(text)
+
+
+def test_counts_agree_with_their_nouns():
+    assert articles_of_laws(1, 1) == "1 article of 1 law"
+    assert articles_of_laws(13_012, 40) == "13,012 articles of 40 laws"
 
 
 @pytest.mark.parametrize(
     ("name", "n_articles"),
     [
         ("pdpa_en", 315),
-        ("obliqa_en", 13_012),
-        ("stard_zh", 57_755),
-        ("code_du_travail_fr", 10_686),
         ("bsard_livre1_fr", 536),
+        pytest.param("obliqa_en", 13_012, marks=pytest.mark.slow),
+        pytest.param("stard_zh", 57_755, marks=pytest.mark.slow),
+        pytest.param("code_du_travail_fr", 10_686, marks=pytest.mark.slow),
     ],
 )
-def test_real_law_is_read_whole(real_data, name, n_articles):
+def test_real_law_is_read_completely(real_data, name, n_articles):
     corpus = StatuteCorpus.read(real_data(name))
     assert (len(corpus), corpus.left_out) == (n_articles, 0)
     questions = read_questions(real_data(name), corpus_ids=corpus.ids)

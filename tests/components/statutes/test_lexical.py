@@ -1,25 +1,39 @@
-"""Terms by language: what folds together, what stays whole, what is left out."""
+"""Terms by language, Vietnamese words, term weights and the coverage of a question."""
 
 from __future__ import annotations
 
-import gzip
-import json
+import math
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
-from typing import Any
 
-import bm25s
 import numpy as np
 import pytest
 import Stemmer
+from effort import bounded_effort
 from hypothesis import given
 from hypothesis import strategies as st
+from pyvi import ViTokenizer
 
-from components.statutes import lexical
-from components.statutes.lexical import analysis_version, analyzer
+from components.models.lexical_index import LexicalIndex
+from components.statutes.coverage import coverage, trust
+from components.statutes.lexical import _tells_words_apart, analysis_version, analyzer
+from components.statutes.question import MAX_QUESTION_CHARS
+from components.statutes.term_weights import (
+    K1,
+    MAX_QUESTION_TERMS,
+    B,
+    question_numbers,
+    question_terms,
+    saturated,
+    spelled,
+    term_counts,
+    term_number,
+)
+from components.statutes.word_segmentation import _loaded, segmenter, words_joined
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
@@ -34,6 +48,8 @@ LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
         ("fr", "cœur", "coeur"),
         ("fr", "article L. 1221-1", "article l1221-1"),
         ("fr", "R. * 3231-1", "R3231-1"),
+        ("fr-BE", "les licenciements", "licenciement"),
+        ("fr_CA", "les licenciements", "licenciement"),
         ("en", "The tenant's deposits", "tenant deposit"),
         ("en", "HOUSING", "housing"),
         ("de", "Mietverträge", "Mietvertrag"),
@@ -48,9 +64,7 @@ LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
         (None, "İstanbul", "istanbul"),
     ],
 )
-def test_two_ways_of_writing_give_the_same_terms(
-    language: str | None, one: str, other: str
-) -> None:
+def test_spellings_with_the_same_terms(language, one, other):
     assert analyzer(language)(one) == analyzer(language)(other) != []
 
 
@@ -61,68 +75,135 @@ def test_two_ways_of_writing_give_the_same_terms(
         ("fr", "article 203quater ou 492/1", ["articl", "203quater", "492/1"]),
         ("en", "Rule A4.12.8; EUR 1,000.50", ["rule", "a4.12.8", "eur", "1,000.50"]),
         ("fr", "de 5 à 12 ans", ["5", "12", "an"]),
+        (
+            "en",
+            "What must I do if he is not at home after the notice?",
+            "must not home after notic",
+        ),
+        ("fr", "Est-ce que je peux partir sans préavis ?", ["part", "san", "preav"]),
+        ("vi", "Hợp đồng lao động, Điều 12", "hợp_đồng hợp đồng lao_động lao động 12"),
+        # "điều" alone is a stop word, in "điều kiện" (condition) it is part of a word.
+        ("vi", "điều kiện", ["điều_kiện", "kiện"]),
+        ("vi", "như thế nào", []),
+        ("vi", "合同 a1_b2 ____", ["合同", "合", "同", "a1", "b2"]),
+        ("zh", "合同的解除", "合同 同的 的解 解除 合 同 解 除"),
+        ("zh", "第12条", ["第", "12", "条"]),
+        ("zh", "的", []),
+        # Scripts without spaces give bigrams of letters with their marks.
+        ("th", "ที่ดิน", ["ที่ดิ", "ดิน", "ที่", "ดิ", "น"]),
+        *(
+            (tag, "The Deposits, à payer", "the deposits a payer")
+            for tag in (None, "", "tlh", "x-a")
+        ),
+        *((tag, "\u200b …—§()\n", []) for tag in LANGUAGES),
     ],
 )
-def test_numbers_stay_whole(language: str, text: str, terms: list[str]) -> None:
-    assert analyzer(language)(text) == terms
+def test_terms_of_a_text(language, text, terms):
+    assert analyzer(language)(text) == (terms.split() if isinstance(terms, str) else terms)
 
 
-def test_stop_words_go_but_what_decides_cases_stays() -> None:
-    assert analyzer("en")("What must I do if he is not at home before or after the notice?") == [
-        *("must", "not", "home", "befor", "after", "notic")
-    ]
-    assert analyzer("fr")("Est-ce que je peux partir sans préavis ?") == ["part", "san", "preav"]
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_scripts_are_understood_in_a_text_of_any_language(language):
+    analyse = analyzer(language)
+    for word in ("किराया", "ভাড়াটিয়া", "வாடகை", "ക്രയവിക്രയം", "العَقْد", "שָׁלוֹם"):
+        assert len(analyse(word)) == 1, "vowel marks do not split a word"
+    assert analyse("कि") != analyse("का")
+    assert {"合同", "gdpr"} <= set(analyse("合同 GDPR"))
 
 
-def test_vietnamese_keeps_its_tone_marks() -> None:
-    ma = analyzer("vi")("má mà mả")
-    assert len(set(ma)) == len(ma) == 2  # "mà" (but) is a stop word
+@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(LANGUAGES))
+def test_terms_are_separable_stable_and_hold_no_space(one, other, language):
+    english = analyzer("en")
+    assert english(f"{one}\n{other}") == english(one) + english(other)
+    terms = analyzer(language)(one)
+    assert all(term and not any(c.isspace() for c in term) for term in terms)
+    assert analyzer(language)(one) == terms
+
+
+def test_threads_may_share_an_analyser_and_a_segmenter():
+    # A Snowball stemmer used by two threads at once returns other words' stems.
+    letters = np.random.default_rng(0).integers(0, 26, (4000, 6))
+    words = ["".join(chr(ord("a") + c) for c in row) + "nesses" for row in letters]
+    texts = [" ".join(words[i : i + 40]) for i in range(0, len(words), 5)]
+    vietnamese = [" ".join(LAW.split()[n % 7 :] * (1 + n % 5)) for n in range(60)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(analyzer("en"), texts))
+        joined = list(pool.map(words_joined, vietnamese))
+    stem = Stemmer.Stemmer("porter").stemWord
+    assert together == [[stem(word) for word in text.split()] for text in texts]
+    assert joined == [words_joined(text) for text in vietnamese]
+
+
+# Vietnamese words
+
+LAW = "Người sử dụng lao động phải trả lương đúng hạn theo hợp đồng lao động"
 
 
 @pytest.fixture
-def without_pyvi(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(lexical, "segmenter", lambda: None)
-    lexical._tells_words_apart.cache_clear()
+def cold():
+    """Caches as in a process that has not looked for pyvi yet."""
+    cached = (segmenter, _loaded, _tells_words_apart)
+    for each in cached:
+        each.cache_clear()
     yield
-    lexical._tells_words_apart.cache_clear()
+    for each in cached:
+        each.cache_clear()
 
 
-def test_a_vietnamese_word_gives_itself_and_its_syllables() -> None:
-    assert analyzer("vi")("Hợp đồng lao động, Điều 12") == [
-        *("hợp_đồng", "hợp", "đồng", "lao_động", "lao", "động", "12")
-    ]
-    # "điều" alone is a stop word, in "điều kiện" (condition) it is part of one that is none.
-    assert analyzer("vi")("điều kiện") == ["điều_kiện", "kiện"]
-    assert analyzer("vi")("như thế nào") == []
-    assert analyzer("vi")("Nghị định số 15/2020/NĐ-CP")[-3:] == ["15/2020", "nđ", "cp"]
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("Hợp đồng lao động là gì?", "Hợp_đồng lao_động là gì?"),
+        ("Nghị định 15/2020/NĐ-CP, Điều 3.2.", "Nghị_định 15/2020/NĐ-CP, Điều 3.2."),
+        ("hợp  \t đồng", "hợp_đồng"),
+        ("hợp\nđồng", "hợp\nđồng"),  # the end of a line ends a word
+        ("\n\n Hợp đồng \n", "\n\n Hợp_đồng \n"),
+        ("a_b ___ (c) ...", "a_b ___ (c) ..."),
+        (" \n ", " \n "),
+        (LAW, ViTokenizer.tokenize(LAW)),
+        (unicodedata.normalize("NFD", LAW), ViTokenizer.tokenize(LAW)),
+    ],
+)
+def test_syllables_of_a_word_are_joined(text, joined):
+    assert words_joined(text) == joined
 
 
-def test_what_is_no_vietnamese_word_is_not_joined() -> None:
-    assert analyzer("vi")("合同 a1_b2 ____") == ["合同", "合", "同", "a1", "b2"]
+@given(st.text(st.sampled_from("aàệđ Đ_.\n\t12/@-:\u0301合\u00a0"), max_size=60) | st.text())
+def test_joining_never_changes_letters(text):
+    def letters(of):
+        return "".join(c for c in of if not c.isspace() and c != "_")
+
+    assert letters(words_joined(text)) == letters(unicodedata.normalize("NFC", text))
 
 
-def test_without_pyvi_vietnamese_gives_syllables_and_says_so_once(
-    without_pyvi: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_long_texts_without_spaces_are_joined_fast():
+    words_joined("hợp đồng")
+    with bounded_effort():
+        for part in ("a.", "-+", "a@", "://", "_", "x@a."):
+            assert words_joined(part * 50_000) == part * 50_000
+
+
+def test_without_pyvi_vietnamese_gives_syllables_and_warns_once(cold, monkeypatch, caplog):
+    versions = {analysis_version()}
+
+    def missing(_):
+        raise PackageNotFoundError
+
+    monkeypatch.setattr("components.statutes.word_segmentation.version", missing)
+    segmenter.cache_clear()
     for _ in range(2):
         assert analyzer("vi")("hợp đồng") == ["hợp", "đồng"]
     (record,) = caplog.records
-    assert record.levelname == "WARNING"
-    assert "pip install 'lexarbor[vi]'" in record.getMessage()
-    assert "\n" not in record.getMessage()
+    assert "lexarbor[vi]" in record.getMessage()
+    with pytest.raises(ImportError, match=r"lexarbor\[vi\]"):
+        words_joined(LAW)
+    # An index kept without pyvi is out of date with it, and one of another pyvi too.
+    versions.add(analysis_version())
+    monkeypatch.setattr("components.statutes.lexical.segmenter", lambda: "pyvi 0.2")
+    assert len(versions | {analysis_version()}) == 3
 
 
-def test_an_index_kept_without_pyvi_is_out_of_date_with_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    versions = set()
-    for found in (None, "pyvi 0.1.1", "pyvi 0.2"):
-        monkeypatch.setattr(lexical, "segmenter", lambda found=found: found)
-        versions.add(analysis_version())
-    assert len(versions) == 3
-
-
-def test_law_in_another_language_does_not_load_pyvi() -> None:
+def test_other_languages_do_not_load_pyvi():
     script = (
         "import sys; from components.statutes.lexical import analysis_version, analyzer\n"
         "analysis_version(); analyzer('en')('a contract'); analyzer('vi')\n"
@@ -132,110 +213,70 @@ def test_law_in_another_language_does_not_load_pyvi() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_chinese_gives_bigrams_and_the_characters_that_carry_meaning() -> None:
-    assert analyzer("zh")("合同的解除") == [
-        *("合同", "同的", "的解", "解除", "合", "同", "解", "除")
-    ]
-    assert analyzer("zh")("第12条") == ["第", "12", "条"]
-    assert analyzer("zh")("的") == []
+# Term weights and coverage
+
+TEXTS = [
+    "The landlord mends the roof, and the roof alone.",
+    "The tenant pays the rent for the roof above.",
+    "Parents keep their children; children keep silent.",
+    "Section 14(2) governs the rent.",
+]
 
 
-@pytest.mark.parametrize("word", ["किराया", "ভাড়াটিয়া", "வாடகை", "ക്രയവിക്രയം", "العَقْد", "שָׁלוֹם"])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_vowels_and_tones_do_not_tear_a_word(language: str | None, word: str) -> None:
-    assert len(analyzer(language)(word)) == 1
-    (one, *_), (other, *_) = analyzer(language)("कि"), analyzer(language)("का")
-    assert one != other
+def test_term_numbers_and_counts():
+    # An index written by another machine or release has these numbers.
+    assert term_number("roof") == 0x8D69E0A5
+    assert spelled([0, 2**32 - 1]) == "aaaaaaaa pppppppp"
+    counts = term_counts(TEXTS[0], "en")
+    assert counts[term_number("roof")] == 2
+    assert term_number("the") not in counts
+    assert list(counts) == sorted(counts)
 
 
-def test_scripts_without_spaces_give_bigrams_of_letters_with_their_marks() -> None:
-    assert analyzer("th")("ที่ดิน") == ["ที่ดิ", "ดิน", "ที่", "ดิ", "น"]
+def test_terms_of_a_question_by_the_rules_of_each_language():
+    assert question_terms("Roof, roof: ROOF", ["en", "en-GB"]) == ["roof"]
+    both = question_terms("the roofs", ["en", None])
+    assert both == question_terms("the roofs", [None, "en"]) == ["the", "roofs", "roof"]
+    assert question_numbers("the roofs", ["en", None]) == sorted(map(term_number, both))
+    chinese = "".join(chr(0x4E00 + n) for n in range(MAX_QUESTION_CHARS))
+    terms = question_terms(chinese, ["zh"])
+    assert {chinese[-2:], chinese[-1]} <= set(terms), "the longest question is read to its end"
+    pasted = " ".join(f"word{n}x" for n in range(2 * MAX_QUESTION_TERMS))
+    assert question_terms(pasted, [None]) == pasted.split()[:MAX_QUESTION_TERMS]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_chinese_characters_are_understood_in_a_text_of_any_language(language: str | None) -> None:
-    assert {"合同", "gdpr"} <= set(analyzer(language)("合同 GDPR"))
+@pytest.mark.parametrize("question", ["Who mends the roof?", "rent of the roof", "children"])
+def test_weights_times_idf_are_the_scores_of_the_bm25_index(question):
+    counts = [term_counts(text, "en") for text in TEXTS]
+    average = sum(sum(each.values()) for each in counts) / len(counts)
+    weights = [saturated(each, average) for each in counts]
 
+    def idf(term):
+        n = sum(term in each for each in counts)
+        return math.log(1 + (len(counts) - n + 0.5) / (n + 0.5))
 
-@pytest.mark.parametrize("tag", ["fr", "fr-BE", "FR", "fr_CA"])
-def test_the_primary_part_of_the_tag_decides(tag: str) -> None:
-    assert analyzer(tag)("les licenciements") == analyzer("fr")("licenciement")
-
-
-@pytest.mark.parametrize("tag", [None, "", "tlh", "x-unknown"])
-def test_an_unknown_language_is_folded_but_not_stemmed(tag: str | None) -> None:
-    assert analyzer(tag)("The Deposits, à payer") == ["the", "deposits", "a", "payer"]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "…—§()", "\u200b"])
-def test_text_without_words_has_no_terms(language: str | None, text: str) -> None:
-    assert analyzer(language)(text) == []
-
-
-@given(one=st.text(max_size=60), other=st.text(max_size=60))
-def test_terms_of_two_sentences_are_those_of_each(one: str, other: str) -> None:
-    analyse = analyzer("en")
-    assert analyse(f"{one}\n{other}") == analyse(one) + analyse(other)
-
-
-@given(text=st.text(max_size=80), language=st.sampled_from(LANGUAGES))
-def test_a_term_holds_no_space_and_is_the_same_the_second_time(
-    text: str, language: str | None
-) -> None:
-    terms = analyzer(language)(text)
-    assert all(term and not any(c.isspace() for c in term) for term in terms)
-    assert analyzer(language)(text) == terms
-
-
-def test_threads_may_share_an_analyser() -> None:
-    # A Snowball stemmer used by two threads at once returns other words' stems.
-    letters = np.random.default_rng(0).integers(0, 26, (4000, 6))
-    words = ["".join(chr(ord("a") + c) for c in row) + "nesses" for row in letters]
-    texts = [" ".join(words[i : i + 40]) for i in range(0, len(words), 5)]
-    with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(analyzer("en"), texts))
-    stem = Stemmer.Stemmer("porter").stemWord
-    assert together == [[stem(word) for word in text.split()] for text in texts]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    terms = question_numbers(question, ["en"])
+    ours = [sum(idf(t) * each.get(t, 0.0) for t in terms) for each in weights]
+    index = LexicalIndex.build(((n, text, "en") for n, text in enumerate(TEXTS)), k1=K1, b=B)
+    keys, scores = index.search(question, 10)
+    found = dict(zip(keys.tolist(), scores.tolist(), strict=True))
+    assert [found.get(n, 0.0) for n in range(len(TEXTS))] == pytest.approx(ours, abs=1e-5)
+    assert any(ours)
 
 
 @pytest.mark.parametrize(
-    ("corpus", "language", "split", "depth", "floor"),
-    [("obliqa_en", "en", "dev", 10, 0.77), ("bsard_livre1_fr", "fr", None, 100, 0.75)],
+    ("question", "text", "language", "share"),
+    [
+        # deposit and landlord of landlord, keep and deposit; stems, without stop words
+        ("My landlord keeps my deposit", "Landlords return deposits.", "en", 2 / 3),
+        ("the deposit deposit DEPOSIT", "Deposits.", "en", 1.0),
+        ("Le dépôt de garantie", "depot", "fr", 1 / 2),
+        ("article 1382-1", "Voyez l'article 1382.", "fr", 1 / 2),
+        ("deposit", "", "en", 0.0),
+        ("of the and", "of the and", "en", 0.0),
+        ("deposits", "deposit", None, 0.0),  # not stemmed
+    ],
 )
-def test_bm25_over_these_terms_finds_the_gold_of_real_law(
-    real_data: Callable[[str], Path],
-    corpus: str,
-    language: str,
-    split: str | None,
-    depth: int,
-    floor: float,
-) -> None:
-    articles = read(real_data(corpus) / "articles.jsonl.gz")
-    questions = read(real_data(corpus) / "questions.jsonl.gz")
-    analyse = analyzer(language)
-    vocabulary: dict[str, int] = {}
-    documents = [
-        [
-            vocabulary.setdefault(term, len(vocabulary))
-            for term in analyse(" ".join([*article["headings"], article["text"]]))
-        ]
-        for article in articles
-    ]
-    index = bm25s.BM25(k1=1.5, b=0.75)
-    index.index((documents, vocabulary), show_progress=False)
-    position = {article["id"]: i for i, article in enumerate(articles)}
-    recalls = []
-    for question in questions:
-        if split and question["split"] != split:
-            continue
-        query = [vocabulary[t] for t in dict.fromkeys(analyse(question["text"])) if t in vocabulary]
-        top = np.argsort(-index.get_scores_from_ids(query), kind="stable")[:depth]
-        gold = {position[article] for article in question["relevant"]}
-        recalls.append(len(gold & set(top.tolist())) / len(gold))
-    assert np.mean(recalls) >= floor
+def test_the_share_of_a_questions_terms_by_hand(question, text, language, share):
+    assert coverage(question, text, language) == pytest.approx(share)
+    assert [trust(each, 0.6) for each in (0.0, 0.3, 0.6, 0.9)] == [0.0, 0.5, 1.0, 1.0]

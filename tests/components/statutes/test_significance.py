@@ -1,53 +1,39 @@
-"""Intervals and tests: exact small cases, enumeration as the oracle, and their limits."""
+"""Intervals, paired tests, comparisons of arms and answer thresholds, with slow oracles."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.statutes import significance
+from components.statutes.arm_scores import compare_arms, unseen_mean
+from components.statutes.separation import Decided, Separation, best_threshold, separation
 from components.statutes.significance import bootstrap_interval, holm, paired_randomisation
 
+# Intervals and tests
 
-def test_the_interval_of_equal_values_is_a_point() -> None:
+
+def test_bootstrap_intervals(monkeypatch):
     assert bootstrap_interval([0.5] * 20) == (0.5, 0.5)
-
-
-def test_the_interval_is_near_the_normal_one_for_many_questions() -> None:
     values = np.random.default_rng(0).random(1000)
-    low, high = bootstrap_interval(values)
     half = 1.96 * values.std() / np.sqrt(len(values))
-    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.002)
-
-
-def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
-    a, b = np.random.default_rng(1).random((2, 40))
-    assert bootstrap_interval(a, seed=3) == bootstrap_interval(a, seed=3)
-    assert bootstrap_interval(a, seed=3) != bootstrap_interval(a, seed=4)
-    assert paired_randomisation(a, b, seed=3) == paired_randomisation(a, b, seed=3)
-
-
-def test_memory_blocks_do_not_change_how_many_samples_are_drawn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(significance, "_BLOCK", 50)
-    assert sum(significance._blocks(1003, 20)) == 1003
-    assert max(significance._blocks(1003, 20)) == 2
+    normal = (values.mean() - half, values.mean() + half)
+    assert bootstrap_interval(values) == pytest.approx(normal, abs=0.002)
+    assert bootstrap_interval(values, seed=3) == bootstrap_interval(values, seed=3)
+    assert bootstrap_interval(values, seed=3) != bootstrap_interval(values, seed=4)
+    monkeypatch.setattr("components.statutes.significance._BLOCK", 50)
     low, high = bootstrap_interval([0.0, 1.0] * 10, samples=1003)
     assert 0.2 < low < 0.5 < high < 0.8
 
 
-def test_identical_systems_do_not_differ() -> None:
-    result = paired_randomisation([0.1, 0.9, 0.5], [0.1, 0.9, 0.5])
-    assert (result.difference, result.p, result.interval) == (0.0, 1.0, (0.0, 0.0))
-
-
+@settings(max_examples=50)
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=8))
-def test_p_agrees_with_all_assignments_of_signs(differences: list[float]) -> None:
+def test_p_agrees_with_all_assignments_of_signs(differences):
     observed = abs(np.mean(differences))
     means = [
         abs(np.mean(np.multiply(differences, signs)))
@@ -58,24 +44,25 @@ def test_p_agrees_with_all_assignments_of_signs(differences: list[float]) -> Non
     assert sampled == pytest.approx(exact, abs=0.05)
 
 
-def test_swapping_the_systems_turns_the_sign_and_keeps_p() -> None:
+def test_paired_randomisation():
+    same = paired_randomisation([0.1, 0.9, 0.5], [0.1, 0.9, 0.5])
+    assert (same.difference, same.p, same.interval) == (0.0, 1.0, (0.0, 0.0))
+    assert paired_randomisation([0.8, 0.5], [0.5, 0.2]).detectable is None  # no spread
+    one = paired_randomisation([1.0], [0.0])
+    assert (one.detectable, one.p) == (None, 1.0)
     a, b = np.random.default_rng(2).random((2, 60))
     forth, back = paired_randomisation(a, b), paired_randomisation(b, a)
+    assert forth == paired_randomisation(a, b)
     assert forth.difference == -back.difference
     assert (forth.p, forth.detectable) == pytest.approx((back.p, back.detectable))
+    clear = paired_randomisation(a + 0.1 + np.random.default_rng(4).normal(0, 0.1, 60), a)
+    assert clear.p < 0.001
+    assert clear.interval[0] < clear.difference < clear.interval[1]
 
 
-def test_a_clear_difference_is_found_and_lies_in_its_interval() -> None:
-    a = np.random.default_rng(3).random(200)
-    result = paired_randomisation(a + 0.1, a + np.random.default_rng(4).normal(0, 0.1, 200))
-    assert result.p < 0.001
-    assert result.interval[0] < result.difference < result.interval[1]
-
-
-def test_the_detectable_difference_is_found_four_times_in_five() -> None:
-    generator = np.random.default_rng(5)
-    noise = generator.normal(0, 1, (200, 100))
-    detectable = 2.8016 / np.sqrt(100)  # sd 1
+def test_the_detectable_difference_is_found_four_times_in_five():
+    noise = np.random.default_rng(5).normal(0, 1, (200, 100))
+    detectable = 2.8016 / np.sqrt(100)  # standard deviation 1
     found = [
         paired_randomisation(row + detectable, np.zeros(100), samples=400).p <= 0.05
         for row in noise
@@ -85,43 +72,248 @@ def test_the_detectable_difference_is_found_four_times_in_five() -> None:
     assert one.detectable == pytest.approx(2.8016 * noise[0].std(ddof=1) / 10, rel=1e-4)
 
 
-@pytest.mark.parametrize("by", [0.0, 0.3])
-def test_differences_all_alike_say_nothing_of_others(by: float) -> None:
-    values = np.array([0.5, 0.2, 1.0])
-    assert paired_randomisation(values + by, values).detectable is None
-
-
-def test_one_question_shows_nothing() -> None:
-    result = paired_randomisation([1.0], [0.0])
-    assert result.detectable is None
-    assert result.p == 1.0
-
-
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "named"),
     [
-        (lambda: bootstrap_interval([]), "values needs one number a question"),
-        (lambda: bootstrap_interval([[0.1]]), r"shape \(1, 1\)"),
-        (lambda: bootstrap_interval([0.1, float("nan")]), r"values\[1\] is not a finite number"),
-        (lambda: bootstrap_interval([0.1], samples=0), "samples must be 1 or more"),
-        (lambda: paired_randomisation([1.0], [1.0, 2.0]), "a has 1 values and b 2"),
-        (lambda: holm([0.1, 1.2]), "lies between 0 and 1, not at 1.2"),
+        (lambda: bootstrap_interval([]), "values"),
+        (lambda: bootstrap_interval([[0.1]]), "shape"),
+        (lambda: bootstrap_interval([0.1, float("nan")]), r"values\[1\]"),
+        (lambda: bootstrap_interval([0.1], samples=0), "samples"),
+        (lambda: paired_randomisation([1.0], [1.0, 2.0]), "b 2"),
+        (lambda: holm([0.1, 1.2]), "1.2"),
+        (lambda: best_threshold([], []), "with an answer"),
+        (lambda: best_threshold([0.1, 0.2], [True, True]), "without an answer"),
+        (lambda: best_threshold([0.1, math.nan], [True, False]), r"scores\[1\]"),
+        (lambda: best_threshold([math.inf, 0.1], [True, False]), r"scores\[0\]"),
+        (lambda: best_threshold([0.1], [True, False]), "question"),
+        (lambda: separation([1, 2, 3, 4], [True, True, False, False], ["a"]), "groups"),
     ],
 )
-def test_wrong_input_is_refused(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
-
-
-def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+def test_wrong_input_is_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=10))
-def test_holm_keeps_the_order_and_never_lowers_a_value(pvalues: list[float]) -> None:
+def test_holm_keeps_the_order_and_never_lowers_a_value(pvalues):
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert (holm([0.9, 0.8]), holm([])) == ([1.0, 1.0], [])
     adjusted = holm(pvalues)
     assert all(p <= q <= 1 for p, q in zip(pvalues, adjusted, strict=True))
     order = sorted(range(len(pvalues)), key=pvalues.__getitem__)
     assert [adjusted[i] for i in order] == sorted(adjusted)
+
+
+# Arms: runs of several seeds compared question by question
+
+BASE = [0.0, 0.2, 0.1, 0.4, 0.3, 0.2, 0.1, 0.0]
+BETTER = [value + 0.3 for value in BASE]
+OTHER = [0.1, 0.1, 0.2, 0.3, 0.4, 0.2, 0.0, 0.1]
+ROWS = list(range(8))
+
+
+def scores(values, rows=ROWS, **fields):
+    """A record with the same values in every metric."""
+    record = {"seed": 0, "questions": list(rows), "unseen": []}
+    by_metric = {metric: list(values) for metric in ("R@10", "MAP")}
+    return record | {"values": by_metric} | fields
+
+
+def test_arms_are_compared_by_question_and_holm_counts_distinct_runs():
+    lines = {"random": [scores(OTHER)], "base": [scores(BASE)], "cusines": [scores(BETTER)]}
+    random, baseline, cusines = compare_arms(lines, "R@10", "base")
+    assert (baseline.against, baseline.p) == (None, None)
+    assert random.against == paired_randomisation(OTHER, BASE)
+    assert cusines.against == paired_randomisation(BETTER, BASE)
+    assert [random.p, cusines.p] == holm([random.against.p, cusines.against.p])
+    assert cusines.interval == bootstrap_interval(BETTER)
+    assert cusines.mean == pytest.approx(sum(BETTER) / 8)
+    # Two names of one run are one test.
+    both = compare_arms({**lines, "buckets_3": lines["cusines"]}, "R@10", "base")
+    assert both[2].p == both[3].p == cusines.p
+
+
+def test_one_run_against_two_baselines_is_two_tests():
+    lines = {"first": [scores(BASE)], "second": [scores(OTHER)]}
+    lines |= {"cusines": [scores(BETTER)], "buckets_3": [scores(BETTER)]}
+    of = {"first": "first", "second": "second", "cusines": "first", "buckets_3": "second"}
+    *_, one, other = compare_arms(lines, "R@10", of)
+    assert one.against == paired_randomisation(BETTER, BASE)
+    assert other.against == paired_randomisation(BETTER, OTHER)
+    assert [one.p, other.p] == holm([one.against.p, other.against.p])
+    *_, one, other = compare_arms({**lines, "second": lines["first"]}, "R@10", of)
+    assert one.p == other.p == paired_randomisation(BETTER, BASE).p
+
+
+def test_a_question_counts_once_with_its_mean_over_seeds_and_folds():
+    lines = {
+        "base": [scores(BASE, seed=seed) for seed in (0, 1)],
+        "cusines": [scores(BASE), scores(BETTER, seed=1)],
+    }
+    _, cusines = compare_arms(lines, "MAP", "base")
+    means = [(low + high) / 2 for low, high in zip(BASE, BETTER, strict=True)]
+    assert cusines.n_questions == 8
+    assert cusines.interval == pytest.approx(bootstrap_interval(means))
+    assert cusines.against.difference == pytest.approx(0.15)
+    parts = [scores(BASE[4:], ROWS[4:]), scores(BASE[:4], ROWS[:4])]
+    whole = compare_arms({"base": [scores(BASE)]}, "MAP", "base")
+    assert compare_arms({"base": parts}, "MAP", "base") == whole
+
+
+def test_only_common_questions_and_seeds_are_compared():
+    lines = {
+        "base": [scores(BASE[:5], ROWS[:5])],
+        "cusines": [scores(BETTER), scores(BASE, seed=1)],
+        "static": [scores(BASE, seed=1)],
+        "random": [],
+    }
+    _, cusines, static = compare_arms(lines, "R@10", "base")
+    assert cusines.against == paired_randomisation(BETTER[:5], BASE[:5])
+    assert static.against is None
+
+
+def test_runs_of_two_grids_are_not_one_arm():
+    short, long = (scores(BASE, settings={"epochs": n, "clip": 1.0}, folds=n) for n in (1, 5))
+    with pytest.raises(ValueError, match=r"'cusines'.*seed 0.*folds, settings\.epochs\."):
+        compare_arms({"cusines": [short, long]}, "MAP", "base")
+    with pytest.raises(ValueError, match="nothing"):
+        compare_arms({"cusines": [short, dict(short)]}, "MAP", "base")
+
+
+def test_questions_whose_articles_were_not_seen_in_training():
+    lines = [scores([1.0, 0.5, 0.0], [0, 1, 2], unseen=[1, 2])]
+    lines += [scores([1.0, 1.0, 1.0], [0, 1, 2], seed=1, unseen=[2])]
+    assert unseen_mean(lines, "R@10") == (pytest.approx((0.5 + 0.5) / 2), 2)
+    assert unseen_mean([scores([1.0], [0])], "R@10") == (None, 0)
+
+
+# Thresholds between questions with and without an answer
+
+# Few different scores, so that many are equal; and any float at all.
+SCORES = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e300, 1e300, allow_nan=False))
+LABELLED = st.lists(st.tuples(SCORES, st.booleans()), min_size=2, max_size=30).filter(
+    lambda rows: 0 < sum(kind for _, kind in rows) < len(rows)
+)
+
+
+def youden(rows, threshold):
+    found = [score >= threshold for score, kind in rows if kind]
+    refused = [score < threshold for score, kind in rows if not kind]
+    return Fraction(sum(found), len(found)) + Fraction(sum(refused), len(refused)) - 1
+
+
+@given(LABELLED, st.randoms())
+def test_no_threshold_has_a_higher_j(rows, random):
+    points, kinds = [score for score, _ in rows], [kind for _, kind in rows]
+    best = best_threshold(points, kinds)
+    assert youden(rows, best) == max(youden(rows, each) for each in [*points, math.inf])
+    # A rescaling that keeps the order changes no decision, nor does the order of the questions.
+    places = {score: place for place, score in enumerate(sorted(set(points)))}
+    rescaled = [2.0 ** places[score] for score in points]
+    decided = np.array(rescaled) >= best_threshold(rescaled, kinds)
+    assert decided.tolist() == (np.array(points) >= best).tolist()
+    random.shuffle(rows)
+    assert best_threshold([score for score, _ in rows], [kind for _, kind in rows]) == best
+
+
+@pytest.mark.parametrize(
+    ("without", "with_answer", "threshold"),
+    [
+        ([0.1, 0.2], [0.6, 0.8], 0.4),  # the middle of the gap
+        ([0.1, 0.5], [0.5, 0.9], 0.3),  # below .5 and above it are as good: the lower
+        ([1.0, 3.0, 5.0], [2.0, 4.0, 6.0], 3.5),  # 1.5, 3.5 and 5.5 are as good: the middle one
+        ([0.9], [0.1], 0.1),  # the wrong way round: better to answer everything
+        ([0.5, 0.5], [0.5], 0.5),  # all equal
+        ([1.0], [math.nextafter(1.0, 2.0)], math.nextafter(1.0, 2.0)),
+    ],
+)
+def test_thresholds_by_hand(without, with_answer, threshold):
+    kinds = [False] * len(without) + [True] * len(with_answer)
+    assert best_threshold([*without, *with_answer], kinds) == pytest.approx(threshold)
+
+
+def sample(n, gap):
+    """n questions with an answer and n without, each a group, their scores `gap` apart."""
+    generator = np.random.default_rng(0)
+    points = np.concatenate([generator.normal(gap, 1, n), generator.normal(0, 1, n)])
+    return separation(points, [True] * n + [False] * n, [str(each) for each in range(2 * n)])
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.booleans(), st.sampled_from("abcdefgh")), min_size=4)
+)
+def test_each_group_is_judged_by_the_threshold_of_the_others(rows):
+    points, kinds = [float(row[0]) for row in rows], [row[1] for row in rows]
+    groups = [row[2] for row in rows]
+    if any(len({g for _, k, g in rows if k == kind}) < 2 for kind in (False, True)):
+        with pytest.raises(ValueError):
+            separation(points, kinds, groups)
+        return
+    expected = []
+    for score, group in zip(points, groups, strict=True):
+        others = [(s, k) for s, k, g in zip(points, kinds, groups, strict=True) if g != group]
+        expected.append(score >= best_threshold(*map(list, zip(*others, strict=True))))
+    found = separation(points, kinds, groups)
+    assert list(found.answered) == expected
+    pairs = [(a > b) + (a == b) / 2 for a, x, _ in rows for b, y, _ in rows if x and not y]
+    assert found.auc == pytest.approx(sum(pairs) / len(pairs))
+    assert found.threshold == best_threshold(points, kinds)
+
+
+def test_precision_and_recall_by_hand():
+    # 9 of 10 with an answer above 5, 3 of 5 without below it, far from the threshold.
+    points = [*range(10, 19), 1, *range(2, 5), 19, 20]
+    found = separation(points, [True] * 10 + [False] * 5, [str(each) for each in range(15)])
+    assert 4 < found.threshold < 10
+    for decided in (found.in_sample, found.held_out):
+        assert (decided.precision, decided.recall) == pytest.approx((9 / 11, 9 / 10))
+        nothing = (decided.nothing_precision, decided.nothing_recall)
+        assert nothing == pytest.approx((3 / 4, 3 / 5))
+        assert decided.j == pytest.approx(9 / 10 + 3 / 5 - 1)
+    everything = separation([0.0, 0.1, 1.0, 1.1], [True, True, False, False], list("abcd"))
+    assert everything.in_sample.precision == 0.5
+    assert everything.in_sample.nothing_precision is None
+    assert not everything.separates
+
+
+def test_intervals_are_those_of_a_plain_bootstrap():
+    found = sample(150, 1.0)
+    for name, rows in (("recall", slice(0, 150)), ("nothing_recall", slice(150, 300))):
+        right = [each == (name == "recall") for each in found.answered[rows]]
+        plain = bootstrap_interval(np.array(right, dtype=float))
+        assert found.intervals[name] == pytest.approx(plain, abs=0.011)
+    values = {"auc": found.auc, "precision": found.held_out.precision, "j": found.held_out.j}
+    for name, value in values.items():
+        low, high = found.intervals[name]
+        assert low < value < high
+    # Hanley and McNeil, 1982: the standard error of an area A.
+    a, n = found.auc, 150
+    q1, q2 = a / (2 - a), 2 * a * a / (1 + a)
+    error = math.sqrt((a * (1 - a) + (n - 1) * (q1 + q2 - 2 * a * a)) / n**2)
+    low, high = found.intervals["auc"]
+    assert (high - low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.15)
+
+
+def test_repeated_and_paired_questions_do_not_narrow_the_intervals():
+    generator = np.random.default_rng(1)
+    points = np.concatenate([generator.normal(1, 1, 60), generator.normal(0, 1, 60)])
+    kinds, names = np.array([True] * 60 + [False] * 60), [str(each) for each in range(120)]
+    once = separation(points, kinds, names)
+    twice = separation(np.tile(points, 4), np.tile(kinds, 4), names * 4)
+    assert twice.auc == pytest.approx(once.auc)
+    assert twice.intervals["auc"] == pytest.approx(once.intervals["auc"], abs=0.02)
+    # Without its articles a question scores a little less, whatever the score means.
+    points = np.random.default_rng(0).normal(0, 1, 60)
+    paired = separation([*points, *(points - 0.05)], [True] * 60 + [False] * 60, names[:60] * 2)
+    assert paired.auc > 0.5
+    low, high = paired.intervals["auc"]
+    assert low < 0.45 < 0.55 < high
+
+
+def test_a_score_separates_when_area_and_decisions_both_beat_a_coin():
+    assert [sample(60, gap).separates for gap in (2.0, 0.0, -2.0)] == [True, False, False]
+    for low, recall, separates in ((0.6, 0.8, True), (0.5, 0.8, False), (0.6, 0.6, False)):
+        decided = Decided(0.5, recall, 0.5, 0.4)
+        found = Separation(0.3, decided, decided, (), 0.7, {"auc": (low, 0.8)})
+        assert found.separates is separates

@@ -1,38 +1,27 @@
-"""SQL filters give what Haystack's in-memory matcher gives, on any documents and filters."""
+"""SQL filters compared with Haystack's in-memory matcher, and the syntax of filters."""
 
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
 import pytest
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.stores.engines.filters import engine_filters
+from components.stores.filter_syntax import MAX_DEPTH
+from components.stores.filters import filter_clause
 from components.stores.sqlite import StatuteDocumentStore
 
+TEXTS = ["", "a", "A", "1", "2020-01-01", "2020-01-01T00:00:00", "2021-06-30", "é", "%"]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
     st.integers(2**60, 2**63 - 1),
     st.sampled_from([-1.5, 0.0, 1.0, 2.5]),
-    st.sampled_from(
-        [
-            "",
-            "a",
-            "A",
-            "1",
-            "2020-01-01",
-            "2020-01-01T00:00:00",
-            "2021-06-30",
-            "é",
-            "%",
-            "a\0b",
-            "a\0",
-        ]
-    ),
+    st.sampled_from([*TEXTS, "a\0b", "a\0"]),
 )
 VALUES = st.one_of(
     SCALARS,
@@ -43,27 +32,21 @@ METAS = st.dictionaries(st.sampled_from(["law", "n", "day", "nested"]), VALUES, 
 FIELDS = st.sampled_from(
     ["meta.law", "meta.n", "meta.day", "meta.nested.a", "n", "meta.absent", "id", "content"]
 )
-COMPARISONS = st.one_of(
-    st.fixed_dictionaries(
-        {"field": FIELDS, "operator": st.sampled_from(["==", "!="]), "value": VALUES}
-    ),
-    st.fixed_dictionaries(
-        {
-            "field": FIELDS,
-            "operator": st.sampled_from([">", ">=", "<", "<="]),
-            "value": st.one_of(st.none(), st.integers(-3, 3), st.just("2020-01-01"), st.just(1.0)),
-        }
-    ),
-    st.fixed_dictionaries(
-        {
-            "field": FIELDS,
-            "operator": st.sampled_from(["in", "not in"]),
-            "value": st.lists(VALUES, max_size=3),
-        }
-    ),
-)
+ORDERINGS = [">", ">=", "<", "<="]
+ORDERED = st.one_of(st.none(), st.integers(-3, 3), st.just("2020-01-01"), st.just(1.0))
+
+
+def comparison(operators, values):
+    parts = {"field": FIELDS, "operator": st.sampled_from(operators), "value": values}
+    return st.fixed_dictionaries(parts)
+
+
 FILTERS = st.recursive(
-    COMPARISONS,
+    st.one_of(
+        comparison(["==", "!="], VALUES),
+        comparison(ORDERINGS, ORDERED),
+        comparison(["in", "not in"], st.lists(VALUES, max_size=3)),
+    ),
     lambda part: st.fixed_dictionaries(
         {
             "operator": st.sampled_from(["AND", "OR", "NOT"]),
@@ -75,23 +58,30 @@ FILTERS = st.recursive(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> StatuteDocumentStore:
+def shared(tmp_path_factory):
     return StatuteDocumentStore(str(tmp_path_factory.mktemp("filters") / "law.db"))
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+def matching(store, documents, filters):
+    """Ids that the store finds among these documents alone."""
+    store.delete_all_documents()
+    store.write_documents(documents)
+    return {each.id for each in store.filter_documents(filters)}
+
+
+def has_ordering(filters):
+    if "field" in filters:
+        return filters["operator"] in ORDERINGS
+    return any(has_ordering(part) for part in filters["conditions"])
+
+
+@settings(max_examples=200)
 @given(metas=st.lists(METAS, min_size=1, max_size=6), filters=FILTERS)
-def test_sql_equals_the_in_memory_matcher(
-    store: StatuteDocumentStore, metas: list[dict[str, Any]], filters: dict[str, Any]
-) -> None:
+def test_sql_equals_the_in_memory_matcher(shared, metas, filters):
     documents = [
         Document(id=str(index), content=None if index % 3 == 2 else "a", meta=meta)
         for index, meta in enumerate(metas)
     ]
-    store.delete_all_documents()
-    store.write_documents(documents)
     try:
         expected = {each.id for each in documents if document_matches_filter(filters, each)}
     except (FilterError, TypeError):
@@ -99,91 +89,105 @@ def test_sql_equals_the_in_memory_matcher(
         # and neither may answer wrongly on the documents that do compare.
         return
     try:
-        found = {each.id for each in store.filter_documents(filters)}
+        assert matching(shared, documents, filters) == expected
     except FilterError:
         assert has_ordering(filters)
-        return
-    assert found == expected
-
-
-def has_ordering(filters: dict[str, Any]) -> bool:
-    if "field" in filters:
-        return filters["operator"] in (">", ">=", "<", "<=")
-    return any(has_ordering(part) for part in filters["conditions"])
 
 
 @pytest.mark.parametrize(
-    ("filters", "message"),
+    ("meta", "field", "operator", "value"),
     [
-        ({"field": "embedding", "operator": "==", "value": None}, "embedding"),
-        ({"field": "meta.n", "operator": ">", "value": "later"}, "later"),
-        ({"field": "meta.n", "operator": "<", "value": [1]}, "list"),
-        ({"operator": "AND", "conditions": 5}, "conditions"),
+        ({"a'b": "'; DROP TABLE documents"}, "meta.a'b", "==", "'; DROP TABLE documents"),
+        ({}, 'meta.a"b', "==", None),
+        ({"day": "2020-05-01"}, "meta.day", ">", "2020-05-01"),
+        ({"day": "2020-05-01T10:00:00"}, "meta.day", ">", "2020-05-01"),
+        ({"law": ["a"]}, "meta.law", "==", '["a"]'),  # a list is not its JSON
+        ({"law": ["a"]}, "meta.law", "in", ['["a"]']),
+        ({"k": "a\0b"}, "meta.k", "==", "a"),  # nor a text what stands before its NUL
+        ({"k": "a\0b"}, "meta.k", "!=", "a\0b"),
+        ({"k": "a\0b"}, "meta.k", "in", ["a", "a\0b"]),
+        ({"k": "a\0b"}, "meta.k", "not in", ["a"]),
+        ({"day": "2020-01-01\0"}, "meta.day", "==", "2020-01-01"),
     ],
 )
-def test_what_cannot_be_filtered_is_refused_and_shown(
-    store: StatuteDocumentStore, filters: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(FilterError, match=message):
-        store.filter_documents(filters)
+def test_awkward_texts_match_as_in_haystack(shared, meta, field, operator, value):
+    document = Document(id="1", content="x", meta=meta)
+    filters = {"field": field, "operator": operator, "value": value}
+    found = bool(matching(shared, [document], filters))
+    assert found == document_matches_filter(filters, document)
 
 
-def test_a_quote_in_a_field_or_value_is_only_text(store: StatuteDocumentStore) -> None:
-    store.delete_all_documents()
-    store.write_documents([Document(id="1", content="x", meta={"a'b": "'; DROP TABLE documents"})])
-    hit = {"field": "meta.a'b", "operator": "==", "value": "'; DROP TABLE documents"}
-    assert [each.id for each in store.filter_documents(hit)] == ["1"]
-    odd = {"field": 'meta.a"b', "operator": "==", "value": None}
-    assert [each.id for each in store.filter_documents(odd)] == ["1"]
-
-
-def test_a_day_compares_with_moments_as_in_haystack(store: StatuteDocumentStore) -> None:
-    store.delete_all_documents()
-    store.write_documents(
-        [
-            Document(id="day", content="x", meta={"day": "2020-05-01"}),
-            Document(id="moment", content="x", meta={"day": "2020-05-01T10:00:00"}),
-            Document(id="none", content="x", meta={}),
-        ]
-    )
-    later = {"field": "meta.day", "operator": ">", "value": "2020-05-01"}
-    assert [each.id for each in store.filter_documents(later)] == ["moment"]
-
-
-def test_a_list_is_no_string_though_its_json_reads_like_one(store: StatuteDocumentStore) -> None:
-    store.delete_all_documents()
-    store.write_documents([Document(id="1", content="x", meta={"law": ["a"]})])
-    for operator, value in (("==", '["a"]'), ("in", ['["a"]'])):
-        like_a_list = {"field": "meta.law", "operator": operator, "value": value}
-        assert store.filter_documents(like_a_list) == []
-
-
-def test_a_list_of_any_length_is_searched(tmp_path: Path) -> None:
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    store.write_documents([Document(id=f"a{n}", content="x", meta={"n": n}) for n in range(3)])
-    for field, values in (
-        ("id", [f"a{n}" for n in range(1, 50_000)]),
-        ("meta.n", [*range(1, 50_000)]),
-    ):
-        for operator, expected in (("in", ["a1", "a2"]), ("not in", ["a0"])):
+def test_long_lists_and_many_conditions(shared):
+    documents = [Document(id=f"a{n}", content="x", meta={"n": n}) for n in range(3)]
+    lists = {"id": [f"a{n}" for n in range(1, 50_000)], "meta.n": [*range(1, 50_000)]}
+    for field, values in lists.items():
+        for operator, expected in (("in", {"a1", "a2"}), ("not in", {"a0"})):
             filters = {"field": field, "operator": operator, "value": values}
-            assert [each.id for each in store.filter_documents(filters)] == expected
+            assert matching(shared, documents, filters) == expected
     many = [{"field": "meta.n", "operator": "==", "value": n} for n in range(1, 3_000)]
     either = {"operator": "OR", "conditions": many}
-    assert [each.id for each in store.filter_documents(either)] == ["a1", "a2"]
-    neither = {"operator": "AND", "conditions": [{"operator": "NOT", "conditions": [either]}]}
-    assert [each.id for each in store.filter_documents(neither)] == ["a0"]
+    assert matching(shared, documents, either) == {"a1", "a2"}
+    assert matching(shared, documents, {"operator": "NOT", "conditions": [either]}) == {"a0"}
 
 
-def test_a_text_is_not_taken_for_what_stands_before_its_nul(store: StatuteDocumentStore) -> None:
-    store.delete_all_documents()
-    document = Document(id="1", content="x", meta={"k": "a\0b", "day": "2020-01-01\0"})
-    store.write_documents([document])
-    for operator, value in (("==", "a"), ("!=", "a"), ("in", ["a"]), ("not in", ["a"])):
-        for each in (value, "a\0b" if isinstance(value, str) else ["a\0b"]):
-            filters = {"field": "meta.k", "operator": operator, "value": each}
-            found = bool(store.filter_documents(filters))
-            assert found == document_matches_filter(filters, document)
-    day = {"field": "meta.day", "operator": "==", "value": "2020-01-01"}
-    assert store.delete_by_filter(day) == 0
-    assert store.delete_by_filter({"field": "meta.k", "operator": "==", "value": "a"}) == 0
+LAW = {"field": "meta.law", "operator": "==", "value": "a"}
+MALFORMED = [
+    ["law"],
+    {"field": "meta.law"},
+    {"field": "meta.law", "operator": "=="},
+    {"operator": "==", "value": 1},
+    {**LAW, "operator": "~"},
+    {**LAW, "operator": ["=="]},
+    {**LAW, "operator": "in"},
+    {**LAW, "operator": "not in", "value": None},
+    {**LAW, "value": "a\ud800"},
+    {**LAW, "operator": "in", "value": ["a", "\udfff"]},
+    {"operator": "XOR", "conditions": []},
+    {"operator": ["AND"], "conditions": []},
+    {"operator": {}, "conditions": []},
+    {"operator": "AND"},
+    {"operator": "AND", "conditions": 5},
+    {"operator": "AND", "conditions": None},
+    {"operator": "OR", "conditions": LAW},
+    {"operator": "NOT", "conditions": ["law"]},
+]
+TRANSLATIONS = pytest.mark.parametrize("translate", [filter_clause, engine_filters])
+
+
+@TRANSLATIONS
+@pytest.mark.parametrize("filters", MALFORMED, ids=repr)
+def test_malformed_filters_are_refused(translate, filters):
+    nested = {"operator": "AND", "conditions": [LAW, {"operator": "OR", "conditions": [filters]}]}
+    for each in (filters, nested):
+        with pytest.raises(FilterError):
+            translate(each)
+
+
+@TRANSLATIONS
+def test_filters_may_be_nested_up_to_a_limit(translate):
+    filters = LAW
+    for _ in range(MAX_DEPTH):
+        filters = {"operator": "NOT", "conditions": [filters]}
+    translate(filters)
+    with pytest.raises(FilterError, match=str(MAX_DEPTH)):
+        translate({"operator": "NOT", "conditions": [filters]})
+    for wrap in (lambda inner: [inner], lambda inner: {"a": inner}):
+        value = 1
+        for _ in range(100_000):
+            value = wrap(value)
+        for place in (LAW, {"operator": "AND"}):
+            with pytest.raises(FilterError, match=str(MAX_DEPTH)):
+                translate({**place, "value": value})
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"field": "embedding", "operator": "==", "value": None},
+        {"field": "meta.n", "operator": ">", "value": "later"},
+        {"field": "meta.n", "operator": "<", "value": [1]},
+    ],
+)
+def test_what_sql_cannot_compare_is_refused(shared, filters):
+    with pytest.raises(FilterError):
+        shared.filter_documents(filters)
