@@ -19,7 +19,6 @@ from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
 
 from components.models.biencoder import BiEncoder
-from components.stores.database import StoreError
 from components.stores.engines.engine import (
     ASKING,
     RECORD,
@@ -31,6 +30,7 @@ from components.stores.engines.engine import (
 )
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
+from components.stores.failures import StoreError
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE

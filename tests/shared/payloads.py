@@ -2,6 +2,4 @@
 
 from pathlib import Path
 
-PAYLOADS = (
-    (Path(__file__).parents[1] / "browser" / "payloads.txt").read_text("utf-8").splitlines()
-)
+PAYLOADS = (Path(__file__).parents[1] / "browser" / "payloads.txt").read_text("utf-8").splitlines()

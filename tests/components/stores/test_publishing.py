@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.converters.statutes import StatuteConverter
-from components.stores.database import StoreError
+from components.stores.failures import StoreError
 from components.stores.journal import text_digest
 from components.stores.model_record import StoreModel
 from components.stores.opening import FIRST_FORMAT, FORMAT_VERSION
