@@ -62,10 +62,6 @@ _DEEPEST = 8  # levels below an article
 _MORE_BRACKETS = re.compile(
     rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis)\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
 )
-_MORE_CLOSED = re.compile(
-    rf"[^\S\n]*(?:,[^\S\n]*(?:{AND}\b)?|{AND}\b|to\b|à\b|bis\b)[^\S\n]*(?:\d{{1,3}}|{_LETTER})\)",
-    re.IGNORECASE,
-)
 _MORE_LEVELS = re.compile(
     rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
 )
@@ -108,10 +104,7 @@ def levels_behind(
             while more := _MORE_BRACKETS.match(text, behind):
                 others.append((more.start(1), more.end(), _replaced(levels, more[1])))
                 behind = more.end()
-        elif level["closed"]:
-            while more := _MORE_CLOSED.match(text, position):
-                position = more.end()
-        elif not ordinal:
+        elif not (ordinal or level["closed"]):
             while more := _MORE_LEVELS.match(text, position):
                 if ("°" in more[0]) != bool(level["degree"]) or not _many(level, plural):
                     break

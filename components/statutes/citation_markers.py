@@ -52,8 +52,6 @@ _LEADS_TO_SHORT = re.compile(
     r"|says?|breach)\s)$",
     re.IGNORECASE,
 )
-# "In this article: 5 tenants ..." announces a list.
-_ANNOUNCED = re.compile(r"\b(?:this|these|that|an?|following|cet|un|présent|suivants?)\s$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +88,7 @@ def next_marker(text: str, position: int) -> Marker | None:
         before = max(0, match.start() - 12)
         if "(" in between and kind != "article":
             continue  # "sections (2) and (3)" are paragraphs
-        if ":" in between and (
-            kind not in ("article", "section") or _ANNOUNCED.search(text, before, match.start())
-        ):
+        if ":" in between and kind not in ("article", "section"):
             continue
         short = name.startswith("short")
         return Marker(

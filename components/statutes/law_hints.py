@@ -164,22 +164,8 @@ _DIVISIONS = re.compile(
 )
 _ASIDE = re.compile(
     r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
-    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*"
-    # "section 12, as amended, of the Companies Act"
-    rf"(?:\s*,\s(?!\d)[^,.;:\n()\[\]]{{1,40}}(?=,\s(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
-    rf"(?:(?:this|that|same|même|présente?)\s+|(?:{_TITLE}\s+){{0,6}}?)(?:{_PUBLIC})\b))?",
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*",
     re.IGNORECASE,
-)
-# What is no law, and still has numbered sections: "The Reporting Standard defines it in".
-_STANDARD = r"(?:[A-Z][\w-]*\s+){1,6}(?:Standards?|Guidelines|Guidance Notes?|Framework|Manual)"
-_SUBJECT = re.compile(
-    rf"(?:^|[.;:\n]|(?<=[.;:\n])\s)\s*(?:The\s+)?(?P<law>{_STANDARD})\s+(?:define|identif|provide"
-    r"|state|set|contain|list|describe|explain|require|specif|address|cover|include)\w*\b"
-    r"[^.;:\n]{0,160}\b(?:in|at|under)\s+$"
-)
-_PROVIDED_IN = re.compile(  # "Guidance on prices (in section 5) is provided in the Guidelines"
-    r"\)(?:\s+and\s[^.;:\n()]{0,60}\([^()\n]{0,60}\))?\s+(?:is|are)\s(?:provided|set\sout|given"
-    rf"|contained|found|defined)\s(?:in|by)\s(?:the\s)?(?P<law>{_STANDARD})\b"
 )
 
 
@@ -193,7 +179,6 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
 
 def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
     """The words by which a law is named around the citation text[start:end], and how."""
-    group_end = end
     if behind := hint_behind(text, end):
         return behind
     opening = max(0, start - _NEXT_LINE)
@@ -207,9 +192,6 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
         for pattern in _NAMED_BEFORE:
             if match := pattern.search(text, opening, place):
                 return text[match.start("law") : end], "named"
-    line = max(text.rfind("\n", 0, start), start - 2 * _NEXT_LINE, 0)
-    if match := _SUBJECT.search(text, line, start) or _PROVIDED_IN.match(text, group_end):
-        return match["law"], "named"
     return None, "none"
 
 

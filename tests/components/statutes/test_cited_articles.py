@@ -35,8 +35,7 @@ LAWS = {
     "records": ("Personal Records Protection Act 2012 (Singapore)", [*TO_60, "48F"]),
     "companies": (
         "Companies Act 2006",
-        [*TO_60, "171", "172", "173", "174", "994"]
-        + ["Schedule 1.4", "Schedule 1.5", "Schedule 2.4"],
+        [*TO_60, "171", "172", "173", "174", "994", "Schedule 1.4", "Schedule 1.5", "Schedule 2.4"],
     ),
     "pmr": ("Prudential Market Rules (PMR)", ["1.3.1", "6.2.7", "6.2.8", "6.2.9", "6.2.10"]),
     "civil": (
