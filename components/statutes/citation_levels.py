@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 
+from components.statutes.citation_markers import words
 from components.statutes.citation_numbers import LATIN_SUFFIX, canonical_core
 
-AND = r"(?:and|or|et|ou|und|oder|sowie|và|hoặc|y|&)"
+AND = rf"(?:{words('and')}|&)"
 """What joins two numbers of a list."""
 
 # Parts of a sentence or of a list: they are read past, since no article's number goes so deep.
-_SMALL = (
-    r"(?:tirets?|phrases?|sentences?|indents?|halbs(?:atz|ätze)|spiegelstrich|lines?|lignes?"
-    r"|limbs?|half)"
-)
-_NOUN_LEVEL = (
-    r"(?:abs(?:atz|\.|(?= ?\d))|u(?:nter)?abs(?:atz|\.)|al(?:inéas?|\.)|paragraphe?s?|paras?\b\.?"
-    r"|khoản|điểm|sub-?sections?|subs(?:ecs?)?\.|sub-?paragraphs?|satz|nr\.|nos?\.|n[°º]|nummer"
-    r"|buchst(?:abe|\.)|litt?\.|points?|items?)"
-)
+_SMALL = rf"(?:{words('small')})"
+_NOUN_LEVEL = rf"(?:{words('level')})"
 _ORDINAL_NAMES = (
     ("premier", "première", "first", "erster"),
     ("second", "seconde", "deuxième", "zweiter"),

@@ -9,46 +9,21 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from components.statutes.citation_markers import WORDS, words
 from components.statutes.places import place_behind, place_ending
 
 LawReference = Literal["none", "own", "same", "named"]
 
 _NEXT_LINE = 160  # characters read on either side of a citation
 
-_VIETNAMESE = r"bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
-# Sources of law, and private papers whose numbered clauses are no law at all.
-_PUBLIC = (
-    r"codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?|constitution"
-    r"|treaty|convention|directive|charter|protocol"
-    r"|lois?|décrets?|arrêtés?|ordonnances?|règlements?|constitution|traité|directive|charte"
-    r"|accords?|protocole|statuts?"
-    r"|c[óo]digo|ley|reglamento|constituci[óo]n|(?:real )?decreto"
-    r"|\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?"
-    r"|(?:grond)?wet|wetboek|\w{3,}(?:wet|wetboek)|besluit|verordening|reglement|verdrag"
-    rf"|{_VIETNAMESE}"
-)
-PRIVATE_PAPER = (
-    r"contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws|guidelines"
-    r"|terms and conditions|contrats?|baux|bail|convention collective|cct|conditions générales"
-    r"|\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb"
-    r"|\w*overeenkomst|\w*contract|cao|statuten|contratos?|convenio colectivo"
-    r"|hợp đồng|thỏa thuận"
-)
-_MINE = (
-    r"my|our|your|his|her|their|mon|ma|mes|notre|nos|votre|vos|son|sa|leur|mein\w*|unser\w*|ihr\w*"
-    r"|mijn|onze?|mis?|nuestr[oa]s?"
-)
-_OF = (
-    r"(?:of|in|under|within|du|del|de la|de los|des|de|dans|der|im|vom|von|aus|van|uit|của|trong"
-    r"|thuộc|theo)\b|(?:de l|d)['’]"
-)
-_DETERMINER = r"(?:the|het|de|el|los|las|la|le|les|dem|den|der|des|said)\b|l['’]"
-_STOP = (
-    r"a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may|must|shall|will|can"
-    r"|say|says|apply|applies|provides?|et|ou|est|sont|qui|que|à|au|aux|en|par|pour|sur|sans|dans"
-    r"|ne|il|elle|und|oder|ist|wird|sind|mit|für|auf|nicht|relatif|relative|portant|sur"
-    r"|là|có|và|quy|thì|được"
-)
+_VIETNAMESE = WORDS["vi"]["law"]
+_PUBLIC = words("law")
+PRIVATE_PAPER = words("paper")
+"""Papers whose numbered clauses are not law."""
+_MINE = words("mine")
+_OF = rf"(?:{words('of')})\b|(?:de l|d)['’]"
+_DETERMINER = rf"(?:{words('the')})\b|l['’]"
+_STOP = words("stop")
 _TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
 _OF_SOMETHING = re.compile(
     r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
@@ -67,8 +42,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _GENERIC = re.compile(  # "of the Act": whichever law is spoken of
-    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:act|law|code|loi|gesetz(?:es)?|wet|ley"
-    r"|c[óo]digo|luật)"
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{words('the act')})"
     rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
     # "of the Act require": a name would go on in capitals, or with "of".
     r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"

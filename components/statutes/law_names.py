@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from components.statutes.citation_markers import words
 from components.statutes.law_aliases import (
     KINDS_OF_LAW,
     LONGEST_NAME,
@@ -46,8 +47,7 @@ _BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
 _BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
-    r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
-    r"|del|los|las|van|het|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
+    rf"(?:[\s,(«“\"'’]|\b(?:{words('of')}|{words('the')}|from|l|d|et suivants|ff?)\b\.?)*",
     re.IGNORECASE,
 )
 _YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
