@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from components.statutes.citation_markers import words
+from components.statutes.citation_markers import any_language
 from components.statutes.citation_numbers import LATIN_SUFFIX, canonical_core
 
-AND = rf"(?:{words('and')}|&)"
+AND = rf"(?:{any_language('and')}|&)"
 """What joins two numbers of a list."""
 
 # Parts of a sentence or of a list: they are read past, since no article's number goes so deep.
-_SMALL = rf"(?:{words('small')})"
-_NOUN_LEVEL = rf"(?:{words('level')})"
+_SMALL = rf"(?:{any_language('small')})"
+_NOUN_LEVEL = rf"(?:{any_language('level')})"
 _ORDINAL_NAMES = (
     ("premier", "première", "first", "erster"),
     ("second", "seconde", "deuxième", "zweiter"),

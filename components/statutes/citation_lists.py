@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from components.statutes.citation_levels import AND, in_brackets, levels_behind
-from components.statutes.citation_markers import NUMBER, CitationKind, Marker, words
+from components.statutes.citation_markers import NUMBER, CitationKind, Marker, any_language
 from components.statutes.citation_numbers import canonical_core
 from components.statutes.law_hints import hint_behind
 
@@ -37,7 +37,7 @@ _SEPARATOR = re.compile(
     rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rf"\s?(?:\b(?:{words('to')})\b|–|—|\s-)\s?", re.IGNORECASE)
+_RANGE = re.compile(rf"\s?(?:\b(?:{any_language('to')})\b|–|—|\s-)\s?", re.IGNORECASE)
 # "article 12 to article 15": the unit may stand again, the same one.
 _UNIT_AGAIN = {
     "article": re.compile(r"(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*", re.I),
@@ -47,7 +47,7 @@ _UNIT_AGAIN = {
     "paragraph": re.compile(r"para(?:graph)?s?\b\.?\s*", re.I),
 }
 _HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
-_QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{words('counted')})\b)", re.IGNORECASE)
+_QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
 _SIGN = re.compile(r"§§?\s?")
 # An editor's note of the number that an article had before.
 _RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)

@@ -105,7 +105,7 @@ WORDS: dict[str, dict[str, str]] = {
 }
 
 
-def words(kind: str) -> str:
+def any_language(kind: str) -> str:
     """An expression for the words of a kind, in any language."""
     return "|".join(table[kind] for table in WORDS.values() if kind in table)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from components.statutes.citation_markers import WORDS, words
+from components.statutes.citation_markers import WORDS, any_language
 from components.statutes.places import place_behind, place_ending
 
 LawReference = Literal["none", "own", "same", "named"]
@@ -17,13 +17,13 @@ LawReference = Literal["none", "own", "same", "named"]
 _NEXT_LINE = 160  # characters read on either side of a citation
 
 _VIETNAMESE = WORDS["vi"]["law"]
-_PUBLIC = words("law")
-PRIVATE_PAPER = words("paper")
+_PUBLIC = any_language("law")
+PRIVATE_PAPER = any_language("paper")
 """Papers whose numbered clauses are not law."""
-_MINE = words("mine")
-_OF = rf"(?:{words('of')})\b|(?:de l|d)['’]"
-_DETERMINER = rf"(?:{words('the')})\b|l['’]"
-_STOP = words("stop")
+_MINE = any_language("mine")
+_OF = rf"(?:{any_language('of')})\b|(?:de l|d)['’]"
+_DETERMINER = rf"(?:{any_language('the')})\b|l['’]"
+_STOP = any_language("stop")
 _TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
 _OF_SOMETHING = re.compile(
     r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
@@ -42,7 +42,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _GENERIC = re.compile(  # "of the Act": whichever law is spoken of
-    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{words('the act')})"
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
     rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
     # "of the Act require": a name would go on in capitals, or with "of".
     r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"

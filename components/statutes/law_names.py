@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from components.statutes.citation_markers import words
+from components.statutes.citation_markers import any_language
 from components.statutes.law_aliases import (
     KINDS_OF_LAW,
     LONGEST_NAME,
     aliases_of,
+    as_compared,
     chinese_aliases_of,
     initials_of,
     tokens_of,
     words_of,
 )
-from components.statutes.law_details import (
-    BRACKET_ENDING,
-    YEAR,
-    of_bracket,
-    of_place,
-    of_year,
-    tells_year,
-    with_bracket,
-    with_words,
-)
 from components.statutes.law_hints import bracketed_name
-from components.statutes.longer_names import goes_on, may_be_topic, told_in_front, words_before
 from components.statutes.places import (
     chinese_place_ending,
+    is_of,
+    is_place_of,
     place_before,
     place_behind,
     place_ending,
@@ -43,14 +35,12 @@ _LONGEST_CHINESE = 40  # characters
 _REACH = 200  # characters read on either side of a citation
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
-_BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
-    rf"(?:[\s,(«“\"'’]|\b(?:{words('of')}|{words('the')}|from|l|d|et suivants|ff?)\b\.?)*",
+    rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
+    r"|from|l|d|et suivants|ff?)\b\.?)*",
     re.IGNORECASE,
 )
-_YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
 _TRAIL = re.compile(
     r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?)\b|['’])*$",
     re.IGNORECASE,
@@ -75,9 +65,53 @@ _ABBREVIATIONS = {
     "hgb": "handelsgesetzbuch",
     "zpo": "zivilprozessordnung",
     "stpo": "strafprozessordnung",
+    "bw": "burgerlijk wetboek",
     "blds": "bo luat dan su",
     "blhs": "bo luat hinh su",
 }
+# "Housing Act 1996" is not the Housing Act 1988.
+YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+# The year of the act stands behind it, not that of its edition: "(2020 Rev. Ed.)".
+_YEAR_BEHIND = re.compile(
+    r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
+    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
+    re.IGNORECASE,
+)
+_BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
+_BRACKET_BEHIND = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
+BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
+# A name goes on: the "Code pénal" is not the "Code pénal social".
+_GOES_ON = re.compile(
+    r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
+    # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
+    r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
+    r"|Law|Ordinance)\b(?!\s+\d)"
+    # "Companies Act 2006 (Amendment) Regulations 2009": behind brackets no citation begins
+    r"|\([A-Z][^()]{1,80}\)\s+(?:Order|Regulations|Rules|Act)\s+(?:1[5-9]|20)\d\d\b)"
+)
+# Only English names put what tells them apart in front, in capitals.
+_ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")
+_CAPITALS = re.compile(r"(?:(?:[A-ZÀ-Ý][\w’'-]*|(?:1[5-9]|20)\d\d)\s+){1,4}$")
+_IN_FRONT = re.compile(r"([^\W\d][\w’'-]*|(?:1[5-9]|20)\d\d\b) +")
+_NEAR = 80  # characters in which they stand
+# What leads to a name: the words behind it belong to the name.
+_FIRM = frozenset({"the", "under", "per"})
+_LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
+# Words that tell no two laws apart, and others that begin a sentence or lead to a name.
+_QUALIFIERS = frozenset(
+    re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
+)
+_LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
+    re.findall(
+        r"\w+",
+        "under per see according pursuant regarding concerning about both where whether given"
+        " following despite against since using before after without also however cf ref please"
+        " hello hi need help explain read show check find quote cite give get tell open compare"
+        " summarise summarize interpret define describe discuss translate apply use list print"
+        " analyse analyze clarify violating interpreting explaining applying meaning summary text"
+        " definition scope part chapter title book section article schedule division",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +144,6 @@ class LawNames:
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
-        # What stands in a name before brackets of its own: "Housing (Scotland) Act 1987".
-        self._before_brackets: set[tuple[str, ...]] = set()
         for law in dict.fromkeys(laws):
             if _CHINESE.search(law):
                 for rank, alias in enumerate(chinese_aliases_of(law)):
@@ -121,7 +153,6 @@ class LawNames:
                 words = words_of(alias)
                 if words and not (len(words) == 1 and words[0] in KINDS_OF_LAW):
                     _keep(self._words, words, rank, law)
-                    self._before_brackets.update(_parts_before_brackets(alias))
             for initials in initials_of(law):
                 _keep(self._initials, initials, 0, law)
         for short, full in _ABBREVIATIONS.items():
@@ -167,10 +198,6 @@ class LawNames:
         named = self._ending(text, begin, end)
         if named.laws:
             return named
-        if year := _YEAR_ENDING.search(text, begin, end):
-            named = self._ending(text, begin, year.start())
-            laws = of_year(named.laws, text, year.start(), year.start())
-            return NamedLaws(laws, named.sure or tells_year(laws, text, year.start(), year.start()))
         if (start := place_ending(text, begin, end)) is not None:
             named = self._ending(text, begin, start)
             return NamedLaws(of_place(named.laws, place_behind(text, start)), named.sure)
@@ -218,14 +245,13 @@ class LawNames:
         found: tuple[str, ...] = ()
         ending = begin
         words: tuple[str, ...] = ()
-        read = begin
         for word, start, end in tokens:
             if not words and (
                 start != begin
                 or (word not in self._first and text[start:end] not in self._initials)
             ):
                 return (), begin
-            if len(words) == LONGEST_NAME or self._name_breaks(text, words, read, start):
+            if len(words) == LONGEST_NAME:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
@@ -235,14 +261,7 @@ class LawNames:
                 in_front, firm = words_before(text, begin, end)
                 found = with_words(found, in_front) or (() if firm else found)
                 ending = end
-            read = end
         return found, ending
-
-    def _name_breaks(self, text: str, words: tuple[str, ...], begin: int, end: int) -> bool:
-        """Whether text[begin:end] ends a name behind the words read."""
-        if _BREAK.search(text, begin, end) is None:
-            return False
-        return words not in self._before_brackets or not _BRACKETS.fullmatch(text, begin, end)
 
     def _named(self, words: tuple[str, ...], printed: str) -> tuple[str, ...]:
         """The laws that have exactly this name."""
@@ -275,11 +294,6 @@ def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
     return tuple(law for law in laws if place is None or place in law)
 
 
-def _parts_before_brackets(name: str) -> list[tuple[str, ...]]:
-    """The words of a name up to each bracket or stroke within it."""
-    return [words_of(name[: each.start()]) for each in re.finditer(r"(?<=.)[()/](?=.)", name)]
-
-
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
     """Notes a name; a fuller one (lower rank) of another law takes it over."""
     kept = names.get(name)
@@ -287,3 +301,108 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
         names[name] = (rank, [law])
     elif rank == kept[0] and law not in kept[1]:
         kept[1].append(law)
+
+
+def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
+    """Those of some laws that can be meant where their name text[begin:end] has a year behind it.
+
+    A name that tells no year of its own is of any, where no other law is of that year.
+    """
+    behind = _YEAR_BEHIND.match(text, end)
+    if behind is None or YEAR.search(text, begin, end):
+        return laws
+    years = {law: YEAR.findall(law) for law in laws}
+    of_it = tuple(law for law in laws if behind[1] in years[law])
+    return of_it or tuple(law for law in laws if not years[law])
+
+
+def tells_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
+    """Whether the year of these laws stands in or behind their name text[begin:end]."""
+    behind = _YEAR_BEHIND.match(text, end)
+    years = YEAR.findall(text, begin, end) + ([behind[1]] if behind else [])
+    return any(set(years).intersection(YEAR.findall(law)) for law in laws)
+
+
+def of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
+    """Those of some laws that can be meant where a place stands beside their common name."""
+    return laws if place is None else tuple(law for law in laws if is_of(law, place))
+
+
+def of_bracket(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
+    """Those that can be meant where words in brackets stand behind their name: "(Qld)"."""
+    bracket = _BRACKET_BEHIND.match(text, end)
+    return with_bracket(laws, bracket["words"]) if bracket else laws
+
+
+def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
+    """Those whose names contain the words of a bracket, or have them for initials."""
+    return tuple(law for law in laws if words in initials_of(law) or _tells(law, words.split()))
+
+
+def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
+    """Those of some laws that tell, or are of, what stands in front of their common name."""
+    return tuple(law for law in laws if not words or _tells(law, words))
+
+
+def _tells(law: str, words: Sequence[str]) -> bool:
+    """Whether a law's full name has some words, or their place: "Aldermere", "Singaporean"."""
+    own = {word for word, _, _ in tokens_of(law, 0, len(law))}
+    others = [word for word in words if as_compared(word) not in own]
+    return not others or is_place_of(law, " ".join(others))
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Whether a name that ends there goes on: "Housing Code Enforcement Act"."""
+    return _GOES_ON.match(text, end) is not None
+
+
+def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
+    """The words in capitals, and years, in front of the English name text[start:end].
+
+    Returns:
+        The words, and whether they belong to the name for certain: behind "the" they do, at the
+        beginning of a sentence they may be what it is about, "Rent Increase Housing Code, art. 5".
+
+    >>> words_before("Does the Social Housing Code apply?", 16, 28)
+    (['Social'], True)
+    """
+    if _ENGLISH_NAME.fullmatch(text, start, end) is None:
+        return [], False
+    capitals = _CAPITALS.search(text, max(0, start - _NEAR), start)
+    if capitals is None:
+        return [], False
+    words = [_bare(word) for word in capitals[0].split()]
+    leads = [i for i, word in enumerate(words) if word.lower() in _LEADS]
+    if leads:
+        return words[leads[-1] + 1 :], words[leads[-1]].lower() in _FIRM
+    before = max(0, capitals.start() - 8)
+    return words, _LEADS_TO_NAME.search(text, before, capitals.start()) is not None
+
+
+def told_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
+    """Where a name may begin behind one to four words that tell whose or which law it is.
+
+    >>> next(told_in_front("Aldermere Housing Code", 0))
+    (10, ['Aldermere'])
+    """
+    words: list[str] = []
+    for _ in range(4):
+        word = _IN_FRONT.match(text, begin)
+        if word is None:
+            return
+        if word[1].lower() not in _QUALIFIERS:
+            words.append(_bare(word[1]))
+        begin = word.end()
+        yield begin, words
+
+
+def may_be_topic(words: list[str]) -> bool:
+    """Whether words between a number and a name may say what it is about: "notice", no "GDPR"."""
+    return all(
+        word.isalpha() and not word.isupper() and as_compared(word) not in KINDS_OF_LAW
+        for word in words
+    )
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"['’]s?$", "", word)
