@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from components.statutes.citation_levels import AND, in_brackets, levels_behind
-from components.statutes.citation_markers import NUMBER, CitationKind, Marker, any_language
+from components.statutes.citation_markers import NUMBER, Marker, any_language
 from components.statutes.citation_numbers import canonical_core
 from components.statutes.law_hints import hint_behind
 
@@ -79,9 +79,10 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         core = canonical_core(number[0])
         through: str | None = None
         otherwise: tuple[str, str | None] | None = None
-        if (to := _RANGE.match(text, end)) and (
-            last := NUMBER.match(text, _past_unit(text, to.end(), marker.kind))
-        ):
+        to = _RANGE.match(text, end)
+        again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
+        last = to and NUMBER.match(text, (again or to).end())
+        if to and last:
             through = canonical_core(last[0])
             end = levels_behind(text, last.end(), sign=marker.sign)[1]
             if to[0] in "–—":  # some print a number's own hyphen so
@@ -96,14 +97,9 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         if separator is None:
             break
         position = separator.end()
-        if marker.sign and (again := _SIGN.match(text, position)):
-            position = again.end()  # "§ 12, § 13"
+        if marker.sign and (sign := _SIGN.match(text, position)):
+            position = sign.end()  # "§ 12, § 13"
     return items
-
-
-def _past_unit(text: str, position: int, kind: CitationKind) -> int:
-    again = _UNIT_AGAIN[kind].match(text, position)
-    return again.end() if again else position
 
 
 def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | None] | None:

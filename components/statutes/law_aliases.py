@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from components.statutes.places import without_place_in_front
-
 LONGEST_NAME = 14
 """Words of a name that are compared."""
 
@@ -30,7 +28,7 @@ _DATED = re.compile(
 
 
 def aliases_of(law: str) -> Iterator[tuple[int, str]]:
-    """(rank, name) of a law: its full name, shorter ones, and those that leave its place away."""
+    """(rank, name) of a law: its full name, and shorter ones."""
     yield 0, law
     bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
     yield 1, bare
@@ -44,10 +42,6 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     name, of, place = undated.rpartition(" of ")
     if of and place.removeprefix("the ")[:1].isupper() and len(words_of(name)) > 1:
         yield 1, name
-    for name in (bare, undated):
-        placeless = without_place_in_front(name)
-        if len(words_of(placeless)) > 1 and not placeless.endswith(tuple("0123456789")):
-            yield 2, placeless
 
 
 def initials_of(law: str) -> Iterator[str]:

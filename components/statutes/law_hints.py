@@ -10,7 +10,7 @@ import re
 from typing import Literal
 
 from components.statutes.citation_markers import WORDS, any_language
-from components.statutes.places import place_behind, place_ending
+from components.statutes.places import place_ending
 
 LawReference = Literal["none", "own", "same", "named"]
 
@@ -170,9 +170,9 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
 
 
 def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
-    """What is said of the law behind a citation that ends there; None where nothing is.
+    """How the law is named behind a citation that ends there; None where it is not.
 
-    ("of the Act" says that it is whichever law is spoken of.)
+    ("of the Act" names whichever law is spoken of.)
     """
     end, _ = after_divisions(text, end)
     limit = min(len(text), end + _NEXT_LINE)
@@ -186,9 +186,131 @@ def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
         return None, "none"
     for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
         if match := pattern.match(text, end, limit):
-            group = "law" if match["law"] else "short"
-            name = text[match.start(group) : _with_place(text, match.end(group))]
-            return name.strip(" ,.'’-"), "named"
+            return (match["law"] or match["short"]).strip(" ,.'’-"), "named"
+    return None
+
+
+def is_of_something(text: str, end: int) -> bool:
+    """Whether a citation that ends there is said to be of something, which may be no law at all.
+
+    "Section 13 of the consent form" is; "of the Act" and "of the PDPA" tell a law.
+    """
+    if hint_behind(text, end) is not None:
+        return False
+    return _OF_SOMETHING.match(text, after_divisions(text, end)[0]) is not None
+
+
+_SOURCE = (
+    r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
+)
+GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
+"""By themselves they name whichever law is spoken of: "the Act, section 5"."""
+_LEAD = (  # words in capitals that begin a sentence and no name
+    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With"
+    r"|Both|According|Pursuant|The|Does|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut"
+    r"|Im)"
+)
+_ENGLISH_NAME = (
+    # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
+    rf"\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
+    # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
+    r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?"
+    r"(?:\s\([A-Z][^()\n\d]{1,40}\)|,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d\b){0,2}"
+)
+_FRENCH_OF = r"(?:du|des|de la|de|del|et)\s+|(?:de |et )?[dl]['’]\s?"
+_FRENCH_KIND = r"\w+(?:aux|[aei](?:ls?|lles?|les?|res?)|ique|if|ive)"
+_CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 1881", "Código civil"
+    rf"\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
+    rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
+    r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
+    r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
+)
+_BETWEEN = (  # what stands between a law's name and the citation behind it
+    r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
+)
+_BETWEEN_ALONE = re.compile(_BETWEEN)
+_NAMED_BEFORE = (
+    re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
+    re.compile(
+        r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
+        r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
+        r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
+    ),
+    re.compile(
+        rf"(?P<law>{_CONTINENTAL_NAME}"
+        r"|\b(?!(?:the|this|that|same|any|an?|must|may|shall|can|will|to|not)\b)\w+\s+(?:code|act)"
+        rf"){_BETWEEN}",
+        re.IGNORECASE,
+    ),
+)
+NAME_OF_A_LAW = re.compile(
+    rf"《[^《》\n]{{1,40}}》|(?i:{_CONTINENTAL_NAME})|{_ENGLISH_NAME}|\b[A-Z][A-Z&]*[A-Z]{{2}}\b"
+)
+"""A law's whole name as far as it can be told, and words in capitals that can be one."""
+
+OTHER_LAW = re.compile(
+    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z][a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB
+    r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
+    r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
+)
+"""A law by name, anywhere in a question: which of several is meant is then no longer sure."""
+
+_DIVISIONS = re.compile(
+    r"(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book|division"
+    r"|table(?:\s+of)?(?=\s+\d)|chapitre|titre|livre|partie)\s+[\w.-]+)+",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*",
+    re.IGNORECASE,
+)
+
+
+def after_divisions(text: str, end: int) -> tuple[int, bool]:
+    """Where the name of a law may begin, past "of Chapter 2"; whether one stood."""
+    aside = _ASIDE.match(text, end, end + _NEXT_LINE)
+    end = aside.end() if aside else end
+    division = _DIVISIONS.match(text, end, end + _NEXT_LINE)
+    return (division.end(), True) if division else (end, False)
+
+
+def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
+    """The words by which a law is named around the citation text[start:end], and how."""
+    if behind := hint_behind(text, end):
+        return behind
+    opening = max(0, start - _NEXT_LINE)
+    for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
+        if match := pattern.search(text, opening, start):
+            name = match["law"].strip()
+            return (None, "none") if name in GENERIC_NAMES else (name, "named")
+    between = _BETWEEN_ALONE.search(text, opening, start)
+    end = between.start() if between else start
+    if (place := place_ending(text, opening, end)) is not None:
+        for pattern in _NAMED_BEFORE:
+            if match := pattern.search(text, opening, place):
+                return text[match.start("law") : end], "named"
+    return None, "none"
+
+
+def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
+    """How the law is named behind a citation that ends there; None where it is not.
+
+    ("of the Act" names whichever law is spoken of.)
+    """
+    end, _ = after_divisions(text, end)
+    limit = min(len(text), end + _NEXT_LINE)
+    line = text.find("\n", end, limit)
+    limit = line if line >= 0 else limit
+    if _SAME.match(text, end, limit):
+        return None, "same"
+    if _OWN.match(text, end, limit):
+        return None, "own"
+    if _GENERIC.match(text, end, limit):
+        return None, "none"
+    for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
+        if match := pattern.match(text, end, limit):
+            return (match["law"] or match["short"]).strip(" ,.'’-"), "named"
     return None
 
 

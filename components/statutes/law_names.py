@@ -97,7 +97,7 @@ _NEAR = 80  # characters in which they stand
 # What leads to a name: the words behind it belong to the name.
 _FIRM = frozenset({"the", "under", "per"})
 _LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
-# Words that tell no two laws apart, and others that begin a sentence or lead to a name.
+# Words that do not tell laws apart, and others that begin a sentence or lead to a name.
 _QUALIFIERS = frozenset(
     re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
 )
@@ -116,7 +116,7 @@ _LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NamedLaws:
-    """The laws that a name beside a citation can mean.
+    """The laws that a name next to a citation can mean.
 
     Attributes:
         laws: Theirs; () where no law of the corpus is named.
@@ -135,7 +135,7 @@ class LawNames:
     without brackets, without its year (but not with another one) or its place ("Housing Code" for
     "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials
     ("PDPA"), in small letters where these can be no other word; 中华人民共和国 may be left out.
-    What tells its place may stand in front ("Aldermere Housing Code"); with other words there it is
+    Its place may stand in front ("Aldermere Housing Code"); with other words there it is
     another law, the "Social Housing Code". Where one law's full name is another one's shorter, the
     full wins; laws that share a name are found together.
     """
@@ -178,12 +178,12 @@ class LawNames:
         if laws:
             return NamedLaws(laws)
         close = lead is None or not re.search(r"\w", lead[0])  # nothing like "of" stands between
-        for start, words in told_in_front(text, begin):
+        for start, words in names_in_front(text, begin):
             laws, end = self._beginning(text, start, tokens_of(text, start, start + _REACH))
             if own := with_words(laws, words):
                 return NamedLaws(own)
             if laws and close and may_be_topic(words):  # "Section 8 notice Housing Act 1988"
-                sure = tells_year(laws, text, start, end)
+                sure = names_year(laws, text, start, end)
                 if sure or not any(word[0].isupper() for word in words):
                     return NamedLaws(laws, sure)
         return NamedLaws()
@@ -235,7 +235,7 @@ class LawNames:
                 if firm:
                     return NamedLaws()
                 years = all(YEAR.fullmatch(word) for word in words)
-                return NamedLaws(laws, years or tells_year(laws, text, start, end))
+                return NamedLaws(laws, years or names_year(laws, text, start, end))
         return NamedLaws()
 
     def _beginning(
@@ -289,7 +289,7 @@ class LawNames:
 
 
 def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
-    """Those of some laws that can be meant behind a text: 德国民法典 is none of China."""
+    """Those of some laws that can be meant behind a text: 德国民法典 is not China's."""
     place = chinese_place_ending(before)
     return tuple(law for law in laws if place is None or place in law)
 
@@ -306,7 +306,7 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
 def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
     """Those of some laws that can be meant where their name text[begin:end] has a year behind it.
 
-    A name that tells no year of its own is of any, where no other law is of that year.
+    A name without a year fits any year, unless another law is of that year.
     """
     behind = _YEAR_BEHIND.match(text, end)
     if behind is None or YEAR.search(text, begin, end):
@@ -316,7 +316,7 @@ def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str
     return of_it or tuple(law for law in laws if not years[law])
 
 
-def tells_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
+def names_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
     """Whether the year of these laws stands in or behind their name text[begin:end]."""
     behind = _YEAR_BEHIND.match(text, end)
     years = YEAR.findall(text, begin, end) + ([behind[1]] if behind else [])
@@ -336,15 +336,15 @@ def of_bracket(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
 
 def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
     """Those whose names contain the words of a bracket, or have them for initials."""
-    return tuple(law for law in laws if words in initials_of(law) or _tells(law, words.split()))
+    return tuple(law for law in laws if words in initials_of(law) or _has_words(law, words.split()))
 
 
 def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
-    """Those of some laws that tell, or are of, what stands in front of their common name."""
-    return tuple(law for law in laws if not words or _tells(law, words))
+    """Those of some laws whose names have, or whose place is, what stands before their common name."""
+    return tuple(law for law in laws if not words or _has_words(law, words))
 
 
-def _tells(law: str, words: Sequence[str]) -> bool:
+def _has_words(law: str, words: Sequence[str]) -> bool:
     """Whether a law's full name has some words, or their place: "Aldermere", "Singaporean"."""
     own = {word for word, _, _ in tokens_of(law, 0, len(law))}
     others = [word for word in words if as_compared(word) not in own]
@@ -379,10 +379,10 @@ def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
     return words, _LEADS_TO_NAME.search(text, before, capitals.start()) is not None
 
 
-def told_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
-    """Where a name may begin behind one to four words that tell whose or which law it is.
+def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
+    """Where a name may begin, behind one to four words that say whose or which law it is.
 
-    >>> next(told_in_front("Aldermere Housing Code", 0))
+    >>> next(names_in_front("Aldermere Housing Code", 0))
     (10, ['Aldermere'])
     """
     words: list[str] = []
@@ -397,7 +397,7 @@ def told_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def may_be_topic(words: list[str]) -> bool:
-    """Whether words between a number and a name may say what it is about: "notice", no "GDPR"."""
+    """Whether words between a number and a name may say what it is about: "notice", not "GDPR"."""
     return all(
         word.isalpha() and not word.isupper() and as_compared(word) not in KINDS_OF_LAW
         for word in words

@@ -103,17 +103,6 @@ def chinese_place_ending(text: str) -> str | None:
     return known[1] if known else None
 
 
-def without_place_in_front(name: str) -> str:
-    """The name of a law without a known place at its beginning: "Canada Labour Code"."""
-    words = list(_WORD.finditer(name))[:_MOST_WORDS]
-    if not words or words[0].start():
-        return name
-    for last in reversed(words):
-        if _territory(name[: last.end()]):
-            return name[last.end() :].lstrip()
-    return name
-
-
 def is_place_of(law: str, words: str) -> bool:
     """Whether words are nothing but a known place, and a law's name contains it."""
     territory = _territory(words)

@@ -31,7 +31,6 @@ from components.statutes.citations import find_citations
         ("Article 12, 2nd sub-paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
         ("Article 4, no. 7 GDPR", [("4", "(7)")], "GDPR"),
         ("Section 12, item 3, of the Tax Code", [("12", "(3)")], "Tax Code"),
-        ("Section 12, column 3, of the Tax Code", [("12", None)], "Tax Code"),
         ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
     ],
 )

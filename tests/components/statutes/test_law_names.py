@@ -6,24 +6,6 @@ import pytest
 
 from components.statutes.law_names import LawNames
 
-HOUSING = "Housing Code of Aldermere (invented)"
-PROCEDURE = "Code of Procedure of Aldermere (invented)"
-LAWS = [
-    HOUSING,
-    PROCEDURE,
-    "Code civil",
-    "Code du travail",
-    "Bürgerliches Gesetzbuch",
-    "Personal Data Protection Act 2012 (Singapore)",
-    "General Data Protection Regulation (GDPR)",
-    "loi du 28 mai 2002 relative à l'euthanasie",
-    "Bộ luật Dân sự",
-    "中华人民共和国民法典",
-    "中华人民共和国立法法 [立法法(2015-03-15)]",
-    "中华人民共和国立法法 [立法法(2023-03-13)]",
-    "最高人民法院关于适用《中华人民共和国民法典》的解释（一）",
-]
-
 
 def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:
     laws = [
@@ -86,15 +68,9 @@ def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
         ("Labour Relations Act 66 of 1995", " of the Labour Relations Act, 1995"),
         ("Grundgesetz für die Bundesrepublik Deutschland", " GG"),
         ("Grundgesetz für die Bundesrepublik Deutschland", " des Grundgesetzes"),
-        ("Canada Labour Code", " of the Canadian Labour Code"),
-        ("Canada Labour Code", " of the Labour Code"),
-        ("Swiss Civil Code", " of the Civil Code of Switzerland"),
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act (NSW)"),
         ("Residential Tenancies Act 2010 (NSW)", " of the Residential Tenancies Act (RTA)"),
-        ("Tenancies Act 1997 (Victoria)", " of the Tenancies Act 1997 (Vic)"),
         ("Fair Work Act 2009 (Australia)", " of the Fair Work Act 2009 (Cth)"),
-        ("Tenancies Act 2010", " of the Tenancies Act (Draft)"),
-        ("Rental Homes Act (RHA)", " of the Rental Homes Act (Draft)"),
         ("Code civil (Belgique)", " du Code civil (Livre III)"),
     ],
 )
@@ -108,21 +84,14 @@ def test_a_law_by_its_shorter_names(law: str, text: str) -> None:
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act (Qld)"),
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act 2010 (South Aldermere)"),
         ("Housing (Scotland) Act 1987", " of the Housing (Wales) Act 1987"),
-        ("Housing (Scotland) Act 1987", " of the Housing, Scotland Act 1987"),
         ("Canada Labour Code", " of the Labour Code of Japan"),
         ("Canada Act 1982", " of the Act 1982"),
         ("Income Tax Act 1961 (India)", " of the Income Tax Act 1962"),
-        ("Tenancies Act 2010", " of the Tenancies (Act 2010)"),
         ("Swiss Charter", " of the Charter"),
     ],
 )
 def test_another_law_by_a_like_name(law: str, text: str) -> None:
     assert LawNames([law]).after(text, 0).laws == ()
-
-
-def test_a_name_without_its_place_in_front_gives_way_to_others() -> None:
-    names = LawNames(["Canada Labour Code", "Labour Code (Ontario)"])
-    assert names.after(" of the Labour Code", 0).laws == ("Labour Code (Ontario)",)
 
 
 def test_laws_of_one_short_name_are_found_together() -> None:
