@@ -340,7 +340,7 @@ def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
 
 
 def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
-    """Those of some laws whose names have, or whose place is, what stands before their common name."""
+    """Those of some laws whose names or places are in the words before their common name."""
     return tuple(law for law in laws if not words or _has_words(law, words))
 
 

@@ -140,7 +140,7 @@ def _last_place(text: str) -> int | None:
 def _territories(law: str) -> frozenset[str]:
     """The places that a law's name contains."""
     words = [folded(word[0]).casefold() for word in _WORD.finditer(law)]
-    found = set()
+    found: set[str | None] = set()
     for first in range(len(words)):
         if not (first and _LONGER.fullmatch(words[first - 1])):
             found.update(_territory(" ".join(words[first : first + n])) for n in range(1, 5))
