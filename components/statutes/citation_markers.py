@@ -10,12 +10,112 @@ from components.statutes.citation_numbers import LATIN_SUFFIX, ROMAN_NUMERAL
 
 CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
 
+# The words of citations, a table a language (regular expressions, in small letters):
+#   and, to     join two numbers, or the ends of a range
+#   level       a part of an article that has a number: "paragraph 2"
+#   small       a part of a sentence or of a list; articles have no numbers so deep
+#   counted     follows a number that counts something: "12 days"
+#   of, the     lead to the name of a law
+#   law         what a law is called; "the act" alone is whichever one is spoken of
+#   paper       a private paper, whose numbered clauses are not law
+#   mine        whose paper it is
+#   stop        cannot begin a word of a law's name
+WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "and": "and|or",
+        "to": "to|through",
+        "level": r"paragraphe?s?|paras?\b\.?|sub-?sections?|subs(?:ecs?)?\.|sub-?paragraphs?|nos?\."
+        r"|points?|items?",
+        "small": "sentences?|indents?|lines?|limbs?|half",
+        "counted": "per ?cent|days?|weeks?|months?|years?|hours?|minutes|times|people|euros?",
+        "of": "of|in|under|within",
+        "the": "the|said",
+        "law": "codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?"
+        "|constitution|treaty|convention|directive|charter|protocol",
+        "the act": "act|law|code",
+        "paper": "contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws"
+        "|guidelines|terms and conditions",
+        "mine": "my|our|your|his|her|their",
+        "stop": "a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may"
+        "|must|shall|will|can|say|says|apply|applies|provides?",
+    },
+    "fr": {
+        "and": "et|ou",
+        "to": "à|au",
+        "level": r"al(?:inéas?|\.)|n[°º]",
+        "small": "tirets?|phrases?|lignes?",
+        "counted": "jours?|semaines?|mois|ans?|heures?|fois|personnes",
+        "of": "du|de la|des|de|dans",
+        "the": "la|les?",
+        "law": "lois?|décrets?|arrêtés?|ordonnances?|règlements?|traité|charte|accords?|protocole"
+        "|statuts?",
+        "the act": "loi",
+        "paper": "contrats?|baux|bail|convention collective|cct|conditions générales",
+        "mine": "mon|ma|mes|notre|nos|votre|vos|son|sa|leur",
+        "stop": "et|ou|est|sont|qui|que|à|aux?|en|par|pour|sur|sans|dans|ne|il|elle|relati(?:f|ve)"
+        "|portant",
+    },
+    "de": {
+        "and": "und|oder|sowie",
+        "to": "bis",
+        "level": r"abs(?:atz|\.|(?= ?\d))|u(?:nter)?abs(?:atz|\.)|satz|nr\.|nummer|litt?\."
+        r"|buchst(?:abe|\.)",
+        "small": "halbs(?:atz|ätze)|spiegelstrich",
+        "counted": "tage?n?|wochen?|monate?n?|jahre?n?|stunden",
+        "of": "der|im|vom|von|aus",
+        "the": "de[mnrs]",
+        "law": r"\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?",
+        "the act": "gesetz(?:es)?",
+        "paper": r"\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb",
+        "mine": r"mein\w*|unser\w*|ihr\w*",
+        "stop": "und|oder|ist|wird|sind|mit|für|auf|nicht",
+    },
+    "nl": {
+        "to": "tot",
+        "level": "lid|leden",
+        "of": "van|uit",
+        "the": "het|de",
+        "law": r"(?:grond)?wet|wetboek|\w{3,}(?:wet|wetboek)|besluit|verordening|reglement|verdrag",
+        "the act": "wet",
+        "paper": r"\w*overeenkomst|\w*contract|cao|statuten",
+        "mine": "mijn|onze?",
+    },
+    "es, it, pt": {
+        "and": "y|e",
+        "to": "al",
+        "level": "comma",
+        "of": "del|de los|dell[ao]",
+        "the": "el|los|las",
+        "law": r"c[óo]digo|codice|ley|lei|reglamento|constituci[óo]n|(?:real )?decreto",
+        "the act": "ley|c[óo]digo",
+        "paper": "contratos?|convenio colectivo",
+        "mine": "mis?|nuestr[oa]s?",
+    },
+    "vi": {
+        "and": "và|hoặc",
+        "to": "đến",
+        "level": "khoản|điểm",
+        "counted": "ngày|tháng|năm|giờ",
+        "of": "của|trong|thuộc|theo",
+        "law": "bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết",
+        "the act": "luật",
+        "paper": "hợp đồng|thỏa thuận",
+        "stop": "là|có|và|quy|thì|được",
+    },
+}
+
+
+def any_language(kind: str) -> str:
+    """An expression for the words of a kind, in any language."""
+    return "|".join(table[kind] for table in WORDS.values() if kind in table)
+
+
 # "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
 # "of this article." a paragraph "II." begins.
 _ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 _MARKER = re.compile(
     r"(?=[adđlprs§])(?<![\w-])(?:"
-    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|[íi]culo)?[sn]?\b\.?|điều)"
+    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo)?[sn]?\b\.?|điều)"
     r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
     r"|(?P<rule>rules?\b)"
     r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
@@ -45,15 +145,13 @@ _KINDS: dict[str, CitationKind] = {
     "short_section": "section",
     "short_regulation": "regulation",
 }
-_PLURAL = re.compile(r"(?:\ws|§§|artikeln)\.?$", re.IGNORECASE)
+_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli)\.?$", re.IGNORECASE)
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
 _LEADS_TO_SHORT = re.compile(
     r"(?:^|[\n(,;:]\s?|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
     r"|says?|breach)\s)$",
     re.IGNORECASE,
 )
-# "In this article: 5 tenants ..." announces a list.
-_ANNOUNCED = re.compile(r"\b(?:this|these|that|an?|following|cet|un|présent|suivants?)\s$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +188,7 @@ def next_marker(text: str, position: int) -> Marker | None:
         before = max(0, match.start() - 12)
         if "(" in between and kind != "article":
             continue  # "sections (2) and (3)" are paragraphs
-        if ":" in between and (
-            kind not in ("article", "section") or _ANNOUNCED.search(text, before, match.start())
-        ):
+        if ":" in between and kind not in ("article", "section"):
             continue
         short = name.startswith("short")
         return Marker(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from components.statutes.citation_markers import any_language
 from components.statutes.citations import (
     PLAIN_CHARACTERS,
     Citation,
@@ -30,10 +31,7 @@ MOST_RANGES = 8
 """Ranges that are followed of a question."""
 _MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
 
-_OF = re.compile(
-    r"\s*(?:(?:of|du|de la|del|de los|des|de|der|van|von|vom|của|thuộc)\b|(?:de l|d)['’])",
-    re.IGNORECASE,
-)
+_OF = re.compile(rf"\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])", re.IGNORECASE)
 _APART = re.compile(r"\s*[,;]")
 # The Tenancy Act, the Contract Code and 劳动合同法 are law.
 _PRIVATE_PAPER = re.compile(

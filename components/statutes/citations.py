@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from components.statutes import chinese_citations
-from components.statutes.citation_levels import AND
-from components.statutes.citation_lists import items_of
+from components.statutes.citation_lists import AND, items_of
 from components.statutes.citation_markers import CitationKind, Marker, next_marker
 from components.statutes.citation_numbers import LISTED_PARAGRAPH
 from components.statutes.law_hints import LawReference, law_hint

@@ -9,46 +9,21 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from components.statutes.places import place_behind, place_ending
+from components.statutes.citation_markers import WORDS, any_language
+from components.statutes.places import place_ending
 
 LawReference = Literal["none", "own", "same", "named"]
 
 _NEXT_LINE = 160  # characters read on either side of a citation
 
-_VIETNAMESE = r"bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết"
-# Sources of law, and private papers whose numbered clauses are no law at all.
-_PUBLIC = (
-    r"codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?|constitution"
-    r"|treaty|convention|directive|charter|protocol"
-    r"|lois?|décrets?|arrêtés?|ordonnances?|règlements?|constitution|traité|directive|charte"
-    r"|accords?|protocole|statuts?"
-    r"|c[óo]digo|ley|reglamento|constituci[óo]n|(?:real )?decreto"
-    r"|\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?"
-    r"|(?:grond)?wet|wetboek|\w{3,}(?:wet|wetboek)|besluit|verordening|reglement|verdrag"
-    rf"|{_VIETNAMESE}"
-)
-PRIVATE_PAPER = (
-    r"contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws|guidelines"
-    r"|terms and conditions|contrats?|baux|bail|convention collective|cct|conditions générales"
-    r"|\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb"
-    r"|\w*overeenkomst|\w*contract|cao|statuten|contratos?|convenio colectivo"
-    r"|hợp đồng|thỏa thuận"
-)
-_MINE = (
-    r"my|our|your|his|her|their|mon|ma|mes|notre|nos|votre|vos|son|sa|leur|mein\w*|unser\w*|ihr\w*"
-    r"|mijn|onze?|mis?|nuestr[oa]s?"
-)
-_OF = (
-    r"(?:of|in|under|within|du|del|de la|de los|des|de|dans|der|im|vom|von|aus|van|uit|của|trong"
-    r"|thuộc|theo)\b|(?:de l|d)['’]"
-)
-_DETERMINER = r"(?:the|het|de|el|los|las|la|le|les|dem|den|der|des|said)\b|l['’]"
-_STOP = (
-    r"a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may|must|shall|will|can"
-    r"|say|says|apply|applies|provides?|et|ou|est|sont|qui|que|à|au|aux|en|par|pour|sur|sans|dans"
-    r"|ne|il|elle|und|oder|ist|wird|sind|mit|für|auf|nicht|relatif|relative|portant|sur"
-    r"|là|có|và|quy|thì|được"
-)
+_VIETNAMESE = WORDS["vi"]["law"]
+_PUBLIC = any_language("law")
+PRIVATE_PAPER = any_language("paper")
+"""Papers whose numbered clauses are not law."""
+_MINE = any_language("mine")
+_OF = rf"(?:{any_language('of')})\b|(?:de l|d)['’]"
+_DETERMINER = rf"(?:{any_language('the')})\b|l['’]"
+_STOP = any_language("stop")
 _TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
 _OF_SOMETHING = re.compile(
     r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
@@ -67,8 +42,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _GENERIC = re.compile(  # "of the Act": whichever law is spoken of
-    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:act|law|code|loi|gesetz(?:es)?|wet|ley"
-    r"|c[óo]digo|luật)"
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
     rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
     # "of the Act require": a name would go on in capitals, or with "of".
     r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"
@@ -164,22 +138,8 @@ _DIVISIONS = re.compile(
 )
 _ASIDE = re.compile(
     r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
-    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*"
-    # "section 12, as amended, of the Companies Act"
-    rf"(?:\s*,\s(?!\d)[^,.;:\n()\[\]]{{1,40}}(?=,\s(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
-    rf"(?:(?:this|that|same|même|présente?)\s+|(?:{_TITLE}\s+){{0,6}}?)(?:{_PUBLIC})\b))?",
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*",
     re.IGNORECASE,
-)
-# What is no law, and still has numbered sections: "The Reporting Standard defines it in".
-_STANDARD = r"(?:[A-Z][\w-]*\s+){1,6}(?:Standards?|Guidelines|Guidance Notes?|Framework|Manual)"
-_SUBJECT = re.compile(
-    rf"(?:^|[.;:\n]|(?<=[.;:\n])\s)\s*(?:The\s+)?(?P<law>{_STANDARD})\s+(?:define|identif|provide"
-    r"|state|set|contain|list|describe|explain|require|specif|address|cover|include)\w*\b"
-    r"[^.;:\n]{0,160}\b(?:in|at|under)\s+$"
-)
-_PROVIDED_IN = re.compile(  # "Guidance on prices (in section 5) is provided in the Guidelines"
-    r"\)(?:\s+and\s[^.;:\n()]{0,60}\([^()\n]{0,60}\))?\s+(?:is|are)\s(?:provided|set\sout|given"
-    rf"|contained|found|defined)\s(?:in|by)\s(?:the\s)?(?P<law>{_STANDARD})\b"
 )
 
 
@@ -193,7 +153,6 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
 
 def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
     """The words by which a law is named around the citation text[start:end], and how."""
-    group_end = end
     if behind := hint_behind(text, end):
         return behind
     opening = max(0, start - _NEXT_LINE)
@@ -207,16 +166,13 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
         for pattern in _NAMED_BEFORE:
             if match := pattern.search(text, opening, place):
                 return text[match.start("law") : end], "named"
-    line = max(text.rfind("\n", 0, start), start - 2 * _NEXT_LINE, 0)
-    if match := _SUBJECT.search(text, line, start) or _PROVIDED_IN.match(text, group_end):
-        return match["law"], "named"
     return None, "none"
 
 
 def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
-    """What is said of the law behind a citation that ends there; None where nothing is.
+    """How the law is named behind a citation that ends there; None where it is not.
 
-    ("of the Act" says that it is whichever law is spoken of.)
+    ("of the Act" names whichever law is spoken of.)
     """
     end, _ = after_divisions(text, end)
     limit = min(len(text), end + _NEXT_LINE)
@@ -230,9 +186,7 @@ def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
         return None, "none"
     for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
         if match := pattern.match(text, end, limit):
-            group = "law" if match["law"] else "short"
-            name = text[match.start(group) : _with_place(text, match.end(group))]
-            return name.strip(" ,.'’-"), "named"
+            return (match["law"] or match["short"]).strip(" ,.'’-"), "named"
     return None
 
 
@@ -244,12 +198,6 @@ def is_of_something(text: str, end: int) -> bool:
     if hint_behind(text, end) is not None:
         return False
     return _OF_SOMETHING.match(text, after_divisions(text, end)[0]) is not None
-
-
-def _with_place(text: str, end: int) -> int:
-    """Where the name of a law ends that ends there but for its place: "Code civil suisse"."""
-    place = place_behind(text, end)
-    return end if place is None else text.index(place, end) + len(place)
 
 
 _SOURCE = (

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+import unicodedata
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
-from components.statutes.law_aliases import (
-    KINDS_OF_LAW,
-    LONGEST_NAME,
-    aliases_of,
-    chinese_aliases_of,
-    initials_of,
-    tokens_of,
-    words_of,
-)
-from components.statutes.law_details import (
-    BRACKET_ENDING,
-    YEAR,
-    of_bracket,
-    of_place,
-    of_year,
-    tells_year,
-    with_bracket,
-    with_words,
-)
+from components.statutes.citation_markers import any_language
 from components.statutes.law_hints import bracketed_name
-from components.statutes.longer_names import goes_on, may_be_topic, told_in_front, words_before
 from components.statutes.places import (
     chinese_place_ending,
+    is_of,
+    is_place_of,
     place_before,
     place_behind,
     place_ending,
@@ -42,15 +27,12 @@ _LONGEST_CHINESE = 40  # characters
 _REACH = 200  # characters read on either side of a citation
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_BREAK = re.compile(r"[^\w\s.'’&-]|\.\s+[A-ZÀ-Ý]|\n")  # ends a name
-_BRACKETS = re.compile(r"[\s()/]*")  # but for one that has them itself
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
-    r"(?:[\s,(«“\"'’]|\b(?:of|the|in|under|from|du|de|des|la|le|les|l|d|dans|der|dem|im|vom|von"
-    r"|del|los|las|van|het|của|trong|thuộc|theo|et suivants|ff|f)\b\.?)*",
+    rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
+    r"|from|l|d|et suivants|ff?)\b\.?)*",
     re.IGNORECASE,
 )
-_YEAR_ENDING = re.compile(r"[\s,(]+(?:of\s+)?(?:1[5-9]|20)\d\d$")
 _TRAIL = re.compile(
     r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?)\b|['’])*$",
     re.IGNORECASE,
@@ -75,14 +57,76 @@ _ABBREVIATIONS = {
     "hgb": "handelsgesetzbuch",
     "zpo": "zivilprozessordnung",
     "stpo": "strafprozessordnung",
+    "bw": "burgerlijk wetboek",
     "blds": "bo luat dan su",
     "blhs": "bo luat hinh su",
 }
+# "Housing Act 1996" is not the Housing Act 1988.
+YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+# The year of the act stands behind it, not that of its edition: "(2020 Rev. Ed.)".
+_YEAR_BEHIND = re.compile(
+    r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
+    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
+    re.IGNORECASE,
+)
+_BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
+_BRACKET_BEHIND = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
+BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
+# A name goes on: the "Code pénal" is not the "Code pénal social".
+_GOES_ON = re.compile(
+    r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
+    # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
+    r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
+    r"|Law|Ordinance)\b(?!\s+\d)"
+    # "Companies Act 2006 (Amendment) Regulations 2009": behind brackets no citation begins
+    r"|\([A-Z][^()]{1,80}\)\s+(?:Order|Regulations|Rules|Act)\s+(?:1[5-9]|20)\d\d\b)"
+)
+# Only English names put what tells them apart in front, in capitals.
+_ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")
+_CAPITALS = re.compile(r"(?:(?:[A-ZÀ-Ý][\w’'-]*|(?:1[5-9]|20)\d\d)\s+){1,4}$")
+_IN_FRONT = re.compile(r"([^\W\d][\w’'-]*|(?:1[5-9]|20)\d\d\b) +")
+_NEAR = 80  # characters in which they stand
+# What leads to a name: the words behind it belong to the name.
+_FIRM = frozenset({"the", "under", "per"})
+_LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
+# Words that do not tell laws apart, and others that begin a sentence or lead to a name.
+_QUALIFIERS = frozenset(
+    re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
+)
+_LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
+    re.findall(
+        r"\w+",
+        "under per see according pursuant regarding concerning about both where whether given"
+        " following despite against since using before after without also however cf ref please"
+        " hello hi need help explain read show check find quote cite give get tell open compare"
+        " summarise summarize interpret define describe discuss translate apply use list print"
+        " analyse analyze clarify violating interpreting explaining applying meaning summary text"
+        " definition scope part chapter title book section article schedule division",
+    )
+)
+LONGEST_NAME = 14
+"""Words of a name that are compared."""
+
+KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
+"""Compared words of which one alone names no law."""
+
+_WORD = re.compile(r"\w+|&")
+# Words that stand in a name and beside it, and tell no two laws apart.
+_UNHEARD = frozenset(
+    re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
+)
+# In brackets they tell whose law it is, and are no name of it.
+_OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
+# "Act 1988", "Act, 1872", "Act of 1996", "Act 66 of 1995"
+_DATE = re.compile(r",?\s+(?:(?:No\.?\s*)?\d{1,3}\s+)?(?:of\s+)?\d{4}$")
+_DATED = re.compile(
+    r"(?:loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+du\s+\S+\s+\w+\s+\d{4}", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLaws:
-    """The laws that a name beside a citation can mean.
+    """The laws that a name next to a citation can mean.
 
     Attributes:
         laws: Theirs; () where no law of the corpus is named.
@@ -101,7 +145,7 @@ class LawNames:
     without brackets, without its year (but not with another one) or its place ("Housing Code" for
     "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials
     ("PDPA"), in small letters where these can be no other word; 中华人民共和国 may be left out.
-    What tells its place may stand in front ("Aldermere Housing Code"); with other words there it is
+    Its place may stand in front ("Aldermere Housing Code"); with other words there it is
     another law, the "Social Housing Code". Where one law's full name is another one's shorter, the
     full wins; laws that share a name are found together.
     """
@@ -110,8 +154,6 @@ class LawNames:
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
-        # What stands in a name before brackets of its own: "Housing (Scotland) Act 1987".
-        self._before_brackets: set[tuple[str, ...]] = set()
         for law in dict.fromkeys(laws):
             if _CHINESE.search(law):
                 for rank, alias in enumerate(chinese_aliases_of(law)):
@@ -121,7 +163,6 @@ class LawNames:
                 words = words_of(alias)
                 if words and not (len(words) == 1 and words[0] in KINDS_OF_LAW):
                     _keep(self._words, words, rank, law)
-                    self._before_brackets.update(_parts_before_brackets(alias))
             for initials in initials_of(law):
                 _keep(self._initials, initials, 0, law)
         for short, full in _ABBREVIATIONS.items():
@@ -147,12 +188,12 @@ class LawNames:
         if laws:
             return NamedLaws(laws)
         close = lead is None or not re.search(r"\w", lead[0])  # nothing like "of" stands between
-        for start, words in told_in_front(text, begin):
+        for start, words in names_in_front(text, begin):
             laws, end = self._beginning(text, start, tokens_of(text, start, start + _REACH))
             if own := with_words(laws, words):
                 return NamedLaws(own)
             if laws and close and may_be_topic(words):  # "Section 8 notice Housing Act 1988"
-                sure = tells_year(laws, text, start, end)
+                sure = names_year(laws, text, start, end)
                 if sure or not any(word[0].isupper() for word in words):
                     return NamedLaws(laws, sure)
         return NamedLaws()
@@ -167,10 +208,6 @@ class LawNames:
         named = self._ending(text, begin, end)
         if named.laws:
             return named
-        if year := _YEAR_ENDING.search(text, begin, end):
-            named = self._ending(text, begin, year.start())
-            laws = of_year(named.laws, text, year.start(), year.start())
-            return NamedLaws(laws, named.sure or tells_year(laws, text, year.start(), year.start()))
         if (start := place_ending(text, begin, end)) is not None:
             named = self._ending(text, begin, start)
             return NamedLaws(of_place(named.laws, place_behind(text, start)), named.sure)
@@ -208,7 +245,7 @@ class LawNames:
                 if firm:
                     return NamedLaws()
                 years = all(YEAR.fullmatch(word) for word in words)
-                return NamedLaws(laws, years or tells_year(laws, text, start, end))
+                return NamedLaws(laws, years or names_year(laws, text, start, end))
         return NamedLaws()
 
     def _beginning(
@@ -218,14 +255,13 @@ class LawNames:
         found: tuple[str, ...] = ()
         ending = begin
         words: tuple[str, ...] = ()
-        read = begin
         for word, start, end in tokens:
             if not words and (
                 start != begin
                 or (word not in self._first and text[start:end] not in self._initials)
             ):
                 return (), begin
-            if len(words) == LONGEST_NAME or self._name_breaks(text, words, read, start):
+            if len(words) == LONGEST_NAME:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
@@ -235,14 +271,7 @@ class LawNames:
                 in_front, firm = words_before(text, begin, end)
                 found = with_words(found, in_front) or (() if firm else found)
                 ending = end
-            read = end
         return found, ending
-
-    def _name_breaks(self, text: str, words: tuple[str, ...], begin: int, end: int) -> bool:
-        """Whether text[begin:end] ends a name behind the words read."""
-        if _BREAK.search(text, begin, end) is None:
-            return False
-        return words not in self._before_brackets or not _BRACKETS.fullmatch(text, begin, end)
 
     def _named(self, words: tuple[str, ...], printed: str) -> tuple[str, ...]:
         """The laws that have exactly this name."""
@@ -270,14 +299,9 @@ class LawNames:
 
 
 def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
-    """Those of some laws that can be meant behind a text: 德国民法典 is none of China."""
+    """Those of some laws that can be meant behind a text: 德国民法典 is not China's."""
     place = chinese_place_ending(before)
     return tuple(law for law in laws if place is None or place in law)
-
-
-def _parts_before_brackets(name: str) -> list[tuple[str, ...]]:
-    """The words of a name up to each bracket or stroke within it."""
-    return [words_of(name[: each.start()]) for each in re.finditer(r"(?<=.)[()/](?=.)", name)]
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
@@ -287,3 +311,170 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
         names[name] = (rank, [law])
     elif rank == kept[0] and law not in kept[1]:
         kept[1].append(law)
+
+
+def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
+    """Those of some laws that can be meant where their name text[begin:end] has a year behind it.
+
+    A name without a year fits any year, unless another law is of that year.
+    """
+    behind = _YEAR_BEHIND.match(text, end)
+    if behind is None or YEAR.search(text, begin, end):
+        return laws
+    years = {law: YEAR.findall(law) for law in laws}
+    of_it = tuple(law for law in laws if behind[1] in years[law])
+    return of_it or tuple(law for law in laws if not years[law])
+
+
+def names_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
+    """Whether the year of these laws stands in or behind their name text[begin:end]."""
+    behind = _YEAR_BEHIND.match(text, end)
+    years = YEAR.findall(text, begin, end) + ([behind[1]] if behind else [])
+    return any(set(years).intersection(YEAR.findall(law)) for law in laws)
+
+
+def of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
+    """Those of some laws that can be meant where a place stands beside their common name."""
+    return laws if place is None else tuple(law for law in laws if is_of(law, place))
+
+
+def of_bracket(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
+    """Those that can be meant where words in brackets stand behind their name: "(Qld)"."""
+    bracket = _BRACKET_BEHIND.match(text, end)
+    return with_bracket(laws, bracket["words"]) if bracket else laws
+
+
+def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
+    """Those whose names contain the words of a bracket, or have them for initials."""
+    return tuple(law for law in laws if words in initials_of(law) or _has_words(law, words.split()))
+
+
+def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
+    """Those of some laws whose names or places are in the words before their common name."""
+    return tuple(law for law in laws if not words or _has_words(law, words))
+
+
+def _has_words(law: str, words: Sequence[str]) -> bool:
+    """Whether a law's full name has some words, or their place: "Aldermere", "Singaporean"."""
+    own = {word for word, _, _ in tokens_of(law, 0, len(law))}
+    others = [word for word in words if as_compared(word) not in own]
+    return not others or is_place_of(law, " ".join(others))
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Whether a name that ends there goes on: "Housing Code Enforcement Act"."""
+    return _GOES_ON.match(text, end) is not None
+
+
+def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
+    """The words in capitals, and years, in front of the English name text[start:end].
+
+    Returns:
+        The words, and whether they belong to the name for certain: behind "the" they do, at the
+        beginning of a sentence they may be what it is about, "Rent Increase Housing Code, art. 5".
+
+    >>> words_before("Does the Social Housing Code apply?", 16, 28)
+    (['Social'], True)
+    """
+    if _ENGLISH_NAME.fullmatch(text, start, end) is None:
+        return [], False
+    capitals = _CAPITALS.search(text, max(0, start - _NEAR), start)
+    if capitals is None:
+        return [], False
+    words = [_bare(word) for word in capitals[0].split()]
+    leads = [i for i, word in enumerate(words) if word.lower() in _LEADS]
+    if leads:
+        return words[leads[-1] + 1 :], words[leads[-1]].lower() in _FIRM
+    before = max(0, capitals.start() - 8)
+    return words, _LEADS_TO_NAME.search(text, before, capitals.start()) is not None
+
+
+def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
+    """Where a name may begin, behind one to four words that say whose or which law it is.
+
+    >>> next(names_in_front("Aldermere Housing Code", 0))
+    (10, ['Aldermere'])
+    """
+    words: list[str] = []
+    for _ in range(4):
+        word = _IN_FRONT.match(text, begin)
+        if word is None:
+            return
+        if word[1].lower() not in _QUALIFIERS:
+            words.append(_bare(word[1]))
+        begin = word.end()
+        yield begin, words
+
+
+def may_be_topic(words: list[str]) -> bool:
+    """Whether words between a number and a name may say what it is about: "notice", not "GDPR"."""
+    return all(
+        word.isalpha() and not word.isupper() and as_compared(word) not in KINDS_OF_LAW
+        for word in words
+    )
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"['’]s?$", "", word)
+
+
+def aliases_of(law: str) -> Iterator[tuple[int, str]]:
+    """(rank, name) of a law: its full name, and shorter ones."""
+    yield 0, law
+    bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
+    yield 1, bare
+    yield 1, _DATE.sub("", law)
+    bare = bare.removesuffix(" für die Bundesrepublik Deutschland")
+    yield 1, bare
+    undated = _DATE.sub("", bare)
+    yield 1, undated
+    if dated := _DATED.match(law):
+        yield 1, dated[0]
+    name, of, place = undated.rpartition(" of ")
+    if of and place.removeprefix("the ")[:1].isupper() and len(words_of(name)) > 1:
+        yield 1, name
+
+
+def initials_of(law: str) -> Iterator[str]:
+    """Capitals that stand for a law: printed in brackets, or the first letters of its words."""
+    printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
+    yield from (each for each in printed if each not in _OF_PLACES)
+    capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))
+    if len(capitals) > 2:
+        yield "".join(capitals)
+
+
+def chinese_aliases_of(law: str) -> Iterator[str]:
+    """The names of a Chinese law, the fullest first."""
+    law = re.sub("[《》〈〉]", "", law)
+    yield law
+    bare = re.sub(r"\s*\[.*\]$", "", law).strip()
+    yield bare
+    undated = re.sub(r"[（(][^（）()]*\d{4}[^（）()]*[）)]$", "", bare)
+    yield undated
+    yield undated.removeprefix("中华人民共和国")
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that tell names apart, as they are compared, in their order."""
+    return tuple(word for word, _, _ in tokens_of(text, 0, len(text)))[:LONGEST_NAME]
+
+
+def tokens_of(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """(word as compared, start, end) of the words that tell names apart."""
+    for word in _WORD.finditer(text, begin, min(end, len(text))):
+        if compared := as_compared(word[0]):
+            yield compared, word.start(), word.end()
+
+
+@lru_cache(maxsize=65_536)
+def as_compared(word: str) -> str:
+    """A word without case, accents and ending; "" for an article or preposition."""
+    letters = unicodedata.normalize("NFKD", word.lower())
+    folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
+    if folded in _UNHEARD:
+        return ""
+    if folded == "&":
+        return "and"
+    # Enough for the case and number of a name's words: Gesetzbuchs, Bürgerlichen, Regulations.
+    return re.sub(r"(?<=\w{4})[esnrm]+$", "", folded)

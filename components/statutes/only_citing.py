@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from components.statutes.citation_resolver import ResolvedCitation
-from components.statutes.law_aliases import initials_of
 from components.statutes.law_hints import is_of_something
+from components.statutes.law_names import initials_of
 from components.statutes.lexical import folded
 from components.statutes.stop_words import STOP_WORDS
 

@@ -1,118 +1,60 @@
-"""Places beside the name of a law: the "Code civil suisse" is not any other Code civil."""
+"""Places next to the name of a law: the "Code civil suisse" is not any other Code civil.
+
+The names of countries and languages are Babel's. Names in capitals are known as such; the list is
+for what is of a place ("suisse", "Norwegian") and for questions in small letters.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
-# The names of one place, and what is of it, in English and French, without accents. Names in
-# capitals are known as such; these are for adjectives and for questions in small letters.
-_PLACES = [
-    re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
-    for names in (
-        "belg(?:ique|es?|ium|ians?)",
-        "france|francais(?:es?)?|french",
-        "suisses?|switzerland|swiss|schweiz(?:erisch\\w*)?|suiz[oa]s?",
-        "quebec(?:ois(?:es?)?)?|quebecers?",
-        "canada|canadi(?:an|ens?|ennes?)",
-        "pays-bas|neerlandais(?:es?)?|netherlands|dutch|holland(?:e|ais(?:es?)?)?",
-        "luxembourg(?:eois(?:es?)?)?",
-        "allemagne|allemand(?:e?s?)|germany|german",
-        "autriche|autrichien(?:ne)?s?|austrian?|osterreich(?:isch\\w*)?",
-        "itali(?:e|enne?s?|ens?|ans?)|italy",
-        "espagne|espagnole?s?|spain|spanish",
-        "portug(?:al|ais(?:es?)?|uese)",
-        "pologne|polonais(?:es?)?|poland|polish",
-        "roumanie|roumaine?s?|romanian?",
-        "grece|grec(?:que)?s?|greece|greek",
-        "irland(?:e|ais(?:es?)?)|ireland|irish",
-        "angleterre|anglais(?:es?)?|england|english",
-        "royaume-uni|britanniques?|united kingdom|uk|british|britain",
-        "ecoss(?:e|ais(?:es?)?)|scotland|scottish",
-        "norv(?:ege|egien(?:ne)?s?)|norway|norwegian",
-        "sue(?:de|dois(?:es?)?)|sweden|swedish",
-        "danemark|danois(?:es?)?|denmark|danish",
-        "finland(?:e|ais(?:es?)?)?|finnish",
-        "etats-unis|americaine?s?|united states|usa|american",
-        "californi(?:e|an?)",
-        "louisian(?:a|e)",
-        "texas|texan",
-        "new york",
-        "maroc(?:aine?s?)?|morocc(?:o|an)",
-        "algeri(?:e|enne?s?|ens?|an?)",
-        "tunisi(?:e|enne?s?|ens?|an?)",
-        "senegal(?:ais(?:es?)?|ese)?",
-        "cameroun(?:ais(?:es?)?)?|cameroon(?:ian)?",
-        "congo(?:lais(?:es?)?|lese)?",
-        "cote d['’]ivoire|ivoirien(?:ne)?s?|ivory coast|ivorian",
-        "mali(?:en(?:ne)?s?|an)?",
-        "rwanda(?:is(?:es?)?|n)?",
-        "haiti(?:enne?s?|ens?|an)?",
-        "monegasques?|monaco",
-        "andorre|andorra",
-        "turquie|turc(?:s|que)?s?|turkey|turkish",
-        "russ(?:e|es|ie|ia|ian)",
-        "chin(?:e|ois(?:es?)?|a|ese)",
-        "japon(?:ais(?:es?)?)?|japan(?:ese)?",
-        "coree|coreen(?:ne)?s?|korean?",
-        "ind(?:e|ia|ienne?s?|iens?|ian)",
-        "singap(?:our|ore)(?:ien(?:ne)?s?|an)?",
-        "malaysi(?:a|an|e)",
-        "indonesi(?:a|an|e)",
-        "thai(?:land)?",
-        "philippines?",
-        "vietnam(?:ese|ien(?:ne)?s?)?",
-        "austral(?:ia|ian|ie|ienne?s?|iens?)|cth",
-        "new south wales|nsw",
-        "queensland|qld",
-        "new zealand|nouvelle-zelande",
-        "afrique du sud|sud-africaine?s?|south africa|south african",
-        "kenyan?",
-        "nigerian?",
-        "ghana(?:ian)?",
-        "egypt(?:e|ian|ienne?s?|iens?)?",
-        "dubai",
-        "emirates|uae",
-        "saudi",
-        "liban(?:ais(?:es?)?)?|leban(?:on|ese)",
-        "israel(?:i|ien(?:ne)?s?)?",
-        "bresil(?:ienne?s?|iens?)?|brazil(?:ian)?",
-        "argentin[ea]s?",
-        "mexi(?:co|can|que)",
-        "chile(?:an)?",
-    )
-]
-_KNOWN = re.compile(rf"(?:{'|'.join(place.pattern for place in _PLACES)})", re.IGNORECASE)
-_CHINESE = re.compile(
-    "(德国|法国|日本|美国|英国|韩国|朝鲜|俄罗斯|意大利|西班牙|葡萄牙|荷兰|比利时|瑞士|瑞典|挪威|丹麦|芬兰|波兰"
-    "|奥地利|欧盟|加拿大|澳大利亚|新西兰|新加坡|马来西亚|印度|印度尼西亚|泰国|菲律宾|越南|土耳其|以色列|埃及"
-    "|南非|巴西|墨西哥|台湾|香港|澳门)(?:地区|特别行政区)?的?$"
+from babel import Locale
+from babel.core import get_global
+
+_LANGUAGES = ("en", "fr", "de", "nl", "es")
+# What Babel does not list, or lists under another name; and the home of widely spoken languages.
+_MORE_NAMES = {
+    **dict.fromkeys(("uk", "britain", "great britain", "british"), "GB"),
+    "belge": "BE",
+    "belges": "BE",
+    "swiss": "CH",
+    "scottish": "scotland",
+    **dict.fromkeys(("usa", "america"), "US"),
+    "uae": "AE",
+    "cth": "AU",
+    "holland": "NL",
+    "nsw": "new south wales",
+    "qld": "queensland",
+    **{name: name for name in ("england", "scotland", "wales", "quebec", "california", "texas")},
+    **{name: name for name in ("louisiana", "new york", "new south wales", "queensland")},
+}
+_HOMES = {"en": "england", "pt": "PT"}
+# "belg-e" of Belgique, "Canad-ian", "österreich-isch".
+_STEM_ENDING = re.compile(r"(?:ique|ium|[aeiou]+)$")
+_OF_A_PLACE = re.compile(
+    r"(?:[ei]?[ae]n(?:ne)?|ic?ain?e?|[ao]i[sn]e?|ol[ae]?|[ei]se|(?:er)?isch(?:e[rnsm]?)?|ish)s?"
 )
+_ENGLISH_ADJECTIVE = re.compile(r"\w*(?:an|ish|ese)")
+_MOST_WORDS = 4  # of a place: "New South Wales"
 _OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
-_LINK = re.compile(rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?", re.IGNORECASE)
+_LINK = rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?"
+_LINK_BEHIND = re.compile(_LINK, re.IGNORECASE)
+_LINK_BEFORE = re.compile(rf"{_LINK}$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
 # "of Norway", "du Valais"; "of Part 2" and "of May 2001" are of no place.
-_WORD = (
+_CAPITAL_WORD = (
     r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
-    r"|April|May|June|July|August|September|October|November|December|M|MM|Mme|Monsieur|Madame|Mr|Mrs|Ms"
-    r"|Dr)\b)"
+    r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr)\b)"
     r"[A-ZÀ-Ý][\w-]+"
 )
 _CAPITAL = re.compile(
     r"\s+(?:of\s+(?:the\s+)?|(?:du|de la|de)\s+|(?:de l|d)['’]\s?)"
-    rf"(?P<place>{_WORD}(?:\s+{_WORD})*)"
-)
-_BEFORE = re.compile(rf"({_KNOWN.pattern})(?:['’]s)?\s+$", re.IGNORECASE)
-_IN_FRONT = re.compile(rf"{_KNOWN.pattern}\s+(?=\w)", re.IGNORECASE)
-_ENDING = re.compile(rf"{_LINK.pattern}{_KNOWN.pattern}\)?$", re.IGNORECASE)
-# English puts these in front of a name; behind it, "Housing Code British tenants" and "Code civil
-# in English", they are of what follows, or name a language.
-_ENGLISH = re.compile(
-    r"(?:\w*(?:[ei]an|ish|[lmng]ese|guese)|french|swiss|dutch|greek|german|american|mexican|moroccan"
-    r"|rwandan|african|south african|kenyan|israeli|saudi|thai|texan)",
-    re.IGNORECASE,
+    rf"(?P<place>{_CAPITAL_WORD}(?:\s+{_CAPITAL_WORD})*)"
 )
 # "Northern Ireland" is not Ireland, nor New Mexico Mexico.
-_LONGER = re.compile(r"\b(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)\s+$")
+_LONGER = re.compile(r"(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)")
 _NEAR = 60  # characters in which the place is named
 
 
@@ -124,70 +66,130 @@ def place_behind(text: str, end: int) -> str | None:
     """
     if capital := _CAPITAL.match(text, end):
         return capital["place"]
-    link = _LINK.match(text, end)
+    link = _LINK_BEHIND.match(text, end)
     if link is None:
         return None
-    known = _KNOWN.match(folded(text[link.end() : link.end() + _NEAR]))
-    if known is None or (link[0].strip() in ("", "in") and _ENGLISH.fullmatch(known[0])):
+    words = list(_WORD.finditer(text, link.end(), link.end() + _NEAR))[:_MOST_WORDS]
+    if not words or words[0].start() != link.end():
         return None
-    return text[link.end() : link.end() + known.end()]
+    for last in reversed(words):
+        place = text[link.end() : last.end()]
+        if _territory(place):
+            # English puts adjectives in front of a name; behind it, "Housing Code British tenants"
+            # and "Code civil in English", they are of what follows, or name a language.
+            english = _ENGLISH_ADJECTIVE.fullmatch(place) or folded(place) in _english_languages()
+            return None if english and link[0].strip() in ("", "in") else place
+    return None
 
 
 def place_before(text: str, start: int) -> str | None:
-    """The same in front of a name: "Norwegian Housing Code"."""
-    known = _BEFORE.search(folded(text[max(0, start - _NEAR) : start]))
-    return known[1] if known else None
+    """The same in front of a name: "Norwegian Housing Code", "Norway's Housing Code"."""
+    before = re.sub(r"['’]s?(?=\s+$)", "", text[max(0, start - _NEAR) : start])
+    place = _last_place(before.rstrip()) if before[-1:].isspace() else None
+    return None if place is None else before[place:].rstrip()
 
 
 def place_ending(text: str, start: int, end: int) -> int | None:
-    """Where the place begins that text[start:end] ends with: "Code civil suisse"."""
-    known = _ENDING.search(folded(text[start:end]))
-    return start + known.start() if known else None
+    """Where the place begins, with what leads to it, that text[start:end] ends with."""
+    part = text[max(start, end - _NEAR) : end].removesuffix(")")
+    place = _last_place(part)
+    link = None if place is None else _LINK_BEFORE.search(part, 0, place)
+    return link and max(start, end - _NEAR) + link.start()
 
 
 def chinese_place_ending(text: str) -> str | None:
     """The place that ends a Chinese text in front of a law's name: 德国 of 德国民法典."""
-    known = _CHINESE.search(text)
+    known = _chinese_places().search(text[-_NEAR:])
     return known[1] if known else None
 
 
-def without_place_in_front(name: str) -> str:
-    """The name of a law without a known place at its beginning: "Canada Labour Code"."""
-    known = _IN_FRONT.match(folded(name))
-    return name[known.end() :] if known else name
-
-
 def is_place_of(law: str, words: str) -> bool:
-    """Whether words are nothing but a known place, and a law's name tells it."""
-    name, wanted = folded(law).casefold(), folded(words).casefold()
-    return any(
-        each.fullmatch(wanted) and any(_is_whole(name, found) for found in each.finditer(name))
-        for each in _PLACES
-    )
+    """Whether words are nothing but a known place, and a law's name contains it."""
+    territory = _territory(words)
+    return territory is not None and territory in _territories(law)
 
 
 def is_of(law: str, place: str) -> bool:
-    """Whether a law's full name tells that place: "Code civil (Belgique)" is "belge"."""
-    name, wanted = folded(law).casefold(), folded(place).casefold()
-    if any(
-        each.match(wanted) and any(_is_whole(name, found) for found in each.finditer(name))
-        for each in _PLACES
-    ):
+    """Whether a law's full name contains that place: "Code civil (Belgique)" is "belge"."""
+    sought = re.findall(r"[\w-]+", folded(place).casefold())
+    if any(is_place_of(law, " ".join(sought[:n])) for n in range(1, _MOST_WORDS + 1)):
         return True
-    words, sought = re.findall(r"[\w-]+|\W", name), re.findall(r"[\w-]+", wanted)
-    words = [word for word in words if not word.isspace()]
+    words = re.findall(r"[\w-]+|[^\w\s]", folded(law).casefold())
     for index, word in enumerate(words):
-        if word == sought[0] and not (index and _LONGER.match(f"{words[index - 1]} ")):
+        if word == sought[0] and not (index and _LONGER.fullmatch(words[index - 1])):
             # "New Zealand" is not New York; what stands behind "Aldermere" may be the next word.
             behind = words[index + 1 : index + len(sought)]
             return not behind or not behind[0].isalpha() or behind == sought[1:]
     return False
 
 
-def _is_whole(name: str, found: re.Match[str]) -> bool:
-    return _LONGER.search(name, 0, found.start()) is None
-
-
 def folded(text: str) -> str:
     """A text without accents, one character for one."""
     return "".join(unicodedata.normalize("NFKD", character)[:1] or " " for character in text)
+
+
+def _last_place(text: str) -> int | None:
+    """Where the longest known place begins that ends a text."""
+    words = list(_WORD.finditer(text))[-_MOST_WORDS:]
+    if not words or words[-1].end() != len(text):
+        return None
+    return next((word.start() for word in words if _territory(text[word.start() :])), None)
+
+
+@lru_cache(maxsize=4096)
+def _territories(law: str) -> frozenset[str]:
+    """The places that a law's name contains."""
+    words = [folded(word[0]).casefold() for word in _WORD.finditer(law)]
+    found: set[str | None] = set()
+    for first in range(len(words)):
+        if not (first and _LONGER.fullmatch(words[first - 1])):
+            found.update(_territory(" ".join(words[first : first + n])) for n in range(1, 5))
+    return frozenset(territory for territory in found if territory)
+
+
+@lru_cache(maxsize=4096)
+def _territory(words: str) -> str | None:
+    """The code of the place that some words name or are of."""
+    words = " ".join(folded(words).casefold().replace("’", "'").split())
+    names, stems = _places()
+    if words in names:
+        return names[words]
+    for end in range(len(words) - 1, 2, -1):
+        if (code := stems.get(words[:end])) and _OF_A_PLACE.fullmatch(words, end):
+            return code
+    return None
+
+
+@lru_cache(maxsize=1)
+def _places() -> tuple[dict[str, str], dict[str, str]]:
+    """The code of each name, and of each stem of a name."""
+    likely = get_global("likely_subtags")
+    names: dict[str, str] = dict(_MORE_NAMES)
+    for locale in map(Locale, _LANGUAGES):
+        for code, name in locale.territories.items():
+            if len(code) == 2:
+                names.setdefault(folded(name).casefold().replace("’", "'"), code)
+    stems = {_STEM_ENDING.sub("", name): code for name, code in names.items() if " " not in name}
+    for locale in map(Locale, ("en", "fr")):  # in Dutch, "Lets" is a language
+        for language, name in locale.languages.items():
+            if len(language) == 2 and language in likely:
+                home = _HOMES.get(language, likely[language].rpartition("_")[2])
+                names.setdefault(folded(name).casefold(), home)
+                stems.setdefault(folded(name).casefold(), home)
+    return names, {stem: code for stem, code in stems.items() if len(stem) > 2}
+
+
+@lru_cache(maxsize=1)
+def _english_languages() -> frozenset[str]:
+    return frozenset(folded(name) for name in Locale("en").languages.values())
+
+
+@lru_cache(maxsize=1)
+def _chinese_places() -> re.Pattern[str]:
+    names = {
+        re.sub("^中国|特别行政区$", "", name)
+        for code, name in Locale("zh").territories.items()
+        if len(code) == 2 and code != "CN"
+    }
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"({'|'.join(longest_first)})(?:地区|特别行政区)?的?$")

@@ -6,6 +6,7 @@ verified means that it names an article that was given, not that the article say
 """
 
 # No postponed annotations: Haystack's tools make a schema of them where these names are not known.
+import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
@@ -114,22 +115,8 @@ class CheckedReply:
 
     def to_dict(self) -> dict[str, Any]:
         """The reply in plain values, as JSON has them."""
-        return {
-            "text": self.text,
-            "statements": [
-                {
-                    **asdict(statement),
-                    "citations": [
-                        {**asdict(each), "ids": list(each.ids)} for each in statement.citations
-                    ],
-                    "quotations": [
-                        {**asdict(each), "passage": each.passage and list(each.passage)}
-                        for each in statement.quotations
-                    ],
-                }
-                for statement in self.statements
-            ],
-        }
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "CheckedReply":
@@ -137,15 +124,15 @@ class CheckedReply:
         statements = []
         for fields in data["statements"]:
             citations = tuple(
-                CheckedCitation(**{**each, "ids": tuple(each["ids"])})
+                CheckedCitation(**(each | {"ids": tuple(each["ids"])}))
                 for each in fields["citations"]
             )
             quotations = tuple(
-                CheckedQuotation(**{**each, "passage": each["passage"] and tuple(each["passage"])})
+                CheckedQuotation(**(each | {"passage": each["passage"] and tuple(each["passage"])}))
                 for each in fields["quotations"]
             )
             checks = {"citations": citations, "quotations": quotations}
-            statements.append(CheckedStatement(**{**fields, **checks}))
+            statements.append(CheckedStatement(**(fields | checks)))
         return cls(data["text"], tuple(statements))
 
     @property

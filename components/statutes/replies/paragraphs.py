@@ -47,38 +47,11 @@ _LISTED = re.compile(rf",(?: {_AND})?$|; {_AND}$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(\w+)\.$")
 # A full stop behind these ends no sentence: "under Art. 5. The".
 _ABBREVIATED = frozenset(
-    [
-        "abs",
-        "al",
-        "alin",
-        "approx",
-        "art",
-        "arts",
-        "buchst",
-        "ca",
-        "cap",
-        "cf",
-        "ch",
-        "cl",
-        "no",
-        "nos",
-        "nr",
-        "num",
-        "para",
-        "paras",
-        "pp",
-        "pt",
-        "reg",
-        "sched",
-        "sec",
-        "secs",
-        "sub",
-        "subs",
-        "subsec",
-        "vgl",
-        "ziff",
-        "lit",
-    ]
+    re.findall(
+        r"\w+",
+        "abs al alin approx art arts buchst ca cap cf ch cl no nos nr num para paras pp pt"
+        " reg sched sec secs sub subs subsec vgl ziff lit",
+    )
 )
 
 

@@ -14,39 +14,13 @@ from components.statutes.replies.reference_marks import MARK
 
 # What opens a quotation, and what closes it; writers mix straight and curved marks.
 _PAIRS = {
-    '"': '"”“',
-    "“": '”"',
-    "”": "”",  # Swedish and Finnish
-    "„": '“”"',
-    "‟": '”"',
-    "«": "»",
-    "»": "«»",
-    "‹": "›",
-    "›": "‹›",
-    "「": "」",
-    "『": "』",
-    "｢": "｣",
-    "﹁": "﹂",
-    "﹃": "﹄",
-    "⟪": "⟫",
-    "⹂": "“”",
-    "″": "″",
-    "ʺ": "ʺ",
-    ",": "'\"“”’‘",  # only ,,doubled''
-    "<": ">",  # only <<doubled>>
-    "＂": "＂",
-    "❝": "❞",
-    "〝": "〞〟",
-    "״": "״",
-    "`": "`",
-    "‘": "’'",
-    "‚": "‘’'",
-    "‛": "’'",
-    "´": "´’'",
-    "❛": "❜",
-    "'": "'’",
-    "＇": "＇",
-    "’": "’",
+    mark[0]: mark[1:]
+    for mark in re.findall(
+        r"\S+",
+        # ” is Swedish and Finnish; , and < count only doubled: ,,so'' and <<so>>
+        '""”“ “”" ”” „“”" ‟”" «» »«» ‹› ›‹› 「」 『』 ｢｣ ﹁﹂ ﹃﹄'
+        " ⟪⟫ ⹂“” ″″ ʺʺ ,'\"“”’‘ <> ＂＂ ❝❞ 〝〞〟 ״״ `` ‘’' ‚‘’' ‛’' ´´’' ❛❜ ''’ ＇＇ ’’",
+    )
 }
 _SINGLE = "‘‚‛'’＇´❛"
 _SINGLE_CLOSERS = f"{_SINGLE}❜"

@@ -11,7 +11,6 @@ from components.statutes.citations import find_citations
     ("text", "cited", "law"),
     [
         ("l'article 4, 7), du Règlement (UE)", [("4", "(7)")], "Règlement (UE)"),
-        ("l'article 4, 7) et 8), du Code pénal", [("4", "(7)")], "Code pénal"),
         (
             "articles 8, § 1er, 2°, b), 9, 2°, b), et 11bis du Code judiciaire",
             [("8", "(1)(2)(b)"), ("9", "(2)(b)"), ("11bis", None)],
@@ -32,7 +31,6 @@ from components.statutes.citations import find_citations
         ("Article 12, 2nd sub-paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
         ("Article 4, no. 7 GDPR", [("4", "(7)")], "GDPR"),
         ("Section 12, item 3, of the Tax Code", [("12", "(3)")], "Tax Code"),
-        ("Section 12, column 3, of the Tax Code", [("12", None)], "Tax Code"),
         ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
     ],
 )
@@ -65,26 +63,3 @@ def test_what_closes_a_bracket_and_what_is_a_level(text: str, numbers: list[str]
 def test_the_levels_of_the_article_behind_are_its_own() -> None:
     (citation,) = find_citations("article 12, second paragraph of section 13")[:1]
     assert citation.paragraph is None
-
-
-def test_a_second_section_sign_is_another_article() -> None:
-    for text in (
-        "Housing Code § 12, § 13",
-        "§ 12, § 13 Housing Code",
-        "§ 12 and § 13 Housing Code",
-    ):
-        found = find_citations(text)
-        assert [(c.number, c.paragraph) for c in found] == [("12", None), ("13", None)]
-        assert {c.law_hint for c in found} == {"Housing Code"}
-    (one,) = find_citations("art. 12, § 13 Housing Code")
-    assert (one.number, one.paragraph) == ("12", "(13)")
-
-
-def test_a_unit_and_its_number_may_be_one_word() -> None:
-    for text in ("article12 Housing Code", "Housing Code, section12", "Artikel12 Housing Code"):
-        (citation,) = find_citations(text)
-        assert (citation.number, citation.law_hint) == ("12", "Housing Code")
-
-
-def test_an_editor_s_note_of_a_former_number_cites_nothing() -> None:
-    assert find_citations("( article 2 renuméroté) La loi ne dispose que pour l'avenir") == []

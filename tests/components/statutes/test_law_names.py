@@ -6,76 +6,6 @@ import pytest
 
 from components.statutes.law_names import LawNames
 
-HOUSING = "Housing Code of Aldermere (invented)"
-PROCEDURE = "Code of Procedure of Aldermere (invented)"
-LAWS = [
-    HOUSING,
-    PROCEDURE,
-    "Code civil",
-    "Code du travail",
-    "Bürgerliches Gesetzbuch",
-    "Personal Data Protection Act 2012 (Singapore)",
-    "General Data Protection Regulation (GDPR)",
-    "loi du 28 mai 2002 relative à l'euthanasie",
-    "Bộ luật Dân sự",
-    "中华人民共和国民法典",
-    "中华人民共和国立法法 [立法法(2015-03-15)]",
-    "中华人民共和国立法法 [立法法(2023-03-13)]",
-    "最高人民法院关于适用《中华人民共和国民法典》的解释（一）",
-]
-
-
-@pytest.fixture(scope="module")
-def names() -> LawNames:
-    return LawNames(LAWS)
-
-
-@pytest.mark.parametrize(
-    ("text", "law"),
-    [
-        (" of the Housing Code say", HOUSING),
-        (" HOUSING CODE", HOUSING),
-        (", Housing Code of Aldermere", HOUSING),
-        (" of the Code of Procedure", PROCEDURE),
-        (" du Code du travail", "Code du travail"),
-        (" C. trav.", "Code du travail"),
-        (" C. civ.", "Code civil"),
-        (" des Bürgerlichen Gesetzbuchs", "Bürgerliches Gesetzbuch"),
-        (" BGB", "Bürgerliches Gesetzbuch"),
-        (" of the PDPA", "Personal Data Protection Act 2012 (Singapore)"),
-        (" of the Personal Data Protection Act", "Personal Data Protection Act 2012 (Singapore)"),
-        (" GDPR", "General Data Protection Regulation (GDPR)"),
-        (" pdpa", "Personal Data Protection Act 2012 (Singapore)"),
-        (" of the gdpr", "General Data Protection Regulation (GDPR)"),
-        (" de la loi du 28 mai 2002, il", "loi du 28 mai 2002 relative à l'euthanasie"),
-        (" của Bộ luật Dân sự", "Bộ luật Dân sự"),
-        (" Bo luat Dan su", "Bộ luật Dân sự"),
-    ],
-)
-def test_a_name_after_a_citation(names: LawNames, text: str, law: str) -> None:
-    assert names.after(text, 0).laws == (law,)
-
-
-@pytest.mark.parametrize(
-    ("text", "laws"),
-    [
-        ("under the Housing Code, ", (HOUSING,)),
-        ("the Housing Code in ", (HOUSING,)),
-        (
-            "the Personal Data Protection Act 2012, ",
-            ("Personal Data Protection Act 2012 (Singapore)",),
-        ),
-        ("the Bürgerliche Gesetzbuch 1900, ", ("Bürgerliches Gesetzbuch",)),
-        ("the Personal Data Protection Act 1999, ", ()),
-        ("根据民法典", ("中华人民共和国民法典",)),
-        ("《中华人民共和国民法典》", ("中华人民共和国民法典",)),
-        ("立法法", tuple(LAWS[10:12])),
-        ("《最高人民法院关于适用〈中华人民共和国民法典〉的解释（一）》", (LAWS[12],)),
-    ],
-)
-def test_a_name_before_a_citation(names: LawNames, text: str, laws: tuple[str, ...]) -> None:
-    assert names.before(text, len(text)).laws == laws
-
 
 def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:
     laws = [
@@ -94,24 +24,6 @@ def test_whose_law_it_is_is_no_name_of_it() -> None:
     assert names.after(" GDPR", 0).laws == ("Regulation (EU) 2016/679 (GDPR)",)
     for text in (" of the EU AI Act", " of the EU treaty", " of the UK’s tax law"):
         assert names.after(text, 0).laws == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        " of the Code",
-        " of the Civil Housing",
-        " of the Housing Act",
-        " of the Code of Civil Procedure",
-        " du Code du travail maritime",
-        " of the Housing Code Regulations",
-        " and it stands in the Housing Code",
-        ". Housing Code",
-        "",
-    ],
-)
-def test_no_law_of_the_corpus(names: LawNames, text: str) -> None:
-    assert names.after(text, 0).laws == ()
 
 
 @pytest.mark.parametrize(
@@ -156,15 +68,9 @@ def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
         ("Labour Relations Act 66 of 1995", " of the Labour Relations Act, 1995"),
         ("Grundgesetz für die Bundesrepublik Deutschland", " GG"),
         ("Grundgesetz für die Bundesrepublik Deutschland", " des Grundgesetzes"),
-        ("Canada Labour Code", " of the Canadian Labour Code"),
-        ("Canada Labour Code", " of the Labour Code"),
-        ("Swiss Civil Code", " of the Civil Code of Switzerland"),
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act (NSW)"),
         ("Residential Tenancies Act 2010 (NSW)", " of the Residential Tenancies Act (RTA)"),
-        ("Tenancies Act 1997 (Victoria)", " of the Tenancies Act 1997 (Vic)"),
         ("Fair Work Act 2009 (Australia)", " of the Fair Work Act 2009 (Cth)"),
-        ("Tenancies Act 2010", " of the Tenancies Act (Draft)"),
-        ("Rental Homes Act (RHA)", " of the Rental Homes Act (Draft)"),
         ("Code civil (Belgique)", " du Code civil (Livre III)"),
     ],
 )
@@ -178,21 +84,14 @@ def test_a_law_by_its_shorter_names(law: str, text: str) -> None:
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act (Qld)"),
         ("Tenancies Act 2010 (NSW)", " of the Tenancies Act 2010 (South Aldermere)"),
         ("Housing (Scotland) Act 1987", " of the Housing (Wales) Act 1987"),
-        ("Housing (Scotland) Act 1987", " of the Housing, Scotland Act 1987"),
         ("Canada Labour Code", " of the Labour Code of Japan"),
         ("Canada Act 1982", " of the Act 1982"),
         ("Income Tax Act 1961 (India)", " of the Income Tax Act 1962"),
-        ("Tenancies Act 2010", " of the Tenancies (Act 2010)"),
         ("Swiss Charter", " of the Charter"),
     ],
 )
 def test_another_law_by_a_like_name(law: str, text: str) -> None:
     assert LawNames([law]).after(text, 0).laws == ()
-
-
-def test_a_name_without_its_place_in_front_gives_way_to_others() -> None:
-    names = LawNames(["Canada Labour Code", "Labour Code (Ontario)"])
-    assert names.after(" of the Labour Code", 0).laws == ("Labour Code (Ontario)",)
 
 
 def test_laws_of_one_short_name_are_found_together() -> None:
@@ -203,37 +102,7 @@ def test_laws_of_one_short_name_are_found_together() -> None:
     assert names.after(" of the Indian Income Tax Act", 0).laws == (india,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Code civil belge, art. 5",
-        "Code civil (Belgique), art. 5",
-        "Code civil de Belgique, art. 5",
-    ],
-)
-def test_a_place_between_a_name_and_its_citation(text: str) -> None:
-    laws = ["Code civil (Belgique)", "Code civil (France)"]
-    assert LawNames(laws).before(text, text.index("art")).laws == tuple(laws[:1])
-
-
-@pytest.mark.parametrize(
-    ("text", "laws"),
-    [
-        ("Rental Homes Act (Aldermere), ", ("Rental Homes Act 2010 (Aldermere)",)),
-        ("Rental Homes Act (RHA), ", ("Rental Homes Act 2010 (Aldermere)",)),
-        ("Rental Homes Act (Valdoria), ", ()),
-    ],
-)
-def test_brackets_between_a_name_and_its_citation(text: str, laws: tuple[str, ...]) -> None:
-    assert LawNames(["Rental Homes Act 2010 (Aldermere)"]).before(text, len(text)).laws == laws
-
-
 def test_a_full_name_wins_over_another_law_s_short_one() -> None:
     names = LawNames(["Housing Code of Aldermere", "Housing Code"])
     assert names.after(" Housing Code", 0).laws == ("Housing Code",)
     assert names.after(" Housing Code of Aldermere", 0).laws == ("Housing Code of Aldermere",)
-
-
-def test_laws_named_anywhere(names: LawNames) -> None:
-    text = "Does the Work Code or the Housing Code rule, or 民法典?"
-    assert names.anywhere(text) == {HOUSING, "中华人民共和国民法典"}

@@ -98,11 +98,11 @@ def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
         ("**Section 12 Housing Act** Landlords", "verified"),
         ("Section 12 Housing Act. The landlord", "verified"),
         ("Section 12 of the Housing Act", "verified"),
-        ("Section 12 Housing Act (Northern Ireland)", "not checked"),
+        ("Section 12 Housing Act (Northern Ireland)", "not found"),
         ("Section 12 Housing Act Scotland", "not found"),
         ("Section 12 Housing Act for Scotland", "not checked"),
         ("Section 12 Housing Act 1988", "not checked"),
-        ("Section 12 of the Housing Act (Northern Ireland)", "not checked"),
+        ("Section 12 of the Housing Act (Northern Ireland)", "not found"),
     ],
 )
 def test_a_name_that_goes_on_names_another_law(cited: str, state: CheckState) -> None:
