@@ -13,10 +13,10 @@ from typing import Any
 from tqdm import tqdm
 
 from components.retrievers.validity import ANY
+from components.statutes.article import normalised
 from components.statutes.corpus import QuestionSet
 from components.statutes.question import Question
 from components.statutes.separation import Decided, Separation, separation
-from components.statutes.twins import normalised
 from components.stores.answerability import AnswerThreshold, Unanswerable
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from components.statutes.days import iso_day
-from components.statutes.problems import CorpusError
+from components.statutes.article import iso_day
+from components.statutes.sources.records import CorpusError
 from pipelines.files import LoadingError
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130

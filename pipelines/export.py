@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from components.statutes.counts import articles_of_laws
-from components.statutes.problems import CorpusError
+from components.statutes.article import articles_of_laws
+from components.statutes.sources.records import CorpusError
 from pipelines import command_line
 from pipelines.command_line import DONE, say, show
 from pipelines.files import LoadingError

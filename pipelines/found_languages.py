@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.statutes.question_language import in_another_language
+from components.statutes.lexical import in_another_language
 
 
 def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:

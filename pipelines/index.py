@@ -134,10 +134,10 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from components.statutes.sources import aldermere, bsard
+    from components.statutes.sources import bsard, opening
 
     corpus = Path(options.corpus)
-    if options.corpus not in (aldermere.NAME, bsard.HUB_NAME) and not corpus.exists():
+    if options.corpus not in (opening.DEMO_LAW, bsard.HUB_NAME) and not corpus.exists():
         say(f"error: --corpus: there is no {corpus}. Check the path.")
         return WRONG_USE
     report = _into_engine(options) if options.engine else _into_store(options)

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.statutes.article import TextRule
+from components.statutes.article import TextRule, articles_of_laws, counted
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.counts import articles_of_laws, counted
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts, encode_unknown
 from pipelines.enriching import LawEnricher

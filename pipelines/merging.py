@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.converters.articles import article_of
-from components.statutes.article import Article
+from components.statutes.article import Article, counted
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.counts import counted
 from components.stores.failures import StoreError
 from components.stores.publishing import Place, Published, arrange
 from components.stores.sqlite import StatuteDocumentStore

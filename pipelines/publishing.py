@@ -10,7 +10,7 @@ from haystack import Document
 from tqdm import tqdm
 
 from components.converters.articles import as_document
-from components.statutes.counts import counted
+from components.statutes.article import counted
 from components.stores.publishing import LawVectors, Published
 from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore

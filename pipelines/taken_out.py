@@ -8,8 +8,8 @@ from typing import Any
 from haystack import Document
 
 from components.converters.articles import headings_of, law_of
+from components.statutes.article import normalised
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 from components.stores.sqlite import StatuteDocumentStore
 
 _FETCHED = 500  # documents held at a time

@@ -15,7 +15,7 @@ from pathlib import Path
 from components.models.digest import manifest_digest, model_digest
 from components.models.errors import ModelError
 from components.models.manifest import file_digest, read_manifest
-from components.statutes.sources import aldermere
+from components.statutes.sources import opening
 from pipelines.bundled import bundled_model
 
 # No graph and no ranker: learnt from a hundred questions they find less than the bi-encoder alone.
@@ -70,8 +70,8 @@ class TrainedDemo:
         # Named, not imported: pipelines stand on components alone, and train only as a process.
         settings = Path(str(files("training") / "configs" / _SETTINGS))
         parts = {
-            "articles": file_digest(aldermere.articles_path()),
-            "questions": file_digest(aldermere.questions_path()),
+            "articles": file_digest(opening.articles_path()),
+            "questions": file_digest(opening.questions_path()),
             _MODULE: file_digest(settings),
             "base": model_digest(Path(base)),
         }

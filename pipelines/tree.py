@@ -105,7 +105,7 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
-    from components.statutes.counts import articles_of_laws
+    from components.statutes.article import articles_of_laws
     from pipelines.plotting import check_target, plot_similarity
     from pipelines.tree_view.similarity import measure_neighbours
     from pipelines.tree_view.vectors import encoded_vectors, stored_vectors
@@ -147,9 +147,9 @@ def _read(source: str) -> StatuteCorpus:
         CorpusError: It cannot be read.
     """
     from components.statutes.corpus import StatuteCorpus
-    from components.statutes.sources import aldermere, bsard
+    from components.statutes.sources import bsard, opening
 
-    names = [aldermere.NAME, bsard.HUB_NAME]
+    names = [opening.DEMO_LAW, bsard.HUB_NAME]
     path = Path(source)
     if source not in names and not path.exists():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()

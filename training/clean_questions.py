@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from components.models.artifacts import whole_file
+from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 from training.command_line import Place, SettingsError, Target, run, say, settings_from
 
 _DESCRIPTION = """\

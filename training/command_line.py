@@ -102,7 +102,7 @@ def run(work: Callable[[], None]) -> int:
     from safetensors import SafetensorError
 
     from components.models.errors import ModelError
-    from components.statutes.problems import CorpusError
+    from components.statutes.sources.records import CorpusError
 
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

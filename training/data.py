@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.models.manifest import file_digest
+from components.statutes.article import normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 from training.command_line import SettingsError, say
 
 _NAMED = 3

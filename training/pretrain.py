@@ -19,7 +19,7 @@ from training.pretraining.settings import PretrainSettings
 
 if TYPE_CHECKING:
     from components.statutes.corpus import StatuteCorpus
-    from components.statutes.word_segmentation import Segmentation
+    from components.statutes.lexical import Segmentation
     from training.pretraining.blocks import Blocks
     from training.pretraining.starting import Start
 
@@ -52,7 +52,7 @@ def pretrain(settings: PretrainSettings) -> None:
     from components.models.tower import no_progress_bars
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
-    from components.statutes.word_segmentation import words_joined
+    from components.statutes.lexical import words_joined
     from training.as_begun import compute_as_begun
     from training.hf_trainer.checkpoints import claim
     from training.pretraining.masked_training import train_masked

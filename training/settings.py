@@ -8,7 +8,7 @@ from typing import Literal
 from components.models.devices import DtypeName
 from components.models.head import Pooling
 from components.models.locate import BUNDLED_MODEL
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError
 from training.run_settings import RunSettings
 from training.setting_checks import above_zero, at_least, only_where, share

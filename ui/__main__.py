@@ -120,7 +120,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
     say("Starting")
-    from components.statutes.counts import articles_of_laws
+    from components.statutes.article import articles_of_laws
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from haystack import Document
 
 from components.converters.articles import language_of, passages_of
-from components.statutes.replies.bearing import Excerpt, bearing_excerpts
 from components.statutes.replies.checked import (
     CheckedCitation,
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
 )
+from components.statutes.replies.excerpts import Excerpt, bearing_excerpts
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 

@@ -14,7 +14,7 @@ from haystack.dataclasses import ByteStream
 from components.converters.articles import LAW_ARTICLES, as_document
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.problems import CorpusError, Problem
+from components.statutes.sources.records import CorpusError, Problem
 
 logger = logging.getLogger(__name__)
 

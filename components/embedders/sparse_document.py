@@ -12,7 +12,7 @@ from components.converters.articles import headings_of, language_of
 from components.embedders.articles import check_documents
 from components.retrievers.top_k import is_number
 from components.statutes.article import indexed_text
-from components.statutes.term_weights import saturated, term_counts
+from components.statutes.lexical import saturated, term_counts
 
 _Weighting = Literal["bm25", "count"]
 

@@ -7,8 +7,8 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import SparseEmbedding
 
+from components.statutes.lexical import question_numbers
 from components.statutes.question import clean_question
-from components.statutes.term_weights import question_numbers
 
 
 @component

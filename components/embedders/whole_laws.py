@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from haystack import Document
 
 from components.converters.articles import LAW_ARTICLES
-from components.statutes.counts import counted
+from components.statutes.article import counted
 from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore
 

@@ -9,7 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from components.converters.articles import headings_of, language_of, ranks_of
 from components.retrievers.top_k import checked_top_k, is_number
 from components.statutes.article import indexed_text
-from components.statutes.coverage import coverage, trust
+from components.statutes.lexical import coverage, trust
 
 CITATION = "citation"
 _OTHER_INPUTS = {"pinned", "query", "top_k"}

@@ -10,12 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from components.models.artifacts import PartWriter, write_model_folder
-from components.models.devices import (
-    DtypeName,
-    resolve_device,
-    resolve_dtype,
-    single_thread,
-)
+from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
 from components.models.digest import manifest_digest, model_digest
 from components.models.encoding import EncodingReport, encode
 from components.models.errors import ModelError
@@ -33,7 +28,7 @@ from components.models.parts import open_parts
 from components.models.text_encoder import TextEncoder, checked_segmentation
 from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 
 Progress = Callable[[int], object]
 

@@ -26,7 +26,7 @@ from components.models.ranker_folder import RankerSettings, ranker_manifest
 from components.models.ranker_opening import open_cross_encoder, prepare
 from components.models.token_budget import TokenBudget, in_batches
 from components.statutes.article import TextRule
-from components.statutes.word_segmentation import words_joined
+from components.statutes.lexical import words_joined
 
 # Kept from question to question: token ids of passages (16 MiB), and where articles are cut.
 _TOKENS_KEPT = 2**22

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.models.row_mask import RowMask
-from components.statutes.lexical import analyzer
-from components.statutes.term_weights import question_terms
+from components.statutes.lexical import analyzer, question_terms
 
 _ARRAYS = ("data", "indices", "indptr")
 # NumPy's letters for the numbers of each part.

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from components.models.errors import ModelError
 from components.statutes.article import TextRule
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 1

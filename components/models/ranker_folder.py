@@ -17,7 +17,7 @@ from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.manifest import MANIFEST_FILE, RANKER_PART, Manifest, read_manifest
 from components.models.text_encoder import checked_segmentation
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 
 SETTINGS_FILE = "ranker.json"
 

@@ -17,7 +17,7 @@ from components.models.passages import Passages
 from components.models.token_budget import TokenBudget, embed_passages
 from components.models.tower import Tower
 from components.statutes.article import TextRule, indexed_text
-from components.statutes.word_segmentation import Segmentation, words_joined
+from components.statutes.lexical import Segmentation, words_joined
 
 
 @dataclass(frozen=True)

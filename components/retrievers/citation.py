@@ -16,17 +16,9 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import expire_unless_new, readable, still_stored
 from components.retrievers.top_k import checked_refresh, checked_top_k
-from components.retrievers.validity import (
-    TODAY,
-    Validity,
-    asked_day,
-    checked_as_of,
-    validity_of,
-)
-from components.statutes.citation_markers import NUMBER
-from components.statutes.citation_numbers import canonical_core, parse_number
-from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
-from components.statutes.only_citing import only_cites
+from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of, validity_of
+from components.statutes.citations.patterns import NUMBER, canonical_core, parse_number
+from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
 from components.statutes.question import clean_question
 from components.stores.held import HoldsStore
 

@@ -19,14 +19,14 @@ from components.retrievers.citation import (
 )
 from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
-from components.statutes.citation_resolver import (
+from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
+from components.statutes.citations.laws import LawNames
+from components.statutes.citations.resolver import (
     MOST_CITATIONS,
     CitationResolver,
     ResolvedQuestion,
+    only_cites,
 )
-from components.statutes.citations import PLAIN_CHARACTERS, Citation, read_citations
-from components.statutes.law_names import LawNames
-from components.statutes.only_citing import only_cites
 from components.statutes.question import clean_question
 from components.stores.engines.engine import LAW, ArticleEngine
 from components.stores.engines.filters import Condition, both, compared, engine_filters

@@ -17,14 +17,8 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
 from components.retrievers.snapshot import readable, still_stored
 from components.retrievers.top_k import checked_refresh
-from components.retrievers.validity import (
-    TODAY,
-    Validity,
-    asked_day,
-    checked_as_of,
-    validity_of,
-)
-from components.statutes.citation_resolver import CitationResolver
+from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of, validity_of
+from components.statutes.citations.resolver import CitationResolver
 from components.stores.held import HoldsStore
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from components.converters.articles import DAY_FIELDS, article_of, day_of, law_of, number_of
 from components.retrievers.readable import ReadableStore
 from components.retrievers.resident import ResidentIndex, resident_index
-from components.statutes.article import ArticleState
-from components.statutes.citation_numbers import parse_number
-from components.statutes.days import iso_day
+from components.statutes.article import ArticleState, iso_day
+from components.statutes.citations.patterns import parse_number
 
 logger = logging.getLogger(__name__)
 

@@ -1,18 +1,17 @@
 """Law as data: articles, questions, corpora, and the tree they stand in."""
 
 from components.statutes.article import Article, ArticleState, TextRule, indexed_text
-from components.statutes.citation_resolver import CitationResolver, ResolvedCitation
-from components.statutes.citations import Citation, find_citations
+from components.statutes.citations.finding import Citation, find_citations
+from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.corpus import QuestionSet, StatuteCorpus, iter_articles, read_questions
-from components.statutes.cross_references import CrossReferences, cross_references
-from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-from components.statutes.problems import CorpusError, Problem
-from components.statutes.question import (
-    MAX_QUESTION_CHARS,
-    Question,
-    QuestionError,
-    clean_question,
+from components.statutes.graph import (
+    EDGE_KINDS,
+    CrossReferences,
+    LegislativeGraph,
+    cross_references,
 )
+from components.statutes.question import MAX_QUESTION_CHARS, Question, QuestionError, clean_question
+from components.statutes.sources.records import CorpusError, Problem
 from components.statutes.tree import LegislativeTree
 
 __all__ = [

@@ -3,10 +3,62 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
+
+# Days as people and files write them.
+
+
+_YEAR_MONTH_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def iso_day(text: str) -> date:
+    """The day that a text names as YYYY-MM-DD.
+
+    Raises:
+        ValueError: It names none, or is written in any other way.
+    """
+    # fromisoformat alone also takes weeks and dates without dashes.
+    if not _YEAR_MONTH_DAY.fullmatch(text):
+        raise ValueError(f"{text!r} is not written as YYYY-MM-DD")
+    return date.fromisoformat(text)
+
+
+# How much law there is, in words.
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with a regular English noun.
+
+    >>> counted(1, "law"), counted(1200, "law")
+    ('1 law', '1,200 laws')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def articles_of_laws(articles: int, laws: int) -> str:
+    """How many articles of how many laws.
+
+    >>> articles_of_laws(315, 1)
+    '315 articles of 1 law'
+    """
+    return f"{counted(articles, 'article')} of {counted(laws, 'law')}"
+
+
+# Texts that say the same: articles printed twice, questions asked twice.
+
+
+def normalised(text: str) -> str:
+    """A text as it is compared with others: twins and questions asked twice are equal in it.
+
+    Case, white space and compatibility characters (NFKC) make no difference. Headings are no part
+    of an article's text.
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
 
 ArticleState = Literal["in force", "repealed", "not yet in force", "unknown"]
 TextRule = Literal["headings_text", "text"]

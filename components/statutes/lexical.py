@@ -11,14 +11,163 @@ import logging
 import re
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from itertools import pairwise
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice, pairwise
+from typing import Literal
 
 import Stemmer
 
-from components.statutes.stop_words import STOP_WORDS
-from components.statutes.word_segmentation import HOW_TO_INSTALL, segmenter, words_joined
+from components.statutes.question import MAX_QUESTION_CHARS
+
+# Words that carry no law, by language, in folded form (lower case, no accents but in Vietnamese).
+#
+# Function words and question words only. Negations and the prepositions of time and order
+# ("without", "before", "against", "between") stay in the text: in law they decide cases.
+
+
+_LISTS = {
+    "en": """
+        a about all am an and any are as at be because been being both but by can could d
+        did do does doing don down each for from had has have having he her here hers
+        herself him himself his how i if in into is it its itself just ll m me my myself of
+        on or our ours ourselves re s she should so some such t than that the their theirs
+        them themselves then there these they this those through to too up us ve very was we
+        were what when where which while who whom whose why will with would you your yours
+        yourself yourselves
+    """,
+    "fr": """
+        a ai aie aient ait as au aux avec avez avons c ca car ce ceci cela celle celles
+        celui ces cet cette ceux chez ci comme comment d dans de des donc dont du elle elles
+        en es est et etait etant etre eu eux fut il ils j je l la le les leur leurs lorsqu
+        lorsque lui m ma mais me mes moi mon n ne ni nos notre nous on ont or ou par peut
+        peuvent peux pour pourquoi pouvez puis puisqu puisque qu quand que quel quelle
+        quelles quels qui quoi s sa se sera seront ses si soi soit son sont suis sur t ta te
+        tel telle telles tels tes toi ton tu un une vers vos votre vous y
+    """,
+    "de": """
+        aber als am an auch auf aus bei bin bist da damit dann das dass dem den denn der des
+        dessen die dies diese diesem diesen dieser dieses doch du durch ein eine einem einen
+        einer eines er es etwa euch euer fur hat hatte ich ihm ihn ihnen ihr ihre ihrem
+        ihren ihrer im in ins ist ja je jede jedem jeden jeder jedes kann konnen man mein
+        meine meinem meinen meiner mich mir mit muss nach noch nun nur ob oder sein seine
+        seinem seinen seiner sich sie sind so soll sowie um und uns unser unsere von vom
+        wann war warum was weil welche welchem welchen welcher welches wenn wer werde werden
+        wie wieso wir wird wo zu zum zur
+    """,
+    "nl": """
+        aan al als bij daar dan dat de deze die dit doen door dus een eens en er ge haar had
+        heb hebben heeft hem het hier hij hoe hun ik in is je kan kunnen maar me men met mij
+        mijn mogen moet na naar of om omdat ons onze ook op over te toch toen tot u uit uw
+        van veel voor waar waarom wanneer want waren was wat we wel welk welke werd wie wij
+        wil worden wordt zal ze zelf zich zij zijn zo zou zulke
+    """,
+    "es": """
+        a al algo algun alguna como con cual cuales cuando de del desde donde e el ella
+        ellas ellos en era es esa esas ese eso esos esta estan estar estas este esto estos
+        fue ha han hasta hay la las le les lo los mas me mi mis muy nos nuestra nuestro o os
+        para pero por porque pueda puede pueden puedo que quien quienes se sea ser si sobre
+        son su sus tambien te tiene tu tus un una unas uno unos y ya yo
+    """,
+    "vi": """
+        ai à bao bị bởi các cái cần chỉ cho chứ có của cùng cũng đã đang đâu để đến đều điều
+        đó được gì hay hoặc khi là lại lên mà mình mỗi một nào này nên nếu như những phải
+        qua ra rằng rất rồi sao sau sẽ ta tại theo thế thì tôi trên trong từ và vào về vì
+        với vậy
+    """,
+}
+
+STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
+"""Language to its stop words."""
+
+# Characters: they leave the unigrams of Chinese, never the bigrams ("所有" keeps its "有").
+STOP_WORDS["zh"] = frozenset(
+    "的了是在和与及或之其这那有为以于等就也都将被把让向从由对给吗呢吧啊么什怎哪谁我你他她它们个"
+)
+
+
+# Vietnamese words: which syllables belong together.
+#
+# Vietnamese puts a space between syllables, not words: "hợp đồng" (contract) is one word. pyvi (the
+# `vi` extra) tells words apart with a conditional random field. It takes a second to import, and
+# unpickles that model from its own package, so it is loaded when the first text asks for it.
+
+
+Segmentation = Literal["vi"]
+"""Languages whose words can be told apart before a text is encoded."""
+
+HOW_TO_INSTALL = "pip install 'lexarbor[vi]'"
+
+# Words end where a line ends. Nothing so long without a space is Vietnamese, and pyvi's patterns
+# would go over it once for each of its characters.
+_APART = re.compile(r"(\n|\S{100,})")
+
+# The tagger keeps the text that it reads: one thread at a time.
+_lock = threading.Lock()
+
+
+@cache
+def segmenter() -> str | None:
+    """Name and version of what tells words apart, such as "pyvi 0.1.1"; None where it is missing.
+
+    Nothing is loaded.
+    """
+    try:
+        return f"pyvi {version('pyvi')}"
+    except PackageNotFoundError:
+        return None
+
+
+def words_joined(text: str) -> str:
+    """A Vietnamese text with "_" between the syllables of a word: "hợp_đồng lao_động".
+
+    Everything else stays as it is, numbers and line ends too. May be called from several threads.
+
+    Raises:
+        ImportError: pyvi is missing or cannot be loaded; says what to install.
+    """
+    with _lock:
+        words_of = _loaded()
+        return "".join(
+            piece if apart % 2 or piece.isspace() else _joined(piece, words_of)
+            for apart, piece in enumerate(_APART.split(unicodedata.normalize("NFC", text)))
+        )
+
+
+def _joined(text: str, words_of: Callable[[str], list[str]]) -> str:
+    """One line. pyvi's own output would have spaces around every comma and within numbers."""
+    if not text:
+        return text
+    parts: list[str] = []
+    position = 0
+    for word in words_of(text):
+        for number, syllable in enumerate(word.split("_")):
+            start = text.index(syllable, position)
+            between = text[position:start]
+            # What is no space between two syllables, such as "_" itself, stood there before.
+            parts += ["_" if number and between.isspace() else between, syllable]
+            position = start + len(syllable)
+    return "".join([*parts, text[position:]])
+
+
+@cache
+def _loaded() -> Callable[[str], list[str]]:
+    """Gives the words of a text that is not blank, the syllables of each joined by "_"."""
+    if segmenter() is None:
+        raise ImportError(f"Vietnamese words cannot be told apart without pyvi: {HOW_TO_INSTALL}")
+    try:
+        from pyvi.ViTokenizer import spacy_tokenize
+    except Exception as error:
+        # Its model is a pickle: newer libraries may fail on it in ways of their own.
+        raise ImportError(
+            f"{segmenter()} is installed and cannot be loaded ({type(error).__name__}: {error}). "
+            f"Install it anew ({HOW_TO_INSTALL}), or uninstall it to do without."
+        ) from error
+    return lambda text: list(spacy_tokenize(text)[0])
+
 
 logger = logging.getLogger(__name__)
 
@@ -171,3 +320,135 @@ def _tells_words_apart() -> bool:
 
 _analyzers: dict[str, _Analyzer] = {}
 _neutral = _Analyzer("")
+
+
+# Terms as numbers, for engines that hold words as sparse vectors.
+#
+# A term's number is 32 bits of its digest, so that every process that indexes or asks gives it the
+# same one without a vocabulary in common. Two terms of a million share a number about once in four
+# thousand; they then count as one.
+
+
+K1, B = 1.5, 0.75
+# Chinese has at most two a character, alone and in a pair: the longest question is read to its end.
+MAX_QUESTION_TERMS = 2 * MAX_QUESTION_CHARS
+
+_SPELLING_LETTERS = "abcdefghijklmnop"
+
+
+def term_number(term: str) -> int:
+    """A term's number, from 0 to 2**32 - 1."""
+    return int.from_bytes(blake2b(term.encode("utf-8"), digest_size=4).digest(), "big")
+
+
+def term_counts(text: str, language: str | None) -> dict[int, int]:
+    """How often each term of a text stands in it, by the term's number, ascending."""
+    counts = Counter(term_number(term) for term in analyzer(language)(text))
+    return dict(sorted(counts.items()))
+
+
+def question_terms(question: str, languages: Iterable[str | None]) -> list[str]:
+    """The distinct terms of a question by the rules of each language, at most `MAX_QUESTION_TERMS`.
+
+    They are cut before anyone knows which the law has: an engine's asker does not.
+    """
+    ordered = sorted(set(languages), key=lambda language: language or "")
+    # Languages may share an analyser ("fr", "fr-BE"): each is asked once.
+    analyzers = dict.fromkeys(analyzer(language) for language in ordered)
+    terms = dict.fromkeys(term for analyze in analyzers for term in analyze(question))
+    return list(islice(terms, MAX_QUESTION_TERMS))
+
+
+def question_numbers(question: str, languages: Iterable[str | None]) -> list[int]:
+    """The numbers of a question's terms, ascending."""
+    return sorted({term_number(term) for term in question_terms(question, languages)})
+
+
+def saturated(counts: dict[int, int], average_length: float) -> dict[int, float]:
+    """BM25's share of a text, without the IDF: `tf / (tf + k1 * (1 - b + b * |d| / avg))`.
+
+    Summed over the terms of a question with Lucene's IDF this is the score that `LexicalIndex`
+    gives.
+
+    Args:
+        counts: as `term_counts` gives them.
+        average_length: mean number of terms of the corpus's texts, above 0.
+    """
+    length = sum(counts.values())
+    norm = K1 * (1 - B + B * length / average_length)
+    return {number: tf / (tf + norm) for number, tf in counts.items()}
+
+
+def spelled(numbers: Iterable[int]) -> str:
+    """Numbers as words of eight letters, which any tokenizer leaves whole."""
+    return " ".join(
+        "".join(_SPELLING_LETTERS[number >> shift & 15] for shift in range(28, -1, -4))
+        for number in numbers
+    )
+
+
+# How much of a question a text says in the question's own words.
+
+
+def coverage(question: str, text: str, language: str | None) -> float:
+    """The share of a question's distinct terms that stand in a text, from 0 to 1.
+
+    Terms are those that BM25 searches by: stems, without stop words. Each counts alike, so that
+    nothing has to be known of the other texts, which an engine keeps to itself.
+
+    Args:
+        question: as it was asked.
+        text: an article's words.
+        language: of the text; the question is analysed by its rules.
+
+    Returns:
+        The share; 0 for a question without terms.
+    """
+    asked = set(question_terms(question, [language]))
+    return len(asked.intersection(analyzer(language)(text))) / len(asked) if asked else 0.0
+
+
+def trust(covered: float, full_coverage: float) -> float:
+    """What share of its weight a list keeps whose first text covers so much of the question.
+
+    All of it from `full_coverage` on, and below in proportion. A question in other words than the
+    law's shares words with the law by chance alone, and the list that goes by words is chance too.
+    """
+    return min(1.0, covered / full_coverage)
+
+
+# Whether a question is in another language than the law it is asked of.
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+# Function words of another language that a question has at least.
+_ENOUGH = 2
+
+
+def in_another_language(question: str, tags: Collection[str | None]) -> bool:
+    """Whether a question is in none of some languages, as far as its function words tell.
+
+    It must have two or more that are of another language and not of these, and none that are of
+    these and not of that one. What is short, or asked of law in a language that is not known here,
+    is never said to be in another.
+
+    Args:
+        question: The question.
+        tags: BCP 47 tags of the law's languages.
+    """
+    spoken = {known_language(tag) for tag in tags}
+    if not spoken or None in spoken:
+        return False
+    if _CHINESE.search(question):
+        return "zh" not in spoken
+    # Vietnamese words keep their accents in the list.
+    words = [{word, folded(word)} for word in _WORD.findall(question.casefold())]
+    own = frozenset().union(*(STOP_WORDS[language] for language in spoken if language))
+    return any(
+        sum(not word.isdisjoint(others - own) for word in words) >= _ENOUGH
+        and all(word.isdisjoint(own - others) for word in words)
+        for language, others in STOP_WORDS.items()
+        if language not in spoken
+    )

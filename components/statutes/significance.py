@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist, fmean
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -140,3 +141,152 @@ def _blocks(samples: int, n: int) -> list[int]:
         raise ValueError(f"samples must be 1 or more, not {samples}")
     rows = max(1, min(samples, _BLOCK // n))
     return [rows] * (samples // rows) + ([samples % rows] if samples % rows else [])
+
+
+# Arms of an experiment on the same questions beside each other: means, intervals, paired tests.
+
+
+Line = Mapping[str, Any]
+# What beside its settings makes a run another one.
+_CHOSEN = ("system", "dataset", "corpus_sha256", "questions_sha256", "folds", "start")
+# Seed and question to a value.
+_Values = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class ArmScore:
+    """One arm in one metric.
+
+    Attributes:
+        arm: Its name.
+        n_questions: Over which the interval is taken.
+        mean: Over questions of the mean over seeds.
+        interval: Bootstrap 95% interval over questions.
+        against: To the baseline, over the questions and seeds that both have; None for the baseline
+            itself, and where they have none.
+        p: The paired test's p-value, Holm-adjusted over the arms, of which those that are one
+            run, compared with the same baseline, count once; None likewise.
+    """
+
+    arm: str
+    n_questions: int
+    mean: float
+    interval: tuple[float, float]
+    against: Comparison | None = None
+    p: float | None = None
+
+
+def compare_arms(
+    lines: Mapping[str, Sequence[Line]], metric: str, baseline: str | Mapping[str, str]
+) -> list[ArmScore]:
+    """Score every arm, and compare it with the baseline question by question.
+
+    A question's value is its mean over seeds, so that a test sees each question once.
+
+    Args:
+        lines: Arm to the lines of its runs on one dataset; arms without any are left out.
+        metric: A key of the lines' values.
+        baseline: The arm that the others are compared with, or for some arms each one's own.
+
+    Raises:
+        ValueError: Two lines of an arm have values of the same seed and question; says in what
+            the lines differ.
+    """
+
+    def own_baseline(arm: str) -> str:
+        return baseline if isinstance(baseline, str) else baseline.get(arm, arm)
+
+    for arm, given in lines.items():
+        _check_each_run_once(arm, given)
+    values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
+    scores = []
+    for arm, of_arm in values.items():
+        by_question = _by_question(of_arm)
+        score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
+        other_arm = own_baseline(arm)
+        base = values.get(other_arm, {})
+        shared = of_arm.keys() & base.keys()
+        if arm != other_arm and shared:
+            own, other = (
+                _by_question({place: each[place] for place in shared}) for each in (of_arm, base)
+            )
+            score = replace(score, against=paired_randomisation(own, other))
+        scores.append(score)
+    compared = [score for score in scores if score.against is not None]
+    # Two arms with equal settings are one run, and one test where their baselines are one run, too.
+    test_of = {each.arm: (lines[each.arm], lines[own_baseline(each.arm)]) for each in compared}
+    same = {
+        arm: next(each for each, other in test_of.items() if other == test)
+        for arm, test in test_of.items()
+    }
+    distinct = [score for score in compared if same[score.arm] == score.arm]
+    adjusted = holm([score.against.p for score in distinct if score.against is not None])
+    p_of = dict(zip((score.arm for score in distinct), adjusted, strict=True))
+    return [replace(score, p=p_of.get(same.get(score.arm, ""))) for score in scores]
+
+
+def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:
+    """The mean over questions none of whose articles was trained on, and how many there are."""
+    values = {
+        place: value
+        for line in lines
+        for place, value in _values([line], metric).items()
+        if place[1] in set(line["unseen"])
+    }
+    by_question = _by_question(values)
+    return (fmean(by_question), len(by_question)) if by_question else (None, 0)
+
+
+def apart(lines: Sequence[Line], *, seen: bool) -> list[Line]:
+    """The lines with the questions alone that have an article that was trained on, or have none."""
+    chosen: list[Line] = []
+    for line in lines:
+        unseen = set(line["unseen"])
+        kept = [(question not in unseen) is seen for question in line["questions"]]
+        values = {
+            metric: [value for value, keep in zip(of_it, kept, strict=True) if keep]
+            for metric, of_it in line["values"].items()
+        }
+        questions = [each for each, keep in zip(line["questions"], kept, strict=True) if keep]
+        chosen.append({**line, "questions": questions, "values": values})
+    return chosen
+
+
+def _values(lines: Sequence[Line], metric: str) -> _Values:
+    return {
+        (line["seed"], question): float(value)
+        for line in lines
+        for question, value in zip(line["questions"], line["values"][metric], strict=True)
+    }
+
+
+def _check_each_run_once(arm: str, lines: Sequence[Line]) -> None:
+    """Refuse lines of several grids as one arm: a later one's values would stand for both."""
+    runs: dict[tuple[int, int], Line] = {}
+    for line in lines:
+        for question in line["questions"]:
+            other = runs.setdefault((line["seed"], question), line)
+            if other is not line:
+                raise ValueError(
+                    f"two lines of the arm '{arm}' have values of question {question} with seed "
+                    f"{line['seed']}; they differ in {_differences(other, line) or 'nothing'}. "
+                    "Choose the lines of one grid."
+                )
+
+
+def _differences(one: Line, other: Line) -> str:
+    """Names of what was set otherwise in two runs."""
+    names = [name for name in _CHOSEN if one.get(name) != other.get(name)]
+    before, after = (each.get("settings", {}) for each in (one, other))
+    # A setting that only one of them has was invented in between, and says nothing.
+    both = [name for name in before if name in after]
+    names += [f"settings.{name}" for name in both if before[name] != after[name]]
+    return ", ".join(names)
+
+
+def _by_question(values: _Values) -> list[float]:
+    """Each question's mean over seeds, in the order of the questions."""
+    grouped: dict[int, list[float]] = {}
+    for (_, question), value in values.items():
+        grouped.setdefault(question, []).append(value)
+    return [fmean(grouped[question]) for question in sorted(grouped)]

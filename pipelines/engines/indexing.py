@@ -11,7 +11,7 @@ from typing import Any
 from components.models.digest import model_digest
 from components.models.errors import ModelError
 from components.models.locate import find_model
-from components.statutes.counts import articles_of_laws
+from components.statutes.article import articles_of_laws
 from components.statutes.lexical import analysis_version
 from components.stores.engines.engine import (
     INDEXING,

@@ -17,7 +17,7 @@ from typing import IO, Any
 from components.statutes.article import Article, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles
 from components.statutes.lexical import analyzer
-from components.statutes.problems import Problem
+from components.statutes.sources.records import Problem
 
 
 @dataclass(frozen=True)

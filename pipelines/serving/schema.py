@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from components.retrievers.validity import ANY, TODAY
-from components.statutes.days import iso_day
+from components.statutes.article import iso_day
 from pipelines.files import did_you_mean
 from pipelines.serving.limits import MAX_FILTER_VALUES, MAX_QUESTION_CHARS, MAX_TOP_K
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from components.statutes.cross_references import CrossReferences
+from components.statutes.graph import CrossReferences
 
 
 class Citations:

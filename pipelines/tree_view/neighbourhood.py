@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Literal
 
 from components.statutes.article import Article
-from components.statutes.citation_numbers import parse_number
+from components.statutes.citations.patterns import parse_number
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.cross_references import cross_references
+from components.statutes.graph import cross_references
 from pipelines.files import LoadingError, did_you_mean
 from pipelines.tree_view.citing import Citations
 from pipelines.tree_view.structure import Division, LawStructure

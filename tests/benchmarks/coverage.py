@@ -13,8 +13,7 @@ import numpy as np
 from components.models.lexical_index import LexicalIndex
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
-from components.statutes.coverage import coverage
-from components.statutes.term_weights import K1, B
+from components.statutes.lexical import K1, B, coverage
 
 EDGES = (0.0, 0.25, 0.5, 1.01)
 MOST = 400

@@ -25,7 +25,7 @@ from tqdm import tqdm
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.statutes.article import indexed_text
 from components.statutes.corpus import read_questions
-from components.statutes.coverage import coverage, trust
+from components.statutes.lexical import coverage, trust
 from components.statutes.metrics import evaluate
 from components.statutes.significance import paired_randomisation
 from pipelines.loading import load_pipeline

@@ -210,7 +210,7 @@ def test_whatever_changes_it_is_another_folder(base, tmp_path, monkeypatch, chan
     elif change == "settings":
         monkeypatch.setattr("pipelines.trained_demo._SETTINGS", str(other))
     else:
-        monkeypatch.setattr(f"components.statutes.sources.aldermere.{change}_path", lambda: other)
+        monkeypatch.setattr(f"components.statutes.sources.opening.{change}_path", lambda: other)
     assert demo_under(tmp_path).folder != before.folder
 
 

@@ -12,7 +12,7 @@ from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
-from components.statutes.problems import CorpusError
+from components.statutes.sources.records import CorpusError
 from components.stores.failures import StoreError
 from components.stores.model_record import StoreModel
 from components.stores.open_file import OpenFile

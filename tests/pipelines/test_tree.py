@@ -18,8 +18,7 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder
 from components.models.graph_vectors import graph_for, node_texts
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.cross_references import cross_references
-from components.statutes.graph import EDGE_KINDS
+from components.statutes.graph import EDGE_KINDS, cross_references
 from pipelines.tree import main as tree_main
 from pipelines.tree_view.attention import Attention, read_attention
 from pipelines.tree_view.citing import Citations

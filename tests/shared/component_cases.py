@@ -38,7 +38,7 @@ from components.retrievers.engine_citation import EngineCitationRetriever
 from components.retrievers.engine_dense import EngineEmbeddingRetriever
 from components.retrievers.engine_lexical import EngineLexicalRetriever
 from components.retrievers.structure import StructureExpander
-from components.statutes.term_weights import question_numbers
+from components.statutes.lexical import question_numbers
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CPU = ComponentDevice.from_str("cpu")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from components.models.manifest import MANIFEST_FILE, Manifest
 from components.statutes import Article
-from components.statutes.problems import CorpusError
+from components.statutes.article import normalised
 from components.statutes.question import Question
-from components.statutes.twins import normalised
+from components.statutes.sources.records import CorpusError
 from training.ablation.dataset import Dataset
 from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
 from training.batches import epoch_order, make_batch

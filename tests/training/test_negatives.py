@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
 from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
-from components.statutes.twins import normalised
+from components.statutes.article import normalised
 from training.negatives import sampling
 from training.negatives.bucket_draws import BucketDraws
 from training.negatives.curriculum import (

@@ -21,7 +21,7 @@ from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
 from components.statutes.article import Article
-from components.statutes.coverage import coverage
+from components.statutes.lexical import coverage
 from components.statutes.question import Question
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus

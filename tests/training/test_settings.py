@@ -15,7 +15,7 @@ import pytest
 import yaml
 from safetensors import SafetensorError
 
-from components.statutes.problems import CorpusError, Problem
+from components.statutes.sources.records import CorpusError, Problem
 from training.ablation.settings import (
     AblationSettings,
     GraphAblationSettings,

@@ -15,7 +15,7 @@ from small_law import HOUSING, RENT, document, in_order, small_law
 from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
-from components.statutes.cross_references import cross_references
+from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from rank_bm25 import BM25Okapi
 
-from components.statutes.article import TextRule
+from components.statutes.article import TextRule, normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 from training.ablation.folds import folds_of
 from training.bm25.searching import CountedLaw, Ranking, Variant
 from training.command_line import SettingsError

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from components.statutes.article import normalised
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 
 
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from components.statutes.arm_scores import ArmScore, Line, compare_arms
+from components.statutes.significance import ArmScore, Line, compare_arms
 
 NONE = "–"
 

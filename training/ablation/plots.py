@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.statutes.arm_scores import ArmScore, Line, compare_arms
+from components.statutes.significance import ArmScore, Line, compare_arms
 from training.ablation.arms import BUCKETS, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
 from training.ablation.metrics import FUSED
 

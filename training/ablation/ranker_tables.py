@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from components.statutes.arm_scores import ArmScore, Line, apart, compare_arms
+from components.statutes.significance import ArmScore, Line, apart, compare_arms
 from training.ablation.arms import SEMI_HARD
 from training.ablation.markdown import (
     NONE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from components.statutes.arm_scores import Line, compare_arms, unseen_mean
+from components.statutes.significance import Line, compare_arms, unseen_mean
 from training.ablation.markdown import (
     NONE,
     arm_name,

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from components.statutes.article import Article
+from components.statutes.article import Article, normalised
 from components.statutes.question import Question
-from components.statutes.twins import normalised
 
 _SHOWN = 5
 

@@ -9,7 +9,7 @@ from typing import Literal
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
 from components.statutes.article import TextRule
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.setting_checks import (

@@ -23,7 +23,7 @@ from components.models.locate import find_model
 from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.text_encoder import checked_segmentation
 from components.models.tower import Tower, open_towers
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 from training.command_line import say
 from training.pretraining.settings import PretrainSettings
 from training.pretraining.tokenizer import train_tokenizer

@@ -10,7 +10,7 @@ from components.models.dense_index import DenseIndex
 from components.models.lexical_index import LexicalIndex
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.coverage import coverage, trust
+from components.statutes.lexical import coverage, trust
 from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, RERANKED, fuse_ranks
 from training.ranking.first_stage import Candidates, FirstStage
 

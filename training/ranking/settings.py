@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from components.models.devices import DtypeName
 from components.models.locate import BUNDLED_MODEL
-from components.statutes.word_segmentation import Segmentation
+from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings
 from training.negatives.semihard import Strategy

@@ -12,7 +12,7 @@ from haystack import Document
 from components.converters.articles import article_of
 from components.retrievers.readable import ReadableStore
 from components.statutes.article import Article
-from components.statutes.cross_references import cross_references
+from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from pipelines.tree_view.citing import Citations
 from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood_in

@@ -15,12 +15,13 @@ from components.statutes.replies.checked import (
     CheckState,
     Source,
 )
-from components.statutes.replies.citing import checked_citations
-from components.statutes.replies.plain_text import PlainText, plain_text
+from components.statutes.replies.citations import checked_citations
 from components.statutes.replies.quotations import Quotation, find_quotations
-from components.statutes.replies.sentences import (
+from components.statutes.replies.text import (
     ArticleSentence,
+    PlainText,
     article_sentences,
+    plain_text,
     says_something,
     sentence_spans,
     trimmed,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from components.statutes.replies.reference_marks import MARK
+from components.statutes.replies.text import MARK
 
 # What opens a quotation, and what closes it; writers mix straight and curved marks.
 _PAIRS = {

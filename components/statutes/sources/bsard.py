@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.statutes.article import Article
-from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
-from components.statutes.sources.lines import absent
-from components.statutes.sources.record import Record
-from components.statutes.sources.tables import read_table
+from components.statutes.sources.records import (
+    CorpusError,
+    Place,
+    Problem,
+    Record,
+    absent,
+    read_table,
+)
 
 HUB_NAME = "maastrichtlawtech/bsard"
 

@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from components.statutes.article import Article
-from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
-from components.statutes.sources.lines import absent, is_packed, read_lines
-from components.statutes.sources.record import Record, described
+from components.statutes.sources.records import (
+    CorpusError,
+    Place,
+    Problem,
+    Record,
+    absent,
+    described,
+    is_packed,
+    read_lines,
+)
 
 ARTICLE_FILES = ("articles.jsonl", "articles.jsonl.gz")
 QUESTION_FILES = ("questions.jsonl", "questions.jsonl.gz")

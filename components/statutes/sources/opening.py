@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import BinaryIO
 
 from components.statutes.article import Article
-from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
-from components.statutes.sources import aldermere, bsard, native, soict
+from components.statutes.sources import bsard, native, soict
+from components.statutes.sources.records import CorpusError, Place, Problem
+
+# The Statutes of Aldermere, the invented demo law that comes with Lexarbor.
+
+
+DEMO_LAW = "aldermere"
+
+# Named, not imported: this package must not depend on the one that bundles the files.
+_BUNDLE = "pipelines.demo"
+
+
+def articles_path() -> Path:
+    """The demo law's articles, native format."""
+    return Path(str(files(_BUNDLE) / "articles.jsonl"))
+
+
+def questions_path() -> Path:
+    """The demo law's questions, native format."""
+    return Path(str(files(_BUNDLE) / "questions.jsonl"))
+
 
 Source = str | Path | BinaryIO
 """A file or folder, "aldermere", "maastrichtlawtech/bsard", or an open native file."""
@@ -23,7 +43,7 @@ def open_articles(source: Source, problems: list[Problem]) -> Iterator[tuple[Pla
     """
     if not isinstance(source, str | Path):
         return native.read_articles(source, problems)
-    path = aldermere.articles_path() if source == aldermere.NAME else _located(source)
+    path = articles_path() if source == DEMO_LAW else _located(source)
     if native.matches(path):
         return native.read_articles(path, problems)
     if bsard.matches(path):
@@ -39,7 +59,7 @@ def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Pl
     """
     if not isinstance(source, str | Path):
         return native.read_questions(source, problems)
-    path = aldermere.questions_path() if source == aldermere.NAME else _located(source)
+    path = questions_path() if source == DEMO_LAW else _located(source)
     if native.matches(path):
         return native.read_questions(path, problems)
     if bsard.matches(path):
@@ -64,4 +84,4 @@ def _located(source: str | Path) -> Path:
     return path
 
 
-_NAMES = f"'{aldermere.NAME}' and '{bsard.HUB_NAME}'"
+_NAMES = f"'{DEMO_LAW}' and '{bsard.HUB_NAME}'"

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.statutes.article import Article
-from components.statutes.problems import CorpusError, Place, Problem
 from components.statutes.question import Question
-from components.statutes.sources.lines import absent
-from components.statutes.sources.tables import read_table
+from components.statutes.sources.records import CorpusError, Place, Problem, absent, read_table
 
 ARTICLE_FILE = "corpus.csv"
 QUESTION_FILE = "train.csv"

@@ -19,7 +19,7 @@ from milvus_haystack import MilvusDocumentStore
 from milvus_haystack.filters import parse_filters
 from pymilvus import MilvusClient, MilvusException
 
-from components.statutes.term_weights import spelled
+from components.statutes.lexical import spelled
 from components.stores.engines.engine import Listed, Weighting, tried
 from components.stores.engines.filters import Condition
 from components.stores.engines.milvus_rows import (

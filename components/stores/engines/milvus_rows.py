@@ -9,7 +9,7 @@ from haystack import Document
 from haystack.dataclasses import SparseEmbedding
 from pymilvus import DataType, Function, FunctionType, MilvusClient
 
-from components.statutes.term_weights import K1, B, spelled
+from components.statutes.lexical import K1, B, spelled
 from components.stores.engines.rows import article_meta
 
 _LONGEST = 65_535  # bytes of a text field

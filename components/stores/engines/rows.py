@@ -10,7 +10,7 @@ from typing import Any
 from haystack import Document
 
 from components.converters.articles import DAY_FIELDS
-from components.statutes.citation_numbers import parse_number
+from components.statutes.citations.patterns import parse_number
 from components.stores.engines.filters import day_number
 
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")

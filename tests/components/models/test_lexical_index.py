@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
 from components.models.lexical_index import LexicalIndex
-from components.statutes.lexical import analyzer
-from components.statutes.term_weights import MAX_QUESTION_TERMS
+from components.statutes.lexical import MAX_QUESTION_TERMS, analyzer
 
 WORDS = [f"w{chr(97 + i)}{chr(97 + j)}x" for i in range(6) for j in range(6)]
 texts = st.lists(

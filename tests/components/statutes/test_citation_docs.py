@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from components.statutes.citations import Citation, find_citations
+from components.statutes.citations.finding import Citation, find_citations
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "pipelines.md"
 ROWS = re.findall(

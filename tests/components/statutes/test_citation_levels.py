@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.statutes.citations import find_citations
+from components.statutes.citations.finding import find_citations
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.citation_numbers import (
+from components.statutes.citations.patterns import (
     LISTED_PARAGRAPH,
     ArticleNumber,
     canonical_core,

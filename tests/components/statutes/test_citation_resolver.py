@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from effort import bounded_effort, bounded_steps
 
-from components.statutes import Article, StatuteCorpus, citation_resolver
-from components.statutes.citation_resolver import CitationResolver
-from components.statutes.cross_references import cross_references
+from components.statutes import Article, StatuteCorpus
+from components.statutes.citations.finding import resolver as citation_resolver
+from components.statutes.citations.resolver import CitationResolver
+from components.statutes.graph import cross_references
 
 HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"
 ENTRIES = [

@@ -9,7 +9,7 @@ from effort import bounded_effort
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from components.statutes.citations import find_citations
+from components.statutes.citations.finding import find_citations
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from components.statutes.citation_resolver import CitationResolver
+from components.statutes.citations.resolver import CitationResolver
 
 ROWS = [
     json.loads(line)

@@ -22,10 +22,8 @@ from components.statutes import (
     iter_articles,
     read_questions,
 )
-from components.statutes.counts import articles_of_laws
-from components.statutes.sources.lines import LONGEST_LINE
-from components.statutes.sources.tables import read_table
-from components.statutes.twins import normalised
+from components.statutes.article import articles_of_laws, normalised
+from components.statutes.sources.records import LONGEST_LINE, read_table
 
 # The second of three lines, and the field that the report names.
 BAD_ARTICLES = {
@@ -376,7 +374,7 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
         return io.BytesIO(line(article("a1") | {"text": "é" * ((length - empty) // 2)}))
 
     limit = len(sized(2_000).getvalue())
-    monkeypatch.setattr("components.statutes.sources.lines.LONGEST_LINE", limit)
+    monkeypatch.setattr("components.statutes.sources.records.LONGEST_LINE", limit)
     assert len(StatuteCorpus.read(sized(2_000))) == 1
     assert problems_of(StatuteCorpus.read, sized(2_002))[0].breaks_off
 
@@ -384,7 +382,7 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
         words = "é\n" * (length // 3)
         return ("text,cid\n" + "".join(f'"{words}",{n}\n' for n in range(3))).encode()
 
-    monkeypatch.setattr("components.statutes.sources.tables.LONGEST_LINE", 50_000)
+    monkeypatch.setattr("components.statutes.sources.records.LONGEST_LINE", 50_000)
     write(tmp_path / "corpus.csv", rows(49_900))
     assert len(StatuteCorpus.read(tmp_path)) == 3
     write(tmp_path / "corpus.csv", rows(75_000))
@@ -392,8 +390,8 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
 
 
 def test_reading_stops_after_too_many_bad_lines_or_rows(monkeypatch):
-    monkeypatch.setattr("components.statutes.sources.lines.MOST_UNREAD", 50)
-    monkeypatch.setattr("components.statutes.sources.tables.MOST_UNREAD", 50)
+    monkeypatch.setattr("components.statutes.sources.records.MOST_UNREAD", 50)
+    monkeypatch.setattr("components.statutes.sources.records.MOST_UNREAD", 50)
     start = line(article("a1"))
     for bad in (b"\n", b" \r\n", b"x\n", b"\xff\n", start):
         *_, fault = problems_of(StatuteCorpus.read, Endless(start, bad), skip_bad=True)

@@ -14,8 +14,8 @@ from components.statutes import (
     LegislativeGraph,
     LegislativeTree,
     StatuteCorpus,
-    cross_references,
 )
+from components.statutes import graph as cross_references
 
 GENERAL = "Chapter 1. General provisions"
 HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.statutes.law_names import LawNames
+from components.statutes.citations.laws import LawNames
 
 
 def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:

@@ -19,21 +19,26 @@ from hypothesis import strategies as st
 from pyvi import ViTokenizer
 
 from components.models.lexical_index import LexicalIndex
-from components.statutes.coverage import coverage, trust
-from components.statutes.lexical import _tells_words_apart, analysis_version, analyzer
-from components.statutes.question import MAX_QUESTION_CHARS
-from components.statutes.term_weights import (
+from components.statutes.lexical import (
     K1,
     MAX_QUESTION_TERMS,
     B,
+    _loaded,
+    _tells_words_apart,
+    analysis_version,
+    analyzer,
+    coverage,
     question_numbers,
     question_terms,
     saturated,
+    segmenter,
     spelled,
     term_counts,
     term_number,
+    trust,
+    words_joined,
 )
-from components.statutes.word_segmentation import _loaded, segmenter, words_joined
+from components.statutes.question import MAX_QUESTION_CHARS
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", None]
@@ -189,7 +194,7 @@ def test_without_pyvi_vietnamese_gives_syllables_and_warns_once(cold, monkeypatc
     def missing(_):
         raise PackageNotFoundError
 
-    monkeypatch.setattr("components.statutes.word_segmentation.version", missing)
+    monkeypatch.setattr("components.statutes.lexical.version", missing)
     segmenter.cache_clear()
     for _ in range(2):
         assert analyzer("vi")("hợp đồng") == ["hợp", "đồng"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.statutes.citation_resolver import CitationResolver
+from components.statutes.citations.resolver import CitationResolver
 
 HOUSING, RULES = "Housing Code", "Conduct Rules"
 NUMBERS = ["4", "5", "12", "13", "13-1", "14", "20"]

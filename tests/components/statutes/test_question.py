@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes import (
-    MAX_QUESTION_CHARS,
-    QuestionError,
-    clean_question,
-    read_questions,
-)
-from components.statutes.question_language import in_another_language
+from components.statutes import MAX_QUESTION_CHARS, QuestionError, clean_question, read_questions
+from components.statutes.lexical import in_another_language
 
 
 @pytest.mark.parametrize(

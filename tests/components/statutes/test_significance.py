@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.statutes.arm_scores import compare_arms, unseen_mean
 from components.statutes.separation import Decided, Separation, best_threshold, separation
-from components.statutes.significance import bootstrap_interval, holm, paired_randomisation
+from components.statutes.significance import (
+    bootstrap_interval,
+    compare_arms,
+    holm,
+    paired_randomisation,
+    unseen_mean,
+)
 
 # Intervals and tests
 

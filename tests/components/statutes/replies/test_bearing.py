@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.bearing import LEFT_OUT, SHORT_ARTICLE, bearing_excerpts
-from components.statutes.replies.sentences import article_sentences
+from components.statutes.replies.excerpts import LEFT_OUT, SHORT_ARTICLE, bearing_excerpts
+from components.statutes.replies.text import article_sentences
 
 FILLER = "The registry holds a book of every lease, and anybody may read it on working days. "
 DEPOSIT = "The landlord shall return the deposit."

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from effort import bounded_effort
 
-from components.statutes.replies.paragraphs import has_paragraph
+from components.statutes.replies.citations import has_paragraph
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.plain_text import PlainText, plain_text
+from components.statutes.replies.text import PlainText, plain_text
 
 ARTICLE = (
     "The landlord shall return the deposit within thirty (30) days — or, where the parties "

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.sentences import (
-    article_sentences,
-    says_something,
-    sentence_spans,
-)
+from components.statutes.replies.text import article_sentences, says_something, sentence_spans
 
 
 @pytest.mark.parametrize(

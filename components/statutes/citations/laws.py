@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from components.statutes.citation_markers import any_language
-from components.statutes.law_hints import bracketed_name
-from components.statutes.places import (
+from components.statutes.citations.hints import bracketed_name
+from components.statutes.citations.patterns import any_language
+from components.statutes.citations.places import (
     chinese_place_ending,
     is_of,
     is_place_of,
@@ -19,7 +19,7 @@ from components.statutes.places import (
     place_behind,
     place_ending,
 )
-from components.statutes.stop_words import STOP_WORDS
+from components.statutes.lexical import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
 

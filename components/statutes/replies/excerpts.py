@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from components.statutes.lexical import analyzer
-from components.statutes.replies.sentences import ArticleSentence, article_sentences, trimmed
+from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
 
 SHORT_ARTICLE = 500  # characters; such an article is shown whole
 LONGEST_PARAGRAPH = 1_500  # characters; of a longer one sentences are shown

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from components.statutes.citation_markers import WORDS, any_language
-from components.statutes.places import place_ending
+from components.statutes.citations.patterns import WORDS, any_language
+from components.statutes.citations.places import place_ending
 
 LawReference = Literal["none", "own", "same", "named"]
 

@@ -3,11 +3,239 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from components.statutes.lexical import known_language
-from components.statutes.replies.reference_marks import MARK
+
+# Reference marks in a reply: [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
+
+
+# Nothing of it is given back: a reply can hold thousands of blanks behind "[1".
+_AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
+_NUMBER = r"[#^]?\d{1,5}"
+# Behind these a raised figure is a power, as in m², mg/m³ and 10³.
+_POWER = "".join(
+    f"(?<!(?<!{before}){unit})"
+    for before, unit in (
+        (r"\d", "10"),
+        (r"[^\W\d_]", "m"),
+        (r"[^\W\d_]", "[cdhkmµμ]m"),
+        (r"[^\W\d_]", "(?:ft|yd)"),
+    )
+)
+# Emphasis, escapes and invisible characters may stand around what is meant.
+_LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
+MARK = re.compile(
+    rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:{_AND}{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
+    r"[\]］】}]"
+    rf"|{_POWER}(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})"
+)
+_UNREAD = re.compile(r"[\[［【{][^\[\]【】［］{}\n]{0,24}\d[^\[\]【】［］{}\n]{0,24}[\]］】}]")
+_ITEM = re.compile(r"(\d+)(?:\s?(?:[-–]|to|à|bis)\s?[#^]?(\d+))?")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LONGEST_RANGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceMark:
+    """One mark.
+
+    Attributes:
+        start, end: Its span in the reply, brackets included.
+        numbers: The numbers that it names; of a range that is too long or turned round, its ends.
+            () for brackets that hold a number among words, whose meaning nobody knows.
+    """
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
+    """The reference marks of a reply, in their order."""
+    position = 0
+    # Of two that begin alike min takes the first, which is the one that can be read.
+    while found := min(
+        filter(None, (MARK.search(reply, position), _UNREAD.search(reply, position))),
+        key=lambda match: match.start(),
+        default=None,
+    ):
+        position = found.end()
+        numbers: tuple[int, ...] = ()
+        if found.re is MARK:
+            numbers = _numbers(found["list"] or found["raised"].translate(_RAISED))
+        yield ReferenceMark(found.start(), found.end(), numbers)
+
+
+def _numbers(listed: str) -> tuple[int, ...]:
+    numbers: dict[int, None] = {}
+    for item in _ITEM.finditer(listed):
+        first = int(item[1])
+        last = int(item[2]) if item[2] else first
+        fits = 0 <= last - first < _LONGEST_RANGE
+        numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
+    return tuple(numbers)
+
+
+# Texts compared word for word, whatever their blanks, quotation marks and dashes.
+
+
+# Single or double, straight or curved: a quotation within a quotation changes its marks.
+QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″"
+_DASHES = "-‐‑‒–—―−﹘﹣－"
+# French puts a blank there, other languages none, and who copies law either.
+_NO_BLANK_BEFORE = "-»›;:!?%"
+_CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
+# "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
+_JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
+# A line may end behind the hyphen: "non-\n|refundable", "non|-\nrefundable".
+_BROKEN_BEFORE = re.compile(rf"(\w[{_DASHES}])\s+\Z")
+_BROKEN_AFTER = re.compile(rf"^([{_DASHES}])\s+")
+_JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
+# "1,|000", "1 |000", "12:|30", "1/|50", on either side of what stands between the figures.
+# "1·|5" is how older British statutes write it, "3 1⁄|2" and "1 |½" a fraction, "10^|6" a power.
+_BETWEEN = r"[.,:/'’_·⁄^]"
+_BLANK = r"[^\S\n]"
+_FRACTION = r"(?:[¼½¾⅐-⅞]|\d{1,2}[/⁄]\d)"
+_DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}{_BLANK}\Z")
+_DIGITS_AFTER = re.compile(rf"{_BETWEEN}?\d|{_BLANK}?(?:\d{{3}}(?!\d)|{_FRACTION})")
+_NEGATIONS = "不未无無非毋勿"
+_NUMERALS = "〇零一二三四五六七八九十百千万亿萬億两兩廿卅壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
+# "n'|oblige" in French, and "can|'t".
+_NOT_BEFORE = re.compile(r"(?:^|\W)n['’ʼ]\Z", re.IGNORECASE)
+_NOT_AFTER = re.compile(r"['’ʼ]t(?!\w)", re.IGNORECASE)
+# They show what follows in another order: "14" as "41".
+_REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A text as it is compared, and where each of its characters stands in the original.
+
+    Attributes:
+        original: The text as it is.
+        text: Unicode's NFC; every run of blanks a space, every quotation mark `'`, every run of
+            dashes `-`; without invisible characters but those that reorder what is shown, and
+            without blanks beside a dash, inside guillemets and before `;`, `:`, `!`, `?` and `%`.
+        starts, ends: `[len(text)]`, each character's span in the original.
+    """
+
+    original: str
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def find(self, words: str, begin: int = 0) -> tuple[int, int] | None:
+        """Span in the original of the first place from `begin` on where some words stand, or None.
+
+        They must begin and end between words and numbers: "lawful to keep" does not stand in
+        "unlawful to keep", "refundable" not in "non-refundable", "000 crowns" not in "1,000 crowns"
+        or "1 000 crowns", "50 degrees" not in "-50 degrees", "oblige" not in "n'oblige", 得扣留 not
+        in 不得扣留, and 十日 not in 二十日.
+
+        Args:
+            words: As `plain_text` makes them.
+            begin: A place in the original.
+        """
+        place = self.text.find(words, bisect_left(self.starts, begin))
+        while words and place >= 0:
+            span = self.starts[place], self.ends[place + len(words) - 1]
+            if not _cuts(self.original, span[0]) and not _cuts(self.original, span[1]):
+                return span
+            place = self.text.find(words, place + 1)
+        return None
+
+
+def _cuts(text: str, place: int) -> bool:
+    """Whether a cut at a place of a text goes through a word or a number."""
+    before, after = _seen(text[max(0, place - 16) : place]), _seen(text[place : place + 16])
+    before, after = _BROKEN_BEFORE.sub(r"\1", before)[-8:], _BROKEN_AFTER.sub(r"\1", after)[:8]
+    if not before or not after:
+        return False
+    if _spaced(before[-1]) and _spaced(after[0]):
+        return True
+    if _JOINED_BEFORE.search(before) and _spaced(after[0]):
+        return True
+    if _spaced(before[-1]) and _JOINED_AFTER.match(after):
+        return True
+    if _DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after):
+        return True
+    if _NOT_BEFORE.search(before) and after[0].isalnum():
+        return True
+    if before[-1].isalnum() and _NOT_AFTER.match(after):
+        return True
+    if (before[-1] in _NUMERALS or before[-1].isdigit()) and after[0] in _NUMERALS:
+        return True
+    return before[-1] in _NEGATIONS and not after[0].isspace()
+
+
+def _seen(text: str) -> str:
+    """A text without the signs that are not seen: "un\u00adlawful" is one word."""
+    return "".join(each for each in text if unicodedata.category(each) != "Cf")
+
+
+def plain_text(text: str) -> PlainText:
+    """A text as it is compared."""
+    characters: list[tuple[str, int, int]] = []
+    for start, end in _clusters(text):
+        for character in _visible(text[start:end]):
+            if characters and character in " -" and characters[-1][0] == character:
+                characters[-1] = (character, characters[-1][1], end)
+            elif characters and character == " " and characters[-1][0] in "-«‹":
+                continue  # a blank there is a matter of typesetting
+            else:
+                if character in _NO_BLANK_BEFORE and characters and characters[-1][0] == " ":
+                    characters.pop()
+                    if character == "-" and characters and characters[-1][0] == "-":
+                        characters[-1] = (character, characters[-1][1], end)
+                        continue
+                characters.append((character, start, end))
+    while characters and characters[-1][0] == " ":
+        characters.pop()
+    if characters and characters[0][0] == " ":
+        del characters[0]
+    return PlainText(
+        text,
+        "".join("'" if each in QUOTATION_MARKS else each for each, _, _ in characters),
+        tuple(start for _, start, _ in characters),
+        tuple(end for _, _, end in characters),
+    )
+
+
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """Spans of the runs of blanks, and of the other characters with their combining marks."""
+    spans: list[tuple[int, int]] = []
+    for match in _CLUSTER.finditer(text):
+        start, end = match.span()
+        if spans and unicodedata.combining(match[0][0]):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _visible(cluster: str) -> str:
+    if cluster.isspace():
+        return " "
+    if cluster in _DASHES:
+        return "-"
+    if cluster == "…":
+        return "..."
+    composed = unicodedata.normalize("NFC", cluster)
+    return "".join(
+        each for each in composed if each in _REORDERING or unicodedata.category(each) != "Cf"
+    )
+
+
+def _spaced(character: str) -> bool:
+    """Whether the character belongs to a word of a script that puts blanks between words."""
+    return character.isalnum() and not unicodedata.name(character, "").startswith(
+        ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
+    )
+
 
 # A full stop behind these ends nothing: before a number, and anywhere.
 _BEFORE_NUMBER = re.compile(
@@ -19,7 +247,7 @@ _ANYWHERE = re.compile(
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(r"[\s\-*]*\d{1,2}\.")
-_NUMBER = re.compile(r"\s*[*\d]")
+_STARRED_NUMBER = re.compile(r"\s*[*\d]")
 _SMALL = re.compile(r"\s+[a-zß-ÿ]")
 _END = re.compile(
     rf"(?P<stop>(?<![.!?])[.!?]++|(?<![。！？])[。！？]++)(?P<after>[\"'”’»)\]]*(?:\s*{MARK.pattern})*[.]?)"
@@ -65,7 +293,7 @@ def sentence_spans(
             head = reply[start : end.end("stop")].strip()
             if _ANYWHERE.search(head[-12:]) or _LIST_NUMBER.fullmatch(head.rsplit("\n", 1)[-1]):
                 continue
-            if _BEFORE_NUMBER.search(head[-12:]) and _NUMBER.match(reply, cut):
+            if _BEFORE_NUMBER.search(head[-12:]) and _STARRED_NUMBER.match(reply, cut):
                 continue
             if _SMALL.match(reply, cut):
                 continue
@@ -161,7 +389,7 @@ _LEADS_TO_LIST = re.compile(r"(?:[:：—–]|\s-)[*_]*\Z")
 _RUNS_ON = re.compile(
     r"(?:[,;(，；、]|\b(?:and|or|et|ou|und|oder|en|of|y|o|và|hoặc))\Z", re.IGNORECASE
 )
-_ITEM = re.compile(
+_LIST_ITEM = re.compile(
     r"[*_]*(?:(?P<section>§ ?\d{1,4}\w{0,3}\.?)|[(（](?P<figure>\d{1,3}[a-z]{0,2})[)）]"
     r"|(?P<point>\d{1,3}[a-z]?)\.(?=\s)|(?P<degree>\d{1,3})°|[(（](?P<letter>[^\W\d]{1,5})[)）]|(?P<closed>[^\W_]{1,4})[)）]"
     r"|(?P<roman>(?-i:[IVX]{1,4}))\s?(?:\.(?:\s?[-–—])?|[-–—])|(?P<lettered>[a-zđ])\.(?=\s)"
@@ -216,7 +444,7 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
                 and not closed
                 and (part[0].islower() or kind != "" or _RUNS_ON.search(before) is not None)
             )
-            behind_mark = not begins_line and _ITEM.fullmatch(before) is not None  # "§ 2."
+            behind_mark = not begins_line and _LIST_ITEM.fullmatch(before) is not None  # "§ 2."
             if in_list or runs_on or behind_mark:
                 spans[-1] = (spans[-1][0], end, paragraph)
             else:
@@ -241,5 +469,5 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
 
 def _kind(text: str) -> str:
     """How the text that begins here is numbered: "figure" for "(2)"; "" where it is not."""
-    item = _ITEM.match(text)
+    item = _LIST_ITEM.match(text)
     return (item.lastgroup or "") if item else ""

@@ -1,0 +1,586 @@
+"""Citations of articles in running text: questions, articles of law, answers.
+
+Forms: English ("Section 14(2)", "s. 5", "Articles 27 and 28", "Rule 6.1.3(a)"), French
+("article L. 1221-1 du Code du travail", "art. 1382 C. civ."), German ("§ 823 Abs. 1 BGB"),
+Vietnamese ("khoản 2 Điều 12 Bộ luật Dân sự") and Chinese ("民法典第12条", "第一百二十条第二款").
+A number needs its marker: "I worked 12 hours" cites nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from components.statutes.citations.hints import (
+    LawReference,
+    chinese_law_hint,
+    hint_behind,
+    law_hint,
+)
+from components.statutes.citations.patterns import (
+    CHINESE_NUMERAL,
+    LATIN_SUFFIX,
+    LISTED_PARAGRAPH,
+    NUMBER,
+    CitationKind,
+    Marker,
+    any_language,
+    canonical_core,
+    chinese_integer,
+    next_marker,
+)
+
+# The numbers behind one marker, "articles 12, 13-1 and 15 to 18", and their levels, "§ 1er".
+
+
+AND = rf"(?:{any_language('and')}|&)"
+"""What joins two numbers of a list."""
+
+# Parts of a sentence or of a list: they are read past, since no article's number goes so deep.
+_SMALL = rf"(?:{any_language('small')})"
+_NOUN_LEVEL = rf"(?:{any_language('level')})"
+_ORDINAL_NAMES = (
+    ("premier", "première", "first", "erster"),
+    ("second", "seconde", "deuxième", "zweiter"),
+    ("troisième", "third", "dritter"),
+    ("quatrième", "fourth"),
+    ("cinquième", "fifth"),
+    ("sixième", "sixth"),
+    ("septième", "seventh"),
+    ("huitième", "eighth"),
+    ("neuvième", "ninth"),
+    ("dixième", "tenth"),
+)
+_ORDINALS = {name: str(n) for n, names in enumerate(_ORDINAL_NAMES, 1) for name in names}
+_ORDINAL = (
+    rf"(?:{'|'.join(sorted(_ORDINALS, key=len, reverse=True))}"
+    r"|(?:avant-)?derni(?:er|ère)|last|final|penultimate|\d{1,2}\s?(?:er|[eè]re|[eè]?me|e|st|nd|rd|th))"
+)
+_ABBREVIATED_LAW = r"(?-i:[A-ZÄÖÜ][a-zäöü]*[A-ZÄÖÜ])"  # BGB, GmbHG
+_LETTER = r"(?:[a-z]|(?P<twice>[a-z])(?P=twice)|[ivx]{2,4})"
+_LEVEL = re.compile(
+    r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
+    # "1) article 12, 2) article 13" is a list of two.
+    rf"|,?[^\S\n]?(?P<closed>\d{{1,3}}|{_LETTER})\)(?!\s(?:the\s|l['’]\s?)?(?:art|sec|rule|§|[LRD]\.))"
+    rf"|,?\s?(?:(?P<sign>§§?)|{_NOUN_LEVEL})\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b)?"
+    r"|,?\s?(?P<degree>\d+)°"
+    rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{AND}\s(?:the\s)?{_ORDINAL})?\s"
+    rf"(?:(?P<small>{_SMALL})|alinéas?|paragraphe?s?|sub-?paragraphs?|sub-?sections?|absatz)\b"
+    # "..., second paragraph of section 13" is of that one.
+    r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
+    rf"|,?\s?(?P<part>{_SMALL}\s\d{{1,2}}\b|in\sfine\b)"
+    # "article 4, I, du Code": but in "Articles I, II" it is an article.
+    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVX]{1,4}))(?=\s?(?:,\s?)?(?:du|de|des|of)\b)"
+    # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
+    r"|\s(?P<absatz>(?-i:[IVX]{1,4}))"
+    rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW})"
+    rf"|(?<=[IVX])\s(?P<sentence>\d)(?=\s{_ABBREVIATED_LAW})"
+    r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b",
+    re.IGNORECASE,
+)
+_DEEPEST = 8  # levels below an article
+_MORE_BRACKETS = re.compile(
+    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis)\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
+)
+_MORE_LEVELS = re.compile(
+    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
+)
+_PLURAL_LEVEL = re.compile(
+    r"§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
+    r"|sentences|limbs|indents|tirets",
+    re.IGNORECASE,
+)
+_BRACKET_REACH = 200  # characters in which an open bracket is looked for
+
+
+class Item(NamedTuple):
+    """One number of a list, or a range of them.
+
+    Attributes:
+        start, end: Its span, with its paragraphs.
+        number: Canonical.
+        paragraph: As `Citation.paragraph`.
+        through: As `Citation.through`.
+        otherwise: As `Citation.otherwise`.
+    """
+
+    start: int
+    end: int
+    number: str
+    paragraph: str | None
+    through: str | None = None
+    otherwise: tuple[str, str | None] | None = None
+
+
+# A list stays on its line, but for French code numbers, which nothing else looks like. Behind a
+# number of it may stand "(deposits)" or a reference mark.
+_SEPARATOR = re.compile(
+    r"(?: ?(?:\([^()\n\d]{3,80}\)|[\[【][^\[\]【】\n]{1,24}[\]】]))?"
+    rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(rf"\s?(?:\b(?:{any_language('to')})\b|–|—|\s-)\s?", re.IGNORECASE)
+# "article 12 to article 15": the unit may stand again, the same one.
+_UNIT_AGAIN = {
+    "article": re.compile(r"(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*", re.I),
+    "section": re.compile(r"(?:sections?|ss?\b\.?|secs?\b\.?|§§?)\s*", re.I),
+    "rule": re.compile(r"rules?\s*", re.I),
+    "regulation": re.compile(r"reg(?:ulation)?s?\b\.?\s*", re.I),
+    "paragraph": re.compile(r"para(?:graph)?s?\b\.?\s*", re.I),
+}
+_HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
+_QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
+_SIGN = re.compile(r"§§?\s?")
+# An editor's note of the number that an article had before.
+_RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
+# "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
+_YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
+_LIST_GOES_ON = re.compile(
+    rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
+    r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
+    re.IGNORECASE,
+)
+# "L. 3162-1 et 2" is L. 3162-2 too.
+_PREFIXED = re.compile(r"([lrd]\d+(?:-\d+)*-)\d+")
+
+
+def items_of(text: str, marker: Marker) -> list[Item]:
+    """The numbers that a marker leads to."""
+    items: list[Item] = []
+    whole = ""  # the last number with more than digits
+    position = marker.end
+    while number := NUMBER.match(text, position):
+        if _counts_something(text, marker, number):
+            break
+        closed = number.end() + marker.bracket  # "(5)"
+        if items and not marker.bracket and _is_level_of_the_last(text, closed):
+            break
+        paragraph, end, others = levels_behind(text, closed, sign=marker.sign, plural=marker.plural)
+        if items and not marker.plural and not _goes_on(text, end):
+            break
+        core = canonical_core(number[0])
+        through: str | None = None
+        otherwise: tuple[str, str | None] | None = None
+        to = _RANGE.match(text, end)
+        again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
+        last = to and NUMBER.match(text, (again or to).end())
+        if to and last:
+            through = canonical_core(last[0])
+            end = levels_behind(text, last.end(), sign=marker.sign)[1]
+            if to[0] in "–—":  # some print a number's own hyphen so
+                otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
+        elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
+            otherwise = (canonical_core(both[1]), canonical_core(both[2]))
+        otherwise = otherwise or _in_full(core, through, whole)
+        whole = whole if core.isdigit() else core
+        items.append(Item(number.start(), end, core, paragraph, through, otherwise))
+        items.extend(Item(start, stop, core, other) for start, stop, other in others)
+        separator = _SEPARATOR.match(text, items[-1].end)
+        if separator is None:
+            break
+        position = separator.end()
+        if marker.sign and (sign := _SIGN.match(text, position)):
+            position = sign.end()  # "§ 12, § 13"
+    return items
+
+
+def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | None] | None:
+    """A number and its range with what they share with a number before; None for nothing."""
+    if core.isdigit() and (shared := _PREFIXED.fullmatch(before)):
+        return f"{shared[1]}{core}", through and f"{shared[1]}{through}"
+    if through and through.isdigit() and (shared := _PREFIXED.fullmatch(core)):
+        return core, f"{shared[1]}{through}"
+    return None
+
+
+def _is_level_of_the_last(text: str, end: int) -> bool:
+    """Whether the number of a list that ends there is one like "7)", below the article before."""
+    return text.startswith(")", end) and not in_brackets(text, end)
+
+
+def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
+    """Whether a number is none of an article."""
+    if marker.sign and number[0].endswith("er"):
+        return True  # "§ 1er" is a paragraph of an article
+    if number[0][-1].isupper() and marker.kind != "article" and number[0].isalpha():
+        return True  # "Section IV" is a division
+    if marker.kind in ("rule", "regulation") and _YEAR.fullmatch(number[0]):
+        return True
+    return any(each.match(text, number.end()) for each in (_QUANTITY, _RENUMBERED))
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a number that ends there is the list's, and counts no tenants."""
+    return _LIST_GOES_ON.match(text, end) is not None or hint_behind(text, end) is not None
+
+
+def levels_behind(
+    text: str, position: int, *, sign: bool = False, plural: bool = False
+) -> tuple[str | None, int, list[tuple[int, int, str]]]:
+    """The levels named behind a number, where they end, and further ones of the same article.
+
+    "48K(1)(b), (2)" gives "(1)(b)" and the further "(2)".
+
+    Args:
+        text: The text.
+        position: Where the number ends.
+        sign: Whether the number's unit is "§": another one behind is then an article of its own.
+        plural: Whether the unit is of several articles: "§§ 5 Abs. 1 und 7" names § 7.
+    """
+    levels: list[str] = []
+    others: list[tuple[int, int, str]] = []
+    while not others and len(levels) < _DEEPEST and (level := _LEVEL.match(text, position)):
+        if (level["sign"] and sign) or (level["closed"] and not _is_level(level, text)):
+            break
+        position = level.end()
+        ordinal = level["ordinal"]
+        value = level["bracket"] or level["closed"] or level["noun"] or level["degree"]
+        value = value or level["roman"] or level["sentence"] or level["short"]
+        value = value or (level["absatz"] and canonical_core(level["absatz"]))
+        value = value or _ordinal_value(level)
+        if value:
+            levels.append(value.lower())
+        if level["bracket"]:
+            behind = position
+            while more := _MORE_BRACKETS.match(text, behind):
+                others.append((more.start(1), more.end(), _replaced(levels, more[1])))
+                behind = more.end()
+        elif not (ordinal or level["closed"]):
+            while more := _MORE_LEVELS.match(text, position):
+                if ("°" in more[0]) != bool(level["degree"]) or not _many(level, plural):
+                    break
+                position = more.end()
+    named = "".join(f"({level})" for level in levels)
+    return named or None, position, others
+
+
+def in_brackets(text: str, position: int) -> bool:
+    """Whether a bracket stands open there: "(see Articles 12, 13)" closes none of its numbers."""
+    depth = 0
+    line = text.rfind("\n", max(0, position - _BRACKET_REACH), position) + 1
+    for character in reversed(text[max(line, position - _BRACKET_REACH) : position]):
+        depth += (character == ")") - (character == "(")
+        if depth < 0:
+            return True
+    return False
+
+
+def _is_level(level: re.Match[str], text: str) -> bool:
+    """Whether the bracket behind a number or a letter makes it a level, and closes no other."""
+    return not (level["closed"][0].isdigit() and in_brackets(text, level.start("closed")))
+
+
+def _ordinal_value(level: re.Match[str]) -> str:
+    """The number of "deuxième alinéa"; "" for "last" and for the part of a sentence."""
+    ordinal = (level["ordinal"] or "").lower()
+    if level["small"]:
+        return ""
+    digits = re.match(r"\d+", ordinal)
+    return digits[0] if digits else _ORDINALS.get(ordinal, "")
+
+
+def _many(level: re.Match[str], plural: bool) -> bool:
+    """Whether the level may be followed by others of its sort: "§§ 4 et 5", "Abs. 1 und 2"."""
+    if level["degree"] or _PLURAL_LEVEL.search(level[0]):
+        return True
+    return not plural and bool(level["noun"] or level["part"]) and not level["sign"]
+
+
+def _replaced(levels: list[str], other: str) -> str:
+    """The levels with those of `other` put where the first one of its sort stands."""
+    further = re.findall(r"\w+", other.lower())
+    for index, level in enumerate(levels):
+        if level[0].isdigit() == further[0][0].isdigit():
+            return "".join(f"({x})" for x in [*levels[:index], *further])
+    return "".join(f"({x})" for x in [*levels, *further])
+
+
+# Citations in Chinese text: 民法典第12条, 本法第三条第二款, 《…法》第十七条之一.
+
+
+# Behind the name of a law 第 may be left out, "民法典1079条"; not behind 依法 or 办法.
+_ARTICLE = re.compile(
+    rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
+    rf"(?:之{CHINESE_NUMERAL})?"
+)
+_CHINESE_LEVEL = re.compile(
+    rf"第?[（(]?({CHINESE_NUMERAL})[）)]?[款项]|第[（(]({CHINESE_NUMERAL})[）)]"
+)
+_CHINESE_SEPARATOR = r"(?:或者|以及|[、，,和及与或])"
+# A further paragraph of the article just named: "第一款、第二款", "第（二）、（三）项".
+_MORE_CHINESE_LEVELS = re.compile(
+    rf"{_CHINESE_SEPARATOR}(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[款项]|[（(]{CHINESE_NUMERAL}[）)])"
+    rf"(?:第?[（(]?{CHINESE_NUMERAL}[）)]?项)?|项"
+)
+_NEXT = re.compile(rf"(?:{_CHINESE_SEPARATOR}|(?P<range>[至到]))(?=第\s?{CHINESE_NUMERAL}\s?条)")
+# "第六条 各航空单位…" at the head of a line prints an article; it cites none.
+_PRINTED_HEAD = re.compile(r"(?:\n|[。；] ?)\s*$")
+
+
+def find_chinese(text: str) -> Iterator[dict[str, Any]]:
+    """The fields of each `Citation` in a text, in order."""
+    position = 0
+    while article := _ARTICLE.search(text, position):
+        start = article.start()
+        items: list[dict[str, Any]] = []
+        following: re.Match[str] | None = None
+        head: re.Match[str] | None = article
+        while head:
+            paragraph, position = _levels(text, head.end())
+            number = canonical_core(re.sub(r"\s", "", head[0]))
+            if following and following["range"]:
+                items[-1] |= {"through": number, "end": position}
+                items[-1]["text"] = text[items[-1]["start"] : position]
+            else:
+                items.append(
+                    {
+                        "start": head.start(),
+                        "end": position,
+                        "text": text[head.start() : position],
+                        "number": number,
+                        "paragraph": paragraph,
+                        "kind": "article",
+                    }
+                )
+            following = _NEXT.match(text, position)
+            head = _ARTICLE.match(text, following.end()) if following else None
+        if text[position : position + 1].isspace() and _PRINTED_HEAD.search(
+            text, max(0, start - 4), start
+        ):
+            continue
+        hint, reference = chinese_law_hint(text, start)
+        for item in items:
+            yield item | {
+                "law_hint": hint,
+                "reference": reference,
+                "group": (start, position),
+            }
+
+
+def _levels(text: str, position: int) -> tuple[str | None, int]:
+    levels: list[str] = []
+    while level := _CHINESE_LEVEL.match(text, position):
+        levels.append(str(chinese_integer(level[1] or level[2])))
+        position = level.end()
+    while levels and (more := _MORE_CHINESE_LEVELS.match(text, position)):
+        position = more.end()
+    return "".join(f"({level})" for level in levels) or None, position
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One cited article, or one range of articles.
+
+    Attributes:
+        start, end: Span of the number in the text, with its paragraphs; marker excluded in the
+            middle of an enumeration.
+        text: text[start:end].
+        number: Canonical: "1382-1", "l1221-1", "48f"; Chinese numerals in digits.
+        paragraph: Levels below the article, from the outside in: "(2)(a)"; None where none is
+            named. Abs. 1, § 1er, alinéa 3, khoản 2, 第一款 are levels alike.
+        law_hint: The words that name a law, as they stand; None where none do.
+        kind: The unit that the marker names.
+        reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
+            named before), "named".
+        through: Last number of a range ("to 12"), canonical; None for a single article.
+        division: Canonical name of the schedule or annex that is named with the number;
+            `LISTED_PARAGRAPH` for "paragraph 25 above".
+        group: Span of the whole enumeration, from its marker to its last number.
+        otherwise: `number` and `through` as the dash between them can be read too: "14–1" may be
+            printed for the number 14-1, and "articles 12-14" may mean a range.
+    """
+
+    start: int
+    end: int
+    text: str
+    number: str
+    paragraph: str | None
+    law_hint: str | None
+    kind: CitationKind
+    reference: LawReference = "none"
+    through: str | None = None
+    division: str | None = None
+    group: tuple[int, int] = (0, 0)
+    otherwise: tuple[str, str | None] | None = None
+
+    @property
+    def readings(self) -> list[tuple[str, str | None]]:
+        """Each (number, through) that it can mean, the likelier first."""
+        return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
+
+
+# In French a "section" is a division and "§" a paragraph of an article.
+_FRENCH_DIVISION = re.compile(r"(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$", re.I)
+_LEVEL_BEFORE = re.compile(
+    r"(?:điểm\s+(?P<b>[a-zđ])[\s,]*)?(?:khoản\s+(?P<a>\d+)[\s,]*)$", re.IGNORECASE
+)
+_PART_OF_ANOTHER = re.compile(
+    r"[\w(),. -]{1,20}\s+(?:of|de|du|des)\s+(?:(?:the|cet|même)\s+|l['’]\s?)?"
+    r"(?:art|sec|rule|s\.)",
+    re.IGNORECASE,
+)
+_NEAR = 160  # characters of a sentence in which a citation may go on
+_FURTHER = re.compile(
+    rf"(?:,|\b{AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+_SCHEDULE = re.compile(
+    r"\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
+    r"(?:(?P<unit>schedule|annex|app(?:endix)?)\s*(?P<number>\d+[A-Z]?)\b"
+    r"|(?:that|the same|the said)\s+(?P<same>schedule|annex|appendix)\b)",
+    re.IGNORECASE,
+)
+_SCHEDULE_NUMBER = re.compile(
+    r"\b(?P<unit>schedule|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b", re.IGNORECASE
+)
+_BEFORE = 400  # characters in which "that Schedule" was named
+# "paragraph 25 above" is an item of the list that it stands in.
+_NEARBY = re.compile(r"\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b", re.IGNORECASE)
+# Characters that print nothing or a space, and typographic hyphens, one for one: spans keep.
+PLAIN_CHARACTERS = str.maketrans(
+    dict.fromkeys("\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u202f\u2009\u2060\ufeff\u3000", " ")
+    | dict.fromkeys("\u2010\u2011\u2012\u2212", "-")
+)
+
+
+def find_citations(text: str, language: str | None = None) -> list[Citation]:
+    """The citations of a text in their order; an enumeration gives one for each article.
+
+    Args:
+        text: Any text.
+        language: BCP 47 tag of the text, where known. In French "section 2" and "§ 2" are parts
+            of something else and not cited articles; without the tag they are told by context.
+    """
+    return read_citations(text, language)[0]
+
+
+def read_citations(
+    text: str, language: str | None = None, most: int | None = None
+) -> tuple[list[Citation], int]:
+    """The citations of a text, and where reading ended.
+
+    Args:
+        text: Any text.
+        language: As in `find_citations`.
+        most: How many citations are read, and how many words like "section" before a number that
+            may announce one; None reads the whole text.
+    """
+    plain = text.translate(PLAIN_CHARACTERS)
+    limit = len(plain) if most is None else most
+    chinese = islice(find_chinese(plain), limit + 1)
+    found = [Citation(**fields) for fields in chinese]
+    read_end = len(plain)
+    tried = 0
+    french = (language or "").lower().startswith("fr")
+    group: list[Citation] = []  # the last one
+    position = taken = 0
+    while True:
+        marker = next_marker(plain, position)
+        gap = marker.start if marker else len(plain)
+        while group and (group := list(_further(plain, group[0].kind, taken, gap))):
+            found.extend(group)
+            taken = group[-1].end
+        if marker is None:
+            break
+        position = max(marker.end, marker.start + 1)
+        if _cites_nothing(plain, marker, french):
+            continue
+        if tried == limit:
+            read_end = marker.start
+            break
+        tried += 1
+        group = list(_enumeration(plain, marker, taken))
+        if group:
+            position = taken = group[-1].end
+            found.extend(group)
+    if plain != text:
+        found = [replace(c, text=text[c.start : c.end]) for c in found]
+    found.sort(key=lambda citation: citation.start)
+    if len(found) > limit:
+        read_end = min(read_end, found[limit].start)
+    return [citation for citation in found if citation.start < read_end], read_end
+
+
+def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
+    """Whether a marker names a part of something else than a law."""
+    if (marker.kind == "paragraph" or marker.sign) and _PART_OF_ANOTHER.match(text, marker.end):
+        return True
+    if french:
+        return marker.kind != "article"
+    before = max(0, marker.start - 12)
+    return (
+        marker.kind == "section" and _FRENCH_DIVISION.search(text, before, marker.start) is not None
+    )
+
+
+def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator[Citation]:
+    """What goes on behind the law of a citation, without a marker: "... and 13 of the Work Code".
+
+    Args:
+        text: The text.
+        kind: Of the citation before.
+        position: Where that citation ends.
+        end: Where the next one begins.
+    """
+    sentence_end = _SENTENCE_END.search(text, position, min(end, position + _NEAR))
+    end = sentence_end.start() if sentence_end else min(end, position + _NEAR)
+    for match in _FURTHER.finditer(text, position, end):
+        start = match.end()
+        further = list(_enumeration(text, Marker(start, start, kind, doubtful=True), position))
+        if further and further[-1].end <= end:
+            yield from further
+            return
+
+
+def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
+    """The citations behind one marker; the text up to `taken` belongs to others."""
+    start, kind = marker.start, marker.kind
+    items = items_of(text, marker)
+    if not items:
+        return
+    before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
+    if before:
+        start = before.start()
+    group = (start, items[-1].end)
+    division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
+    hint, reference = law_hint(text, start, end)
+    if marker.doubtful and reference == "none" and items[0].paragraph is None:
+        return
+    for index, item in enumerate(items):
+        paragraph = item.paragraph
+        if before and index == 0 and paragraph is None:
+            paragraph = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
+        begin = start if index == 0 else item.start
+        yield Citation(
+            start=begin,
+            end=item.end,
+            text=text[begin : item.end],
+            number=item.number,
+            paragraph=paragraph,
+            law_hint=hint,
+            kind=kind,
+            reference=reference,
+            through=item.through,
+            division=division,
+            group=group,
+            otherwise=item.otherwise,
+        )
+
+
+def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
+    """The division that is named behind paragraphs text[start:end], and where its name ends."""
+    if _NEARBY.match(text, end):
+        return LISTED_PARAGRAPH, end
+    named = _SCHEDULE.match(text, end, end + 80)
+    if named is None:
+        return None, end
+    if named["unit"]:
+        return f"{named['unit'][:3].lower()} {named['number'].lower()}", named.end()
+    number = ""  # where none was named before, no division is meant that could be known
+    for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _BEFORE), start):
+        if last["unit"][:3].lower() == named["same"][:3].lower():
+            number = last["number"].lower()
+    return f"{named['same'][:3].lower()} {number}", named.end()

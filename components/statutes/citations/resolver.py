@@ -1,0 +1,694 @@
+"""From citations to the articles of a corpus."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import inf
+from operator import itemgetter
+from typing import NamedTuple
+
+from components.statutes.citations.finding import (
+    PLAIN_CHARACTERS,
+    Citation,
+    find_citations,
+    read_citations,
+)
+from components.statutes.citations.hints import (
+    OTHER_LAW,
+    PRIVATE_PAPER,
+    after_divisions,
+    hint_behind,
+    is_of_something,
+)
+from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
+from components.statutes.citations.patterns import LISTED_PARAGRAPH, any_language, parse_number
+from components.statutes.citations.places import is_of
+from components.statutes.lexical import STOP_WORDS, folded
+
+# The numbers of a corpus's articles, and which of them a citation fits.
+
+
+LONGEST_RANGE = 200
+"""Articles that are taken of a range in one law."""
+
+_PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
+
+_Row = tuple[str, int]
+_Parts = tuple[tuple[float, str], ...]
+
+
+class Fitting(NamedTuple):
+    """The articles of a law that fit a citation.
+
+    Attributes:
+        positions: Theirs, in the corpus's order.
+        absent: The end of a range that the law lacks, where the rest of it is there.
+        known: Whether the law holds what is cited, be it too much to name.
+        rest: What is left out of a range of more than `LONGEST_RANGE` articles: its first and
+            last number, as printed ("201–900").
+    """
+
+    positions: list[int]
+    absent: str | None = None
+    known: bool = False
+    rest: str | None = None
+
+
+_NOTHING = Fitting([])
+
+
+class NumberIndex:
+    """Finds articles by law and number.
+
+    Attributes:
+        ids: Of the articles, in the corpus's order.
+        position: Of each id.
+        law: Of each position.
+        laws: All of them, in the order of their first articles.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str, str]], *, whole: bool) -> None:
+        """Reads (id, law, number as printed) of every article, in the corpus's order.
+
+        Args:
+            entries: Those of a corpus, or of some of its articles.
+            whole: Whether a number that is not among them is none of its law's.
+        """
+        self.ids: list[str] = []
+        self.position: dict[str, int] = {}
+        self.law: list[str] = []
+        self._whole = whole
+        # law -> core -> [(division, paragraphs, position)]
+        self._numbers: dict[str, dict[str, list[tuple[str, tuple[str, ...], int]]]] = {}
+        self._division: list[str] = []
+        self._printed: list[str] = []
+        self._dotted: set[str] = set()
+        # core -> the laws that print it
+        self._printing: dict[str, set[str]] = {}
+        # (law, division) -> its positions, ascending
+        self._places: dict[tuple[str, str], list[int]] = {}
+        # (law, division, row) -> (parts, position) of its numbers, ascending: ranges are cut out
+        # of it by bisection, so that no question computes the keys again.
+        self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
+        for position, (article_id, law, printed) in enumerate(entries):
+            self.ids.append(article_id)
+            self.position[article_id] = position
+            self.law.append(law)
+            number = parse_number(printed)
+            numbers = self._numbers.setdefault(law, {})
+            division = number.division if number else ""
+            self._division.append(division)
+            self._printed.append(printed)
+            self._places.setdefault((law, division), []).append(position)
+            if number:
+                numbers.setdefault(number.core, []).append((division, number.paragraphs, position))
+                self._printing.setdefault(number.core, set()).add(law)
+                row, parts = _key(number.core)
+                self._rows.setdefault((law, division, row), []).append((parts, position))
+                if "." in number.core:
+                    self._dotted.add(law)
+        for of_row in self._rows.values():
+            of_row.sort()
+        self.laws = tuple(self._numbers)
+
+    def printing(self, citation: Citation, laws: Sequence[str]) -> list[str]:
+        """Those of some laws that print a number of a citation; no other one has a fitting article.
+
+        (Of "12.3", 12 may be printed.)
+        """
+        cores = {core for reading in citation.readings for core in reading if core}
+        if part := _PART.fullmatch(citation.number):
+            cores.add(part[1])
+        printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
+        return [law for law in laws if law in printing]
+
+    def is_range(self, citation: Citation) -> bool:
+        """Whether a citation is a range, and not a printed number that has a dash ("13–1")."""
+        single = [number for number, through in citation.readings if through is None]
+        return len(single) < len(citation.readings) and not any(
+            number in self._printing for number in single
+        )
+
+    def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
+        """The articles of a law that fit a citation, which stands in the article at `here`."""
+        division = citation.division
+        near = division in (None, LISTED_PARAGRAPH)  # "paragraph 2 above" may be of a schedule
+        if near and here is not None and citation.kind == "paragraph":
+            division = self._division[here] or division
+        for number, through in citation.readings:
+            found = self._numbered(citation, law, number, division)
+            span = self._span(law, found, through)
+            if span is not None:
+                return Fitting(span, known=True) if through is None else self._cut(span, here)
+        for number, through in citation.readings:
+            if through is not None:
+                part = self._part_of_range(citation, law, (number, through), division, here)
+                if part is not _NOTHING:
+                    return part
+        part_of = self._part_of_article(citation, law) if here is None else None
+        if part_of is not None:
+            return Fitting(self._numbered(citation, law, part_of[1], division, part_of[2]))
+        return _NOTHING
+
+    def _numbered(
+        self, citation: Citation, law: str, number: str, division: str | None, *outer: str
+    ) -> list[int]:
+        """Positions of a law's articles of a number, at the cited levels below `outer`."""
+        entries_of_number = self._numbers[law].get(number)
+        if entries_of_number is None:
+            return []
+        if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers, and fast
+            place, _, position = entries_of_number[0]
+            return [position] if _reaches(citation, place, division) else []
+        places: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+        for place, paragraphs, position in entries_of_number:
+            if _reaches(citation, place, division):
+                places.setdefault(place, []).append((paragraphs, position))
+        levels = (*outer, *re.findall(r"\w+", citation.paragraph)) if citation.paragraph else outer
+        return [p for entries in places.values() for p in _at_levels(entries, levels)]
+
+    def _part_of_article(self, citation: Citation, law: str) -> re.Match[str] | None:
+        """Article and paragraph of "art. 12.3", in a law whose numbers have no dots."""
+        if not self._whole or law in self._dotted or citation.through is not None:
+            return None
+        if citation.kind not in ("article", "section"):
+            return None
+        return _PART.fullmatch(citation.number)
+
+    def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
+        """Positions from the first found through the last of a number, None where none lies so."""
+        if not found or through is None:
+            return found or None
+        first, division = found[0], self._division[found[0]]
+        numbers = self._numbers[law].get(through, ())
+        last = max((p for place, _, p in numbers if place == division), default=-1)
+        if last < first:
+            return None
+        positions = self._places[law, division]
+        return positions[bisect_left(positions, first) : bisect_right(positions, last)]
+
+    def _cut(self, span: list[int], here: int | None, absent: str | None = None) -> Fitting:
+        """What is taken of a range; in a law's own text, a very long one speaks of a book."""
+        if len(span) <= LONGEST_RANGE:
+            return Fitting(span, absent, known=True)
+        if here is not None:
+            return Fitting([], absent, known=True)
+        rest = f"{self._printed[span[LONGEST_RANGE]]}–{self._printed[span[-1]]}"
+        return Fitting(span[:LONGEST_RANGE], absent, known=True, rest=rest)
+
+    def _part_of_range(
+        self,
+        citation: Citation,
+        law: str,
+        ends: tuple[str, str],
+        division: str | None,
+        here: int | None,
+    ) -> Fitting:
+        """What a law holds of a range that it does not hold from end to end."""
+        first, last = (self._numbered(citation, law, end, division) for end in ends)
+        doubtful = citation.otherwise is not None  # "13–1" may be a number
+        if not (first or last) or (doubtful and here is not None):
+            return _NOTHING
+        low, high = (_key(end) for end in ends)
+        if first and last:
+            if doubtful:
+                return _NOTHING
+            if _comparable(low, high) and high < low:  # "16 to 13"
+                if citation.paragraph is not None:  # "article 12 § 2 à 4"
+                    return Fitting(first, known=True)
+                return self._cut(self._span(law, last, ends[0]) or [], here)
+            return Fitting(sorted({*first, *last}), known=True)  # "R. 6233-62 à D. 6233-65"
+        if not first and (here is not None or not self._whole):
+            return _NOTHING
+        absent = ends[0] if last else ends[1]
+        inside: list[int] = []
+        if _comparable(low, high):
+            numbers = self._rows.get((law, self._division[(first or last)[0]], low[0]), [])
+            begin = bisect_left(numbers, low[1], key=itemgetter(0))
+            end = bisect_right(numbers, high[1], key=itemgetter(0))
+            inside = sorted(position for _, position in numbers[begin:end])
+        if not inside:
+            return _NOTHING if doubtful else Fitting(first or last, absent, known=True)
+        return self._cut(inside, here, absent)
+
+
+@lru_cache(maxsize=4096)  # most laws have the same numbers
+def _key(core: str) -> tuple[_Row, _Parts]:
+    """Where a number stands among others: its row (letters before it, how many dots), its parts."""
+    prefix = re.match(r"[a-z]*", core)
+    letters = prefix[0] if prefix else ""
+    parts = re.findall(r"(\d+)([a-z]*)", core[len(letters) :])
+    # Python refuses to convert some thousand digits; no law prints more than a few.
+    numbers = tuple((int(digits) if len(digits) < 19 else inf, suffix) for digits, suffix in parts)
+    return (letters, core.count(".")), numbers
+
+
+def _comparable(one: tuple[_Row, _Parts], other: tuple[_Row, _Parts]) -> bool:
+    """Whether two numbers are of one row: "6.2.7" stands between no two of "6" and "8"."""
+    return one[0] == other[0]
+
+
+def _reaches(citation: Citation, place: str, division: str | None) -> bool:
+    """Whether a citation can mean an article printed in a place (`ArticleNumber.division`)."""
+    if division == LISTED_PARAGRAPH and "." in citation.number:
+        return place in ("", division)
+    if division is not None:
+        return place == division
+    if citation.kind == "paragraph":
+        return place != "" or "." in citation.number
+    return place == ""
+
+
+def _at_levels(entries: list[tuple[tuple[str, ...], int]], levels: tuple[str, ...]) -> list[int]:
+    """The entries at the cited levels; else those below; else the nearest that hold them."""
+    if exact := [position for paragraphs, position in entries if paragraphs == levels]:
+        return exact
+    depth = len(levels)
+    if below := [position for paragraphs, position in entries if paragraphs[:depth] == levels]:
+        return below
+    for above in range(depth - 1, -1, -1):
+        if holding := [
+            position for paragraphs, position in entries if paragraphs == levels[:above]
+        ]:
+            return holding
+    return []
+
+
+MOST_CITATIONS = 30
+"""Citations that are read of a question."""
+MOST_RANGES = 8
+"""Ranges that are followed of a question."""
+_MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
+
+_OF = re.compile(rf"\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])", re.IGNORECASE)
+_APART = re.compile(r"\s*[,;]")
+# The Tenancy Act, the Contract Code and 劳动合同法 are law.
+_PRIVATE_PAPER = re.compile(
+    rf"\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedCitation:
+    """A citation and the articles that fit it.
+
+    Attributes:
+        citation: What the text says.
+        ids: Ids of the articles that fit, in the corpus's order; () where none does.
+        certain: Whether it names the one article of `ids` without doubt: its law is named beside
+            it; or named elsewhere in the text, or the only one of the corpus, while the text
+            speaks of no contract and no other law.
+        laws: Laws of the corpus that are named beside it; () where none is.
+        clear: Whether it would be certain if `ids` were one. They may be wordings of one article:
+            only their dates show it.
+        missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
+            text speaks of no contract.
+        absent: The end of a range that the corpus does not hold, canonical, where `ids` are
+            those of the range that it does; else None.
+        doubtful: Whether other words beside their name may make it another law's: "National" in
+            front of "Housing Code".
+        unfollowed: What of it was not looked up, being too much: the citation's text, or, of a
+            range of one law, the numbers behind its first `LONGEST_RANGE` articles; None where
+            all of it was.
+    """
+
+    citation: Citation
+    ids: tuple[str, ...]
+    certain: bool
+    clear: bool
+    laws: tuple[str, ...]
+    missing: bool
+    absent: str | None = None
+    doubtful: bool = False
+    unfollowed: str | None = None
+
+
+class ResolvedQuestion(NamedTuple):
+    """The citations of a question, as far as they were followed.
+
+    Attributes:
+        citations: At most `MOST_CITATIONS`, in their order.
+        unread: The question from the first further citation on; "" where there is none.
+    """
+
+    citations: list[ResolvedCitation]
+    unread: str
+
+
+class _Found(NamedTuple):
+    """The articles of some laws that fit a citation; see `ResolvedCitation` and `Fitting`."""
+
+    ids: tuple[str, ...]
+    absent: str | None
+    known: bool
+    unfollowed: str | None
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What of a question may still be followed."""
+
+    ranges: int = MOST_RANGES
+    lookups: int = _MOST_LOOKUPS
+
+
+@dataclass(slots=True)
+class _Context:
+    """What has been read of a text so far.
+
+    Attributes:
+        text: The text, in plain characters.
+        here: Position of the article whose text it is, None for a question.
+        private: Whether a question speaks of a contract, whose sections have numbers too.
+        previous: The laws of the last citation that named one; () where the corpus lacks it.
+        previous_end: Where that citation ends; 0 before the first.
+        spoken: The laws named anywhere in the text; None until somebody asks.
+        foreign: Whether a law is named beside a citation that the corpus lacks.
+        other_law: What `names_other_law` returns; None until it is first called.
+        fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
+        bounds: What may still be followed; None for all.
+    """
+
+    text: str
+    here: int | None
+    private: bool
+    previous: tuple[str, ...] = ()
+    previous_end: int = 0
+    spoken: tuple[str, ...] | None = None
+    foreign: bool = False
+    other_law: bool | None = None
+    fitting: dict[tuple[object, ...], _Found] = field(default_factory=dict)
+    bounds: _Bounds | None = None
+
+    def names_other_law(self) -> bool:
+        """Whether the text names anything that looks like a law; it is searched once."""
+        if self.other_law is None:
+            self.other_law = OTHER_LAW.search(self.text) is not None
+        return self.other_law
+
+    def in_one_breath(self, citation: Citation) -> bool:
+        """Whether a Chinese citation continues the sentence of the last one that named a law.
+
+        A further article in it is one of the same law: 刑法第二条规定的…罪，第九条规定的…罪.
+        """
+        between = self.text[self.previous_end : citation.start]
+        return citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
+
+
+class CitationResolver:
+    """Finds the articles that a text cites.
+
+    Numbers are compared in one form ("L. 1221-1", "l1221-1"). A citation more precise than the
+    printed numbers finds the article that holds it ("article 12(3)", and "12.3" where no number
+    has a dot, find 12); a less precise one finds every part ("section 2" finds "s.2(1)",
+    "s.2(2)"). A range finds what there is of it. A citation of a law that the corpus lacks, or of
+    a private paper ("section 5 of my contract"), finds nothing. One that names no law fits the
+    laws that the text names elsewhere, else every law with that number.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[tuple[str, str, str]],
+        names: LawNames | None = None,
+        *,
+        whole: bool = True,
+    ) -> None:
+        """Reads the corpus's directory.
+
+        Args:
+            entries: (id, law, number as printed) of every article, in the corpus's order.
+            names: of the corpus's laws, where they are at hand already.
+            whole: whether a number that is not in the directory is none of its law's.
+        """
+        self._index = NumberIndex(entries, whole=whole)
+        self._names = LawNames(self._index.laws) if names is None else names
+
+    def resolve(
+        self, text: str, *, within: str | None = None, language: str | None = None
+    ) -> list[ResolvedCitation]:
+        """The citations of a text with the articles that fit each.
+
+        Args:
+            text: A question, an answer or an article's text.
+            within: Id of the article whose text it is: "this Act" and citations without a law
+                then mean that article's law. None for a question.
+            language: BCP 47 tag of the text, where known.
+
+        Raises:
+            KeyError: `within` is no id of the corpus.
+        """
+        here = None if within is None else self._index.position[within]
+        return self._resolved(text, find_citations(text, language), here, None)
+
+    def resolve_question(self, question: str) -> ResolvedQuestion:
+        """The citations of a question from outside, with a bound on the work.
+
+        `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; what is not followed is named
+        in `unread` and in the citations' `unfollowed`.
+        """
+        cited, end = read_citations(question, most=MOST_CITATIONS)
+        return ResolvedQuestion(self._resolved(question, cited, None, _Bounds()), question[end:])
+
+    def _resolved(
+        self, text: str, cited: list[Citation], here: int | None, bounds: _Bounds | None
+    ) -> list[ResolvedCitation]:
+        plain = text.translate(PLAIN_CHARACTERS)
+        private = here is None and bool(_PRIVATE_PAPER.search(plain))
+        context = _Context(plain, here, private, bounds=bounds)
+        found: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
+        for citation in cited:
+            named = self._named_laws(citation, context)
+            laws = self._supposed_laws(context) if named is None else named.laws
+            if named is not None or citation.reference == "own":
+                context.previous, context.previous_end = laws, citation.end
+            found.append((citation, named, laws))
+        context.foreign = any(named is not None and not named.laws for _, named, _ in found)
+        resolved: list[ResolvedCitation] = []
+        for citation, named, laws in found:
+            ids, absent, known, unfollowed = self._fitting(citation, laws, context)
+            clear = (
+                unfollowed is None
+                and (len(ids) == 1 or (len(ids) > 1 and citation.through is None))
+                and self._is_certain(citation, context, named)
+            )
+            # A paragraph may be one within an article.
+            silent = citation.kind == "paragraph" or context.private
+            resolved.append(
+                ResolvedCitation(
+                    citation,
+                    ids,
+                    clear and len(ids) == 1,
+                    clear,
+                    laws=named.laws if named else (),
+                    missing=not (ids or known or silent),
+                    absent=None if silent else absent,
+                    doubtful=named is not None and not named.sure,
+                    unfollowed=unfollowed,
+                )
+            )
+        return resolved
+
+    def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
+        """The laws named beside a citation, of which the corpus may have none; None for no name."""
+        start, end = citation.group
+        if citation.reference == "same":
+            # A question may begin with "that Act"; a law means another one by it.
+            begins = context.here is None and not context.previous_end
+            return None if begins else NamedLaws(context.previous)
+        if citation.reference == "own":
+            return None
+        after, _ = after_divisions(context.text, end)
+        behind, before = (
+            self._names.after(context.text, after),
+            self._names.before(context.text, start),
+        )
+        # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
+        joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
+        if (
+            before.laws
+            and (joined.isalnum() or joined == ":")
+            and _APART.match(context.text, after)
+        ):
+            return before
+        if behind.laws and (behind.sure or not before.laws):
+            # "Does article 12 apply to the Work Code?" has another citation beside the name.
+            return behind if behind.sure or citation.reference == "named" else None
+        if before.laws:
+            of_it = _OF.match(context.text, after) is None or _may_be_of(context.text, end, before)
+            return before if of_it else NamedLaws()
+        if citation.reference == "named":
+            return NamedLaws()
+        if context.previous_end and context.in_one_breath(citation):
+            return NamedLaws(context.previous)
+        return None
+
+    def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
+        """The laws that a citation without one can mean."""
+        if context.here is not None:
+            return (self._index.law[context.here],)
+        if context.spoken is None:
+            named = self._names.anywhere(context.text)
+            context.spoken = tuple(law for law in self._index.laws if law in named)
+        return context.spoken or self._index.laws
+
+    def _is_certain(self, citation: Citation, context: _Context, named: NamedLaws | None) -> bool:
+        """Whether nothing speaks against the one article found."""
+        if citation.kind == "paragraph":
+            return False
+        if citation.kind == "section" and after_divisions(context.text, citation.group[1])[1]:
+            return False  # "section 3 of Chapter 2" may be a division
+        if named is not None or context.here is not None:
+            return named is None or named.sure
+        if is_of_something(context.text, citation.group[1]):
+            return False
+        if context.foreign:
+            return False  # "article 5 of the Treaty, or article 7"
+        if context.private:
+            return False  # "the Housing Code allows it, but my contract says in section 5 …"
+        if context.spoken:
+            return True
+        return (
+            len(self._index.laws) == 1
+            and citation.kind in ("article", "section")
+            and not context.names_other_law()
+        )
+
+    def _fitting(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
+        """The articles of these laws that fit, in the corpus's order."""
+        key = (
+            *citation.readings,
+            citation.paragraph,
+            citation.division,
+            citation.kind,
+            laws,
+        )
+        if key not in context.fitting:
+            context.fitting[key] = self._looked_up(citation, laws, context)
+        return context.fitting[key]
+
+    def _looked_up(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
+        printing = self._index.printing(citation, laws)
+        bounds = context.bounds
+        if printing and bounds is not None and self._index.is_range(citation):
+            if bounds.ranges == 0:
+                return _Found((), None, True, citation.text)
+            bounds.ranges -= 1
+        each: list[Fitting] = []
+        unfollowed: str | None = None
+        for law in printing:
+            if bounds is not None and bounds.lookups <= 0:
+                unfollowed = citation.text
+                break
+            each.append(self._index.fitting(citation, law, context.here))
+            if bounds is not None:
+                bounds.lookups -= 1 + len(each[-1].positions)
+        # Article 12.3 of one law is no paragraph of another's article 12.
+        each = [fitting for fitting in each if fitting.known] or each
+        positions = sorted(p for fitting in each for p in fitting.positions)
+        # A range of several laws lacks an end where none of them holds both.
+        absent = {fitting.absent for fitting in each if fitting.known}
+        if unfollowed is None and any(fitting.rest for fitting in each):
+            unfollowed = each[0].rest if len(each) == 1 else citation.text
+        return _Found(
+            tuple(self._index.ids[p] for p in positions),
+            None if None in absent else next(iter(absent), None),
+            unfollowed is not None or any(fitting.known for fitting in each),
+            unfollowed,
+        )
+
+
+def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
+    """Whether what a citation is said to be of behind it can be the law that is named before it.
+
+    "Under the Housing Act, section 5 of my lease" is of the lease; "Housing Code, article 12 of
+    Aldermere" is of that code, as is "article 12 of the Code".
+    """
+    told = hint_behind(text, end)
+    if told is None or told[1] != "named":
+        return True
+    return any(is_of(law, told[0] or "") for law in named.laws)
+
+
+# Questions that do nothing but cite: "art. 12 Housing Code", "What does article 12 say?".
+
+
+# Words that ask for an article's text, in folded form.
+_ASKING = """
+    apply applies content contents exactly explain find full give look lookup mean means open
+    please provide provides quote read regulate regulates require requires said say says show
+    state states still tell text wording write written
+    abolished amended effect force forced repealed valid
+    abroge abrogee encore modifie modifiee toujours vigueur
+    aufgehoben gilt gueltig gultig kraft noch
+    affiche afficher applique appliquer clair contenu contient dispose dit donne donner enonce
+    explique expliquer lire lis montre montrer plait prevoit regle signifie stipule texte trouve
+    trouver veut dire
+    bedeutet bitte besagt erklare gib heisst inhalt lautet lesen regelt sagt steht text wortlaut
+    zeige
+    betekent bepaalt geef inhoud leg luidt regelt staat tekst toon zegt
+    contenido derogado dice dispone establece explica muestra por favor significa sigue texto
+    todavia vigente vigor
+    dinh noi dung nghia quy xem
+    规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
+    是怎么规定的 的规定是什么 什么意思
+"""
+# What is somebody's own is a paper of his: "What does article 5 say in my will?".
+_OWN = """
+    my mine our ours your yours his her hers their theirs mon ma mes ton ta tes son sa ses notre nos
+    votre vos leur leurs mein meine meinem meinen meiner sein seine seinem seinen seiner ihr ihre
+    ihrem ihren ihrer unser euer mijn ons onze uw hun haar mi mis tu tus su sus nuestra nuestro toi
+"""
+_EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values()) - frozenset(_OWN.split())
+
+
+def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
+    """Whether a question asks for the articles that it cites, and for nothing else.
+
+    Beside the citations stand at most the names of their laws and words without content of their
+    own: those of "What does ... say?".
+
+    Args:
+        question: The question.
+        citations: All that it cites.
+    """
+    if not citations or _speaks_of_another(citations):
+        return False
+    if any(not each.laws and is_of_something(question, each.citation.end) for each in citations):
+        return False  # "What does article 5 of the will say?"
+    known = {word for each in citations for word in _of_names(each)}
+    return all(
+        word in known or word in _EMPTY or folded(word) in _EMPTY
+        for word in _words(_rest(question, citations))
+    )
+
+
+def _speaks_of_another(citations: Sequence[ResolvedCitation]) -> bool:
+    """Whether a citation without a law may be of one that is named and not there."""
+    absent = any(each.citation.reference == "named" and not each.laws for each in citations)
+    return absent and any(each.ids and not each.laws for each in citations)
+
+
+def _of_names(resolved: ResolvedCitation) -> list[str]:
+    """The words that name a citation's law, by its whole name or by another, as "GDPR"."""
+    # What stands behind a citation may go on beyond the name: "of the Housing Code bind me".
+    behind = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
+    other = [word for word in behind if not word.islower()]
+    short = [initials for law in resolved.laws for initials in initials_of(law)]
+    return _words(" ".join([*resolved.laws, *short, *other]))
+
+
+def _rest(question: str, citations: Sequence[ResolvedCitation]) -> str:
+    """The question without its citations, whose laws' names stay."""
+    rest = question
+    for resolved in sorted(citations, key=lambda each: -each.citation.start):
+        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
+    return rest
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
