@@ -10,9 +10,13 @@ from typing import Any
 
 from haystack import Pipeline
 
-from components.models.digest import graph_model_digest, model_digest
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, RANKER_PART
+from components.models.folder import (
+    MANIFEST_FILE,
+    RANKER_PART,
+    find_model,
+    graph_model_digest,
+    model_digest,
+)
 from components.stores.model_record import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now

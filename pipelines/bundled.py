@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.models.locate import bundled_folder
+from components.models.folder import bundled_folder
 
 
 def bundled_model() -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from components.models.graph_vectors import Nodes, enriched, graph_for, seen_by_articles
+from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.statutes.corpus import StatuteCorpus
 from components.stores.failures import StoreError
 from components.stores.publishing import LawVectors, Published

@@ -82,7 +82,7 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
     Raises:
         CorpusError: a document is no article of the native format; names it.
     """
-    from components.models.artifacts import whole_file
+    from components.models.folder import whole_file
     from components.statutes.corpus import StatuteCorpus
 
     with whole_file(output) as partial:

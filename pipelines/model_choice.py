@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.models.digest import graph_model_digest, model_digest
 from components.models.errors import ModelError
-from components.models.locate import find_model
+from components.models.folder import find_model, graph_model_digest, model_digest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import known_language
 from components.stores.failures import StoreError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 from haystack.core.serialization import generate_qualified_class_name
 
-from components.models.locate import find_model
+from components.models.folder import find_model
 from components.stores.answerability import ScoringStage
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
@@ -91,8 +91,8 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
 
 def _ranker_digest(ranker: StatuteRanker) -> str:
     """`ranker_digest` of its model; of a ranker that scores otherwise than by default, its own."""
+    from components.models.cross_encoder import ranker_digest
     from components.models.errors import ModelError
-    from components.models.ranker_folder import ranker_digest
 
     if ranker.model is None:
         raise ModelError("StatuteRanker.model is null. Load the pipeline with load_pipeline.")

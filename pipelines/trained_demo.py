@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from components.models.digest import manifest_digest, model_digest
 from components.models.errors import ModelError
-from components.models.manifest import file_digest, read_manifest
+from components.models.folder import file_digest, manifest_digest, model_digest, read_manifest
 from components.statutes.sources import opening
 from pipelines.bundled import bundled_model
 

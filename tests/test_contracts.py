@@ -243,7 +243,7 @@ def a_ranker_model(folder: Path, minilm: str, tiny_ranker: Path) -> Path:
     from safetensors.numpy import load_file, save_file
 
     from components.models import registry
-    from components.models.ranker_folder import RankerSettings
+    from components.models.cross_encoder import RankerSettings
 
     def write(part: Path) -> None:
         shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)

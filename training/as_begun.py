@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components.models.cpu_linear import settle_linear_library
+from components.models.cpu import settle_linear_library, settle_way
 from components.models.devices import settle_bf16
-from components.models.inference import settle_way
 from training.checkpoints import newest_state
 from training.hf_trainer.checkpoints import RUN_FILE
 

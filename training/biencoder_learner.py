@@ -10,7 +10,7 @@ import torch
 from accelerate import Accelerator
 
 from components.models.biencoder import BiEncoder
-from components.models.inference import measured_way
+from components.models.cpu import measured_way
 from training.batches import Batch
 from training.data import TrainingData
 from training.learner import Vectors

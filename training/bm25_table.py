@@ -45,7 +45,7 @@ def _table(settings: Bm25TableSettings) -> None:
         SettingsError: As `measure`, or the output cannot be written.
         OSError: It could be, and can no longer.
     """
-    from components.models.artifacts import whole_file
+    from components.models.folder import whole_file
 
     output = None if settings.output is None else Path(settings.output)
     if output is not None:

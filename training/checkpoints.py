@@ -16,8 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from components.models.artifacts import whole_folder
-from components.models.manifest import file_digest
+from components.models.folder import file_digest, whole_folder
 from training.command_line import TrainingError
 from training.same_run import after_no_number
 

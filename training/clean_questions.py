@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components.models.artifacts import whole_file
+from components.models.folder import whole_file
 from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question

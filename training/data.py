@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.manifest import file_digest
+from components.models.folder import file_digest
 from components.statutes.article import normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from components.models.passages import Passages
-from components.models.text_encoder import TextEncoder
-from components.models.token_budget import TokenBudget
+from components.models.encoding import TextEncoder, TokenBudget
+from components.models.tower import Passages
 
 Rows = NDArray[np.int64]
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from components.models.errors import ModelError
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, Manifest
+from components.models.folder import MANIFEST_FILE, Manifest, find_model
 from training.command_line import say
 from training.data import TrainingData
 from training.kept_settings import KeptSettings

@@ -45,10 +45,8 @@ def pretrain(settings: PretrainSettings) -> None:
             empty.
         TrainingError: A loss or weight is not finite.
     """
-    from components.models.artifacts import check_target
     from components.models.devices import resolve_device, resolve_dtype
-    from components.models.digest import model_digest
-    from components.models.locate import find_model
+    from components.models.folder import check_target, find_model, model_digest
     from components.models.tower import no_progress_bars
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus

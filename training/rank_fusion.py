@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.models.ranking import FUSION_K
+from components.models.cross_encoder import FUSION_K
 
 FUSED_FROM = 250
 """How many articles each list gives, as in that file."""

@@ -38,7 +38,7 @@ def train(settings: RankerTrainingSettings) -> None:
         TrainingError: A loss, weight or logit is not finite.
     """
     # Imported here, so that --help answers without waiting for torch.
-    from components.models.artifacts import check_target
+    from components.models.folder import check_target
     from components.models.tower import no_progress_bars
     from training.as_begun import compute_as_begun
     from training.data import TrainingData

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 
-from components.models.artifacts import whole_file
+from components.models.folder import whole_file
 from training.batches import steps_in_epoch
 from training.run_settings import RunSettings
 

@@ -70,7 +70,7 @@ def _train(
     work: Path,
     start: Callable[[S, TrainingData, Accelerator], Learner],
 ) -> None:
-    from components.models.artifacts import check_target
+    from components.models.folder import check_target
     from training.data import TrainingData
     from training.processes import from_main
     from training.records import environment

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.models.devices import DtypeName
+from components.models.folder import BUNDLED_MODEL
 from components.models.head import Pooling
-from components.models.locate import BUNDLED_MODEL
 from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError
 from training.run_settings import RunSettings

@@ -12,11 +12,16 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
-from components.models.digest import model_digest
 from components.models.errors import ModelError
+from components.models.folder import (
+    HEAD_PART,
+    MANIFEST_FILE,
+    QUERY_PART,
+    find_model,
+    model_digest,
+    read_manifest,
+)
 from components.models.head import HierarchicalArticleHead
-from components.models.locate import find_model
-from components.models.manifest import HEAD_PART, MANIFEST_FILE, QUERY_PART, read_manifest
 from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError, say
 from training.dropout import set_dropout

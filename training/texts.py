@@ -11,10 +11,8 @@ from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import resolve_dtype
-from components.models.encoding import encode_tokenized
-from components.models.passages import Passages
-from components.models.text_encoder import TextEncoder
-from components.models.token_budget import TokenBudget
+from components.models.encoding import TextEncoder, TokenBudget, encode_tokenized
+from components.models.tower import Passages
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData

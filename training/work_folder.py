@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.models.artifacts import check_target
+from components.models.folder import MANIFEST_FILE, check_target, read_manifest
 from components.models.locks import folder_lock
-from components.models.manifest import MANIFEST_FILE, read_manifest
 from training.command_line import SettingsError, say
 from training.records import METRICS_FILE
 from training.setting_checks import folder_named

@@ -17,8 +17,7 @@ from components.embedders.loading import load_encoder
 from components.embedders.whole_laws import by_law, in_order, incomplete_laws
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.graph import LegislativeGraphEncoder
-from components.models.graph_vectors import Nodes, enriched, graph_for, node_texts
+from components.models.graph import LegislativeGraphEncoder, Nodes, enriched, graph_for, node_texts
 from components.models.registry import shared_graph
 from components.models.warming import AsyncWarmUp
 from components.statutes.article import TextRule, indexed_text

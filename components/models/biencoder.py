@@ -9,26 +9,52 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from components.models.artifacts import PartWriter, write_model_folder
 from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
-from components.models.digest import manifest_digest, model_digest
-from components.models.encoding import EncodingReport, encode
+from components.models.encoding import EncodingReport, TextEncoder, checked_segmentation, encode
 from components.models.errors import ModelError
-from components.models.head import HierarchicalArticleHead
-from components.models.locate import find_model
-from components.models.manifest import (
+from components.models.folder import (
     HEAD_PART,
     MANIFEST_FILE,
     PASSAGE_PART,
     QUERY_PART,
     Manifest,
+    PartWriter,
+    find_model,
+    manifest_digest,
+    model_digest,
     read_manifest,
+    write_model_folder,
 )
-from components.models.parts import open_parts
-from components.models.text_encoder import TextEncoder, checked_segmentation
+from components.models.head import HierarchicalArticleHead
 from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
+
+# What of a model folder makes up a bi-encoder.
+
+
+def open_parts(
+    folder: Path, manifest: Manifest
+) -> tuple[Tower, Tower | None, HierarchicalArticleHead | None]:
+    """The tower of the questions, that of the articles where it is another one, and the head.
+
+    Raises:
+        ModelError: There is no bi-encoder, or it cannot be opened, or its weights are not finite.
+    """
+    if "biencoder" not in manifest.kind or not manifest.towers:
+        raise ModelError(
+            f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give a folder that "
+            "holds one."
+        )
+    query, _ = open_towers(folder / manifest.towers["query"])
+    passage = None
+    if manifest.towers["passage"] != manifest.towers["query"]:
+        passage, _ = open_towers(folder / manifest.towers["passage"])
+    head = None
+    if HEAD_PART in manifest.parts:
+        head = HierarchicalArticleHead.load(folder / HEAD_PART)
+    return query, passage, head
+
 
 Progress = Callable[[int], object]
 

@@ -2,31 +2,651 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import hashlib
+import json
+import math
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar, cast, get_args
 
+import numpy as np
 import torch
 from numpy import int64
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sentence_transformers import CrossEncoder
-from torch import Tensor
+from sentence_transformers.base.modules import Transformer
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedTokenizerBase
 
-from components.models.bounded_cache import BoundedCache
+from components.models.biencoder import BiEncoder
+from components.models.cpu import inference
+from components.models.dense_index import ranked, rescored
 from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from components.models.encoding import TokenBudget, checked_segmentation, in_batches
 from components.models.errors import ModelError
-from components.models.inference import inference
-from components.models.locate import find_model
-from components.models.manifest import RANKER_PART
-from components.models.pair_tokenizer import PairTokenizer, Span
-from components.models.pair_tokens import Ids, PairRows, truncated
-from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import RankerSettings, ranker_manifest
-from components.models.ranker_opening import open_cross_encoder, prepare
-from components.models.token_budget import TokenBudget, in_batches
+from components.models.folder import (
+    MANIFEST_FILE,
+    RANKER_PART,
+    Manifest,
+    find_model,
+    model_digest,
+    read_manifest,
+)
+from components.models.tower import OPENED_SAFELY, PassageTokenizer, opening, token_limit
+from components.models.weights import check_finite, check_loaded
 from components.statutes.article import TextRule
-from components.statutes.lexical import words_joined
+from components.statutes.lexical import Segmentation, words_joined
+
+# What was computed for a text, kept while there is room for it.
+
+
+Value = TypeVar("Value")
+
+
+class BoundedCache(Generic[Value]):
+    """Values by their text's digest; those used longest ago go first. Safe to share by threads.
+
+    Args:
+        room: Sum of the sizes that the values may have.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._used = 0
+        self._values: OrderedDict[bytes, tuple[Value, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[BoundedCache[Value]], tuple[int]]:
+        """A copy is an empty one: what it would keep is found again."""
+        return type(self), (self._room,)
+
+    def __len__(self) -> int:
+        """Number of values."""
+        return len(self._values)
+
+    def get(self, text: str) -> Value | None:
+        """What was kept for a text."""
+        key = _key(text)
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, text: str, value: Value, size: int) -> None:
+        """Keep a value, of a size in the unit of `room`; one that is too large is not kept."""
+        if size > self._room:
+            return
+        key = _key(text)
+        with self._lock:
+            if key in self._values:
+                self._used -= self._values.pop(key)[1]
+            self._values[key] = (value, size)
+            self._used += size
+            while self._used > self._room:
+                self._used -= self._values.popitem(last=False)[1][1]
+
+
+def _key(text: str) -> bytes:
+    # Lone surrogates have no UTF-8, and may stand in a text.
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+# Pairs of question and passage as rows of token ids.
+
+
+Ids = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PairFormat:
+    """What a model puts around the two texts of a pair, and how it tells them apart.
+
+    Attributes:
+        opening: Ids before the question.
+        between: Ids between question and passage.
+        closing: Ids after the passage.
+        types: Token type up to the passage, and from there on; None in models without.
+        pad_id: What fills up a shorter row of a batch.
+        max_tokens: Tokens of a row at most, special tokens included.
+    """
+
+    opening: tuple[int, ...]
+    between: tuple[int, ...]
+    closing: tuple[int, ...]
+    types: tuple[int, int] | None
+    pad_id: int
+    max_tokens: int
+
+    @property
+    def room(self) -> int:
+        """Tokens for question and passage together."""
+        return self.max_tokens - len(self.opening) - len(self.between) - len(self.closing)
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Pairs as the model reads them.
+
+    Attributes:
+        rows: The ids of each pair, special tokens included.
+        second: int64 `[n_pairs]`, where in its row each passage begins.
+        format: What made the rows.
+    """
+
+    rows: Sequence[Ids]
+    second: NDArray[np.int64]
+    format: PairFormat
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Ids, Ids]], layout: PairFormat) -> PairRows:
+        """Join the ids of questions and passages, each without special tokens."""
+        opening, between, closing = (
+            np.array(ids, np.int32) for ids in (layout.opening, layout.between, layout.closing)
+        )
+        rows = []
+        second = np.empty(len(pairs), np.int64)
+        for place, (question, passage) in enumerate(pairs):
+            kept, kept_passage = truncated(len(question), len(passage), layout.room)
+            parts = (opening, question[:kept], between, passage[:kept_passage], closing)
+            rows.append(np.concatenate(parts))
+            second[place] = len(opening) + kept + len(between)
+        return cls(rows, second, layout)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 `[n_pairs]`, tokens of each row."""
+        return np.fromiter(map(len, self.rows), np.int64, len(self.rows))
+
+    def batch(self, pairs: NDArray[np.int64]) -> dict[str, Tensor]:
+        """Some pairs as the model's inputs, padded on the right.
+
+        Returns:
+            int64 `[n, longest]` under `input_ids`, under `token_type_ids` in models that have
+            them, and under `attention_mask` (1 where a token is real) where something is padded.
+        """
+        rows = [self.rows[pair] for pair in pairs]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        columns = np.arange(int(lengths.max()))
+        real = columns < lengths[:, None]
+        ids = np.full(real.shape, self.format.pad_id, np.int64)
+        ids[real] = np.concatenate(rows)
+        features = {"input_ids": torch.from_numpy(ids)}
+        if not real.all():
+            features["attention_mask"] = torch.from_numpy(real.astype(np.int64))
+        if self.format.types is not None:
+            first, then = self.format.types
+            types = np.where(columns < self.second[pairs][:, None], first, then)
+            features["token_type_ids"] = torch.from_numpy(types.astype(np.int64))
+        return features
+
+
+def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
+    """Tokens kept of each where both do not fit: the longer gives way first ("longest_first")."""
+    shorter, longer = sorted((question, passage))
+    longer = shorter if shorter > room else min(longer, max(shorter, room - shorter))
+    if shorter + longer > room:
+        shorter, longer = room // 2, room - room // 2
+    return (shorter, longer) if question <= passage else (longer, shorter)
+
+
+# A cross-encoder's tokenizer: articles into passages, passages and questions into pairs.
+
+
+# What of an article is looked at, so that no article, however long, holds up a question.
+MOST_PASSAGES = 64
+_CHARS_A_TOKEN = 16
+_PROBES = ("law", "court")
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` of a text."""
+
+    start: int
+    end: int
+
+
+class PairTokenizer:
+    """Cuts articles into passages and gives token ids, safe to share by threads.
+
+    Args:
+        tokenizer: The model's tokenizer.
+        max_tokens: Longest pair that the model reads, special tokens included.
+
+    Raises:
+        ModelError: It joins two texts in a way that is not known here.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> None:
+        self._texts = PassageTokenizer(tokenizer)
+        self.format = _pair_format(tokenizer, self._texts.pad_id, max_tokens)
+
+    def token_ids(self, texts: Sequence[str]) -> list[Ids]:
+        """Ids of each text, uncut, without special tokens."""
+        return [np.array(ids, np.int32) for ids in self._texts.token_ids(texts)]
+
+    def passages(self, text: str, passage_tokens: int) -> list[Span]:
+        """Cut a text into passages of at most `passage_tokens` tokens, between words.
+
+        A word is cut only where it would leave a passage less than half full, as in writing
+        without spaces. Of a text of more than `MOST_PASSAGES` passages the rest is left out.
+
+        Returns:
+            At least one; a text that fits into one passage stays whole.
+        """
+        text = text[: MOST_PASSAGES * passage_tokens * _CHARS_A_TOKEN]
+        pieces = list(self._pieces(text))
+        if len(pieces) <= passage_tokens:
+            return [Span(0, len(text))]
+        spans: list[Span] = []
+        first = 0
+        while first < len(pieces) and len(spans) < MOST_PASSAGES:
+            last = min(first + passage_tokens, len(pieces))
+            if last < len(pieces):
+                last = _between_words(pieces, first, last)
+            spans.append(Span(pieces[first].start, pieces[last - 1].end))
+            first = last
+        return spans
+
+    def _pieces(self, text: str) -> Iterator[_Piece]:
+        """The tokens of a text, and where they stand."""
+        if self._texts.fast is not None:
+            encoding = self._texts.fast.encode(text, add_special_tokens=False)
+            for (start, end), word in zip(encoding.offsets, encoding.word_ids, strict=True):
+                yield _Piece(start, end, word)
+            return
+        # A tokenizer in Python does not say where its tokens stand: its words are counted.
+        words = list(re.finditer(r"\S+", text))
+        counts = map(len, self._texts.token_ids([word.group() for word in words]))
+        for number, (match, count) in enumerate(zip(words, counts, strict=True)):
+            for _ in range(count):
+                yield _Piece(match.start(), match.end(), number)
+
+
+class _Piece(NamedTuple):
+    start: int
+    end: int
+    word: int | None
+
+
+def _between_words(pieces: Sequence[_Piece], first: int, last: int) -> int:
+    """The nearest end of a word at or before `last`, or `last` where that is too far back."""
+    for cut in range(last, first + (last - first) // 2, -1):
+        if pieces[cut].word is None or pieces[cut].word != pieces[cut - 1].word:
+            return cut
+    return last
+
+
+def _pair_format(tokenizer: PreTrainedTokenizerBase, pad_id: int, max_tokens: int) -> PairFormat:
+    name = type(tokenizer).__name__
+    first, second = (tokenizer.encode(probe, add_special_tokens=False) for probe in _PROBES)
+    encoded = tokenizer(*_PROBES)
+    whole = list(encoded["input_ids"])
+    start = _place(first, whole, 0)
+    then = _place(second, whole, start + len(first))
+    types = list(encoded.get("token_type_ids", ()))
+    if types and (len(set(types[:then])) > 1 or len(set(types[then:])) > 1):
+        raise ModelError(f"{name} marks pairs in a way that is not known here. Choose another.")
+    layout = PairFormat(
+        opening=tuple(whole[:start]),
+        between=tuple(whole[start + len(first) : then]),
+        closing=tuple(whole[then + len(second) :]),
+        types=(types[0], types[then]) if types else None,
+        pad_id=pad_id,
+        max_tokens=max_tokens,
+    )
+    if layout.room < 2:
+        raise ModelError(f"{max_tokens} tokens leave no room for a question and a passage.")
+    return layout
+
+
+def _place(part: list[int], whole: list[int], start: int) -> int:
+    for place in range(start, len(whole) - len(part) + 1):
+        if whole[place : place + len(part)] == part:
+            return place
+    raise ModelError(
+        "its tokenizer does more to a pair of texts than to put special tokens around them. "
+        "Choose another model."
+    )
+
+
+# The part "ranker" of a model folder: a cross-encoder's files and `ranker.json` beside them.
+
+
+SETTINGS_FILE = "ranker.json"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """From a logit to the probability that the article answers: p = sigmoid(scale logit + offset).
+
+    Attributes:
+        scale: Above 0, so that the order stays.
+        offset: Lower where few candidates answer.
+    """
+
+    scale: float
+    offset: float
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """float32 of the shape of `logits`, each in [0, 1]."""
+        return torch.sigmoid(self.scale * logits.float() + self.offset)
+
+
+@dataclass(frozen=True)
+class RankerSettings:
+    """How a cross-encoder is used on articles; the contents of `ranker.json`.
+
+    Attributes:
+        passages: Passages of an article that are read at most.
+        passage_tokens: Longest passage in tokens, without the question and special tokens.
+        calibration: Fitted on lists of candidates at their natural rate, article by article.
+        fusion_weight: What the first stage's rank counts beside the ranker's, which counts 1.
+        segmentation: Language whose words are joined by "_" before a question or passage is read;
+            None for texts as they are, and in folders from before there was any.
+
+    Raises:
+        ModelError: A value is out of its range, or what tells words apart is not installed.
+    """
+
+    passages: int = 2
+    passage_tokens: int = 128
+    calibration: Calibration | None = None
+    fusion_weight: float | None = None
+    segmentation: Segmentation | None = None
+
+    def __post_init__(self) -> None:
+        if self.segmentation not in (None, *get_args(Segmentation)):
+            known = ", ".join(get_args(Segmentation))
+            raise ModelError(f"segmentation is {known} or null, not {self.segmentation!r}.")
+        checked_segmentation(self.segmentation)
+        for name in ("passages", "passage_tokens"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ModelError(f"{name} must be a whole number from 1, not {value!r}.")
+        if self.calibration is not None and not (
+            0 < self.calibration.scale < math.inf and math.isfinite(self.calibration.offset)
+        ):
+            raise ModelError(
+                f"calibration must have a scale above 0 and a finite offset, not "
+                f"{self.calibration.scale!r} and {self.calibration.offset!r}."
+            )
+        if self.fusion_weight is not None and not 0 <= self.fusion_weight < math.inf:
+            raise ModelError(f"fusion_weight must be 0 or more, not {self.fusion_weight!r}.")
+
+    def save(self, folder: Path) -> None:
+        """Write `ranker.json` into the part's folder."""
+        text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        (folder / SETTINGS_FILE).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> RankerSettings:
+        """Read `ranker.json` of the part's folder.
+
+        Raises:
+            ModelError: It is missing, not JSON, or a field is missing, unknown or ill-typed.
+        """
+        path = folder / SETTINGS_FILE
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            return cls._from_fields(fields)
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(
+                f"{path}: {error} Copy the model folder again, or train the ranker again."
+            ) from error
+
+    @classmethod
+    def _from_fields(cls, fields: Any) -> RankerSettings:
+        names = {field.name for field in dataclasses.fields(cls)}
+        if isinstance(fields, dict):
+            fields = {"segmentation": None, **fields}
+        if not isinstance(fields, dict) or fields.keys() != names:
+            raise ModelError(f"must have the fields {', '.join(sorted(names))}, and no others.")
+        calibration = fields["calibration"]
+        if calibration is not None:
+            if not isinstance(calibration, dict) or calibration.keys() != {"scale", "offset"}:
+                raise ModelError("field 'calibration' must be null or have 'scale' and 'offset'.")
+            calibration = Calibration(float(calibration["scale"]), float(calibration["offset"]))
+        return cls(**{**fields, "calibration": calibration})
+
+
+def ranker_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a Lexarbor folder that holds a ranker; None of any other model's folder.
+
+    Raises:
+        ModelError: The folder is one of Lexarbor and has no ranker, or is broken.
+    """
+    if not (folder / MANIFEST_FILE).exists():
+        if (folder / RANKER_PART).is_dir():
+            raise ModelError(
+                f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
+                "whole. Copy it again, or train the model again."
+            )
+        if (folder / SETTINGS_FILE).exists():
+            raise ModelError(
+                f"{folder}: is the part of a model folder, whose {MANIFEST_FILE} says what the "
+                f"ranker reads of an article. Give that folder, {folder.parent}."
+            )
+        return None
+    manifest = read_manifest(folder)
+    if RANKER_PART not in manifest.parts:
+        raise ModelError(
+            f"{folder}: holds {', '.join(manifest.kind)}, but no ranker. Train one over it (python "
+            f"-m training.ranker --model {folder} ...) and give the folder that this writes."
+        )
+    return manifest
+
+
+def ranker_digest(folder: Path) -> str:
+    """sha256 that names the cross-encoder in a folder, its settings included.
+
+    Raises:
+        ModelError: As `ranker_manifest`.
+    """
+    manifest = ranker_manifest(folder)
+    return model_digest(folder) if manifest is None else _digest(manifest)
+
+
+def _digest(manifest: Manifest) -> str:
+    files = json.dumps(manifest.files_of(RANKER_PART), sort_keys=True)
+    return hashlib.sha256(files.encode()).hexdigest()
+
+
+# Opening a cross-encoder's folder, and what must hold of a model that scores pairs of texts.
+
+
+def open_cross_encoder(folder: Path) -> CrossEncoder:
+    """Open a sentence-transformers or Hugging Face folder on the CPU, in float32.
+
+    Raises:
+        ModelError: It holds no cross-encoder that can be opened without running foreign code, or
+            its files do not hold exactly the model's weights, its head's included.
+    """
+    with opening(folder, "cross-encoder"):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        kinds = config.get("architectures") or []
+        if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
+            raise ModelError(
+                f"holds {kinds[0]}, which scores no pairs. Give a cross-encoder, or train one from "
+                "it (python -m training.ranker)."
+            )
+        encoder: CrossEncoder = CrossEncoder(
+            str(folder), activation_fn=nn.Identity(), **OPENED_SAFELY
+        )
+        check_loaded(encoder, folder)
+        return encoder
+
+
+def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
+    """Check that an encoder scores pairs of texts, and have it do so in float32.
+
+    Returns:
+        Its tokenizer, and how many tokens of a pair it reads at most.
+
+    Raises:
+        ModelError: It reads something else, gives more than one score, or is not finite.
+    """
+    reader: object = encoder[0]
+    if not isinstance(reader, Transformer) or reader.tokenizer is None:
+        raise ModelError(f"its first module, {type(reader).__name__}, is no text Transformer.")
+    if "text" not in reader.modality_config or "message" in reader.modality_config:
+        kinds = ", ".join(map(str, reader.modality_config))
+        raise ModelError(f"it reads {kinds}, not pairs of texts. Choose a text cross-encoder.")
+    if encoder.num_labels != 1:
+        raise ModelError(
+            f"it gives {encoder.num_labels} scores a pair. Choose a cross-encoder with one."
+        )
+    if encoder.default_prompt_name is not None:
+        raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
+    check_finite(encoder)
+    _score_in_float32(encoder)
+    return reader.tokenizer, token_limit(reader)
+
+
+def _score_in_float32(encoder: CrossEncoder) -> None:
+    """Compute the last layer, one number a pair, in float32 within autocast too.
+
+    A logit in bfloat16 has three digits: too few to tell the best candidates apart.
+    """
+    scoring = [
+        module
+        for module in encoder.modules()
+        if isinstance(module, nn.Linear) and module.out_features == 1
+    ]
+    if scoring and _exact not in scoring[-1]._forward_hooks.values():
+        scoring[-1].register_forward_hook(_exact)
+
+
+def _exact(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
+    if output.dtype == torch.float32:
+        return output
+    linear = cast(nn.Linear, layer)
+    with torch.autocast(output.device.type, enabled=False):
+        return functional.linear(inputs[0].float(), linear.weight, linear.bias)
+
+
+# Which passages of a long article a cross-encoder reads: those nearest to the question.
+
+
+# Numbers in the cached vectors: 64 MiB in float32.
+_ROOM = 2**24
+
+
+class PassageChooser:
+    """Chooses passages by their cosine to the question; vectors of passages are kept.
+
+    So is that of the last question, whose candidates may come in several portions.
+
+    Args:
+        biencoder: Encodes questions and passages.
+    """
+
+    def __init__(self, biencoder: BiEncoder) -> None:
+        self.biencoder = biencoder
+        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM)
+        self._asked: tuple[str, NDArray[np.float32]] | None = None
+
+    def choose(
+        self, question: str, articles: Sequence[Sequence[str]], most: int
+    ) -> list[list[int]]:
+        """For each article the passages that are read, in the order of the article.
+
+        Args:
+            question: In plain words.
+            articles: The passages of each.
+            most: Passages of an article that are read; one that has no more is read whole.
+
+        Returns:
+            For each article at most `most` indices of its passages, ascending; between equal
+            passages the earlier.
+        """
+        long = [passages for passages in articles if len(passages) > most]
+        if not long:
+            return [list(range(len(passages))) for passages in articles]
+        vectors = self._vectors_of([passage for passages in long for passage in passages])
+        asked = self._vector_of(question)
+        chosen = []
+        for passages in articles:
+            indices = np.arange(len(passages))
+            if len(passages) > most:
+                matrix = np.stack([vectors[passage] for passage in passages])
+                # No product of matrices: that gives equal rows different last bits.
+                cosines = rescored(matrix, indices, asked)
+                indices = np.sort(ranked(cosines, indices, most))
+            chosen.append(indices.tolist())
+        return chosen
+
+    def unread(self, passages: Sequence[str]) -> int:
+        """Characters of the passages that are still to be encoded, each passage once."""
+        return sum(len(each) for each in set(passages) if self._vectors.get(each) is None)
+
+    def _vector_of(self, question: str) -> NDArray[np.float32]:
+        # Read once: another thread may ask meanwhile.
+        asked = self._asked
+        if asked is None or asked[0] != question:
+            asked = self._asked = question, self.biencoder.encode_queries([question])[0].numpy()
+        return asked[1]
+
+    def _vectors_of(self, passages: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        found: dict[str, NDArray[np.float32]] = {}
+        missing: list[str] = []
+        for passage in dict.fromkeys(passages):
+            vector = self._vectors.get(passage)
+            if vector is None:
+                missing.append(passage)
+            else:
+                found[passage] = vector
+        if missing:
+            encoded = self.biencoder.encode_articles(missing).numpy()
+            for passage, vector in zip(missing, encoded, strict=True):
+                # A copy: a row would keep the whole block of vectors alive.
+                found[passage] = vector.copy()
+                self._vectors.put(passage, found[passage], vector.size)
+        return found
+
+
+# The order of candidates by the ranker's logits, alone or with the first stage's order.
+
+
+# As in the fusion of the first stages.
+FUSION_K = 10.0
+
+
+def rank_candidates(
+    logits: ArrayLike,
+    first_stage_weight: float | None = None,
+    first_stage_places: ArrayLike | None = None,
+) -> NDArray[np.int64]:
+    """Candidates from best to worst.
+
+    With a weight w the order is that of `1 / (k + rank) + w / (k + first rank)`, k = 10: ranks by
+    logit and by the first stage, both from 1. Equal candidates stay in the first stage's order.
+
+    Args:
+        logits: `[n]`, finite, in the first stage's order, best first.
+        first_stage_weight: w; None orders by logits alone.
+        first_stage_places: `[n]`, where each stood in the first stage's list, from 0 and rising,
+            where some of that list are not among these; by default they are the whole list.
+
+    Returns:
+        int64 `[n]`, indices into `logits`.
+    """
+    values = np.asarray(logits, np.float64)
+    order = np.argsort(-values, kind="stable")
+    if first_stage_weight is None:
+        return order
+    ranks = np.arange(1, len(values) + 1)
+    first = ranks if first_stage_places is None else np.asarray(first_stage_places) + 1
+    fused = first_stage_weight / (FUSION_K + first)
+    fused[order] += 1 / (FUSION_K + ranks)
+    return np.argsort(-fused, kind="stable")
+
 
 # Kept from question to question: token ids of passages (16 MiB), and where articles are cut.
 _TOKENS_KEPT = 2**22

@@ -9,16 +9,231 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
+from numpy import int64
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.inference import inference
-from components.models.passages import Passages
-from components.models.text_encoder import TextEncoder
-from components.models.token_budget import TokenBudget
+from components.models.cpu import inference
+from components.models.errors import ModelError
+from components.models.head import HierarchicalArticleHead
+from components.models.tower import Passages, Tower
+from components.statutes.article import TextRule, indexed_text
+from components.statutes.lexical import Segmentation, words_joined
+
+# Passages through a tower, in batches of a bounded number of tokens.
+
+
+# A CPU wants a batch's activations in its caches, a GPU wants its units filled.
+_TOKENS_A_BATCH = {"cpu": 1_024, "cuda": 65_536}
+_DEFAULT_TOKENS_A_BATCH = 8_192
+
+
+@dataclass
+class TokenBudget:
+    """Padded tokens that one batch may have; halved whenever the device runs out of memory."""
+
+    tokens: int
+
+    @classmethod
+    def for_device(cls, device: torch.device) -> TokenBudget:
+        """The size that is fastest on this kind of device."""
+        return cls(_TOKENS_A_BATCH.get(device.type, _DEFAULT_TOKENS_A_BATCH))
+
+
+def embed_passages(tower: Tower, passages: Passages, budget: TokenBudget) -> Tensor:
+    """Vectors of passages in their order, as the tower gives them.
+
+    When memory runs out the budget is halved, for good, and the batch is tried again in pieces.
+
+    Returns:
+        float32 `[n_passages, dim]` on the tower's device, with gradients where enabled.
+
+    Raises:
+        torch.OutOfMemoryError: One passage alone does not fit.
+    """
+    device = tower.device
+    if not len(passages):
+        return torch.empty(0, tower.dim, device=device)
+
+    def embed(rows: NDArray[np.int64]) -> Tensor:
+        ids, mask = passages.batch(rows)
+        return cast(
+            Tensor,
+            tower(
+                ids.to(device, non_blocking=True),
+                None if mask is None else mask.to(device, non_blocking=True),
+                passages.prompt_tokens,
+            ),
+        )
+
+    return in_batches(embed, passages.lengths, budget, device)
+
+
+def in_batches(
+    compute: Callable[[NDArray[np.int64]], Tensor],
+    lengths: NDArray[np.int64],
+    budget: TokenBudget,
+    device: torch.device,
+) -> Tensor:
+    """What a model makes of some rows of tokens, row by row in their order.
+
+    Args:
+        compute: Takes int64 `[n_rows]`, which rows, and gives a tensor `[n_rows, ...]`.
+        lengths: int64 `[n]`, tokens of each row; at least one row.
+        budget: As for `embed_passages`.
+        device: Where `compute` works.
+
+    Returns:
+        `[n, ...]` on `device`.
+
+    Raises:
+        torch.OutOfMemoryError: One row alone does not fit.
+    """
+    rows: list[NDArray[np.int64]] = []
+    computed: list[Tensor] = []
+    todo = _batches(np.arange(len(lengths)), lengths, budget.tokens)
+    while todo:
+        batch = todo.pop()
+        try:
+            computed.append(compute(batch))
+        except torch.OutOfMemoryError:
+            if len(batch) == 1:
+                raise
+            padded = len(batch) * int(lengths[batch].max())
+            budget.tokens = max(1, min(budget.tokens, padded) // 2)
+            rest = np.concatenate([batch, *reversed(todo)])
+            todo = _batches(rest, lengths, budget.tokens)
+            if device.type == "cuda":
+                torch.cuda.empty_cache()
+        else:
+            rows.append(batch)
+    inverse = np.argsort(np.concatenate(rows))
+    return torch.cat(computed)[torch.from_numpy(inverse).to(device)]
+
+
+def _batches(
+    rows: NDArray[np.int64], lengths: NDArray[np.int64], budget: int
+) -> list[NDArray[np.int64]]:
+    """Rows by length in batches of at most `budget` padded tokens, to be taken from the end.
+
+    The longest come first: what runs out of memory does so at once.
+    """
+    ordered = rows[np.argsort(lengths[rows], kind="stable")]
+    ascending = lengths[ordered]
+    batches = []
+    start = 0
+    while start < len(ordered):
+        # Padded size of the batch start..j is (j - start + 1) * length of j, which only grows.
+        sizes = np.arange(1, len(ordered) - start + 1) * ascending[start:]
+        stop = start + max(1, int(np.searchsorted(sizes, budget, side="right")))
+        batches.append(ordered[start:stop])
+        start = stop
+    return batches
+
+
+# From texts to vectors, with gradients where they are wanted.
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """One way from texts to vectors: a tower, how its texts are cut, and what joins the passages.
+
+    Attributes:
+        tower: Encodes passages.
+        passage_tokens: Longest passage, special tokens and prompt included.
+        prompt: Written before each passage.
+        head: Joins the passages of a text; None where a text is one passage.
+        segmentation: Language whose words are joined by "_" before the tower's tokenizer reads a
+            text; None for texts as they are.
+    """
+
+    tower: Tower
+    passage_tokens: int
+    prompt: str = ""
+    head: HierarchicalArticleHead | None = None
+    segmentation: Segmentation | None = None
+
+    def tokenize(self, texts: Sequence[str]) -> Passages:
+        """The texts as passages, cut to what the model reads."""
+        if self.segmentation is not None:
+            texts = [words_joined(text) for text in texts]
+        return self.tower.tokenizer.passages(
+            texts,
+            passage_tokens=self.passage_tokens,
+            max_passages=1 if self.head is None else self.head.max_passages,
+            prompt=self.prompt,
+        )
+
+    def shares_read(
+        self, articles: Sequence[tuple[Sequence[str], str]], text_rule: TextRule
+    ) -> list[float]:
+        """What is read of each article's text; 1 where nothing is cut off.
+
+        Args:
+            articles: Headings and text of each.
+            text_rule: What of an article is encoded.
+
+        Returns:
+            Shares of the text's tokens, 0 to 1; the headings, which stand before it, do not count.
+        """
+        whole, before = (
+            self.tokenize([indexed_text(headings, part, text_rule) for headings, part in parts])
+            for parts in (articles, [(headings, "") for headings, _ in articles])
+        )
+        tokens = np.maximum(whole.text_tokens - before.text_tokens, 1)
+        read = np.clip(whole.kept_tokens - before.text_tokens, 0, tokens)
+        complete = whole.kept_tokens == whole.text_tokens
+        return [float(share) for share in np.where(complete, 1.0, read / tokens)]
+
+    def embed(self, passages: Passages, budget: TokenBudget | None = None) -> Tensor:
+        """Unit vectors of tokenised texts, on the tower's device, with gradients where enabled.
+
+        Returns:
+            float32 `[n_texts, dim]`.
+        """
+        budget = budget or TokenBudget.for_device(self.tower.device)
+        vectors = embed_passages(self.tower, passages, budget)
+        if self.head is not None and len(passages):
+            vectors = self.head(*_padded(vectors, passages.per_text))
+        return torch.nn.functional.normalize(vectors, dim=-1)
+
+    def head_change(self, passages: Passages) -> float:
+        """Mean of the head's |out - in| / |in| over some texts; 0 where there is no head."""
+        if self.head is None or not len(passages):
+            return 0.0
+        with torch.no_grad():
+            budget = TokenBudget.for_device(self.tower.device)
+            vectors = embed_passages(self.tower, passages, budget)
+            change = self.head.relative_change(*_padded(vectors, passages.per_text))
+        return float(change.mean())
+
+
+def checked_segmentation(segmentation: Segmentation | None) -> Segmentation | None:
+    """The same; what tells words apart is loaded, so that no question waits for it.
+
+    Raises:
+        ModelError: It is not installed, or does not work.
+    """
+    if segmentation is not None:
+        try:
+            words_joined("luật")
+        except ImportError as error:
+            raise ModelError(str(error)) from error
+    return segmentation
+
+
+def _padded(vectors: Tensor, per_text: NDArray[int64]) -> tuple[Tensor, Tensor]:
+    """Passage vectors `[n_passages, dim]` as `[n_texts, most, dim]`, and which of them are real."""
+    counts = torch.from_numpy(per_text).to(vectors.device)
+    mask = torch.arange(int(per_text.max(initial=1)), device=vectors.device) < counts[:, None]
+    padded = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+    padded[mask] = vectors
+    return padded, mask
+
 
 # Texts tokenised, sorted by length and encoded together, while the next ones are tokenised.
 _TEXTS_A_BLOCK = {"cpu": 256, "cuda": 8_192}

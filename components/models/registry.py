@@ -7,13 +7,10 @@ import weakref
 from pathlib import Path
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
 from components.models.devices import DtypeName, resolve_device
-from components.models.digest import graph_model_digest, model_digest
+from components.models.folder import GRAPH_PART, find_model, graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
-from components.models.locate import find_model
-from components.models.manifest import GRAPH_PART
-from components.models.ranker_folder import ranker_digest
 
 _models: weakref.WeakValueDictionary[tuple[Path, str, str, str], BiEncoder] = (
     weakref.WeakValueDictionary()

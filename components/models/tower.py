@@ -5,22 +5,247 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Router, Transformer
+from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from components.models.errors import ModelError
-from components.models.tokenizing import PassageTokenizer
 from components.models.weights import check_finite, check_loaded
+
+# Texts as passages of token ids, tokenised and cut once.
+
+
+@dataclass(frozen=True)
+class Passages:
+    """The passages of some texts, in the order of the texts, every text with at least one.
+
+    Attributes:
+        ids: int32 `[n_tokens]`, the token ids of all passages end to end, special tokens included.
+        starts: int64 `[n_passages + 1]`, where each passage begins in `ids`.
+        per_text: int64 `[n_texts]`, passages of each text.
+        text_tokens: int64 `[n_texts]`, tokens of each text before cutting, special tokens and
+            prompt left out.
+        kept_tokens: int64 `[n_texts]`, how many of those are in its passages.
+        prompt_tokens: Leading tokens of every passage that belong to the prompt; 0 without one.
+        pad_id: What fills up a shorter row of a batch.
+    """
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    per_text: NDArray[np.int64]
+    text_tokens: NDArray[np.int64]
+    kept_tokens: NDArray[np.int64]
+    prompt_tokens: int
+    pad_id: int
+
+    def __len__(self) -> int:
+        """Number of passages."""
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 `[n_passages]`, tokens of each passage."""
+        return np.diff(self.starts)
+
+    def take(self, texts: NDArray[np.int64]) -> Passages:
+        """The passages of some texts.
+
+        Args:
+            texts: int64 `[n_taken]`, which texts, in the order wanted.
+        """
+        first = np.concatenate([[0], np.cumsum(self.per_text)])
+        passages = _ranges(first[texts], self.per_text[texts])
+        lengths = self.lengths[passages]
+        return Passages(
+            ids=self.ids[_ranges(self.starts[passages], lengths)],
+            starts=np.concatenate([[0], np.cumsum(lengths)]),
+            per_text=self.per_text[texts],
+            text_tokens=self.text_tokens[texts],
+            kept_tokens=self.kept_tokens[texts],
+            prompt_tokens=self.prompt_tokens,
+            pad_id=self.pad_id,
+        )
+
+    @property
+    def tokens_per_text(self) -> NDArray[np.int64]:
+        """int64 `[n_texts]`, tokens of all passages of each text, special tokens included."""
+        first = np.concatenate([[0], np.cumsum(self.per_text)])
+        tokens: NDArray[np.int64] = np.diff(self.starts[first])
+        return tokens
+
+    def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
+        """Passages as a rectangle, padded on the right.
+
+        Args:
+            rows: int64 `[n_rows]`, which passages.
+
+        Returns:
+            int64 ids `[n_rows, longest]` and an int64 mask of that shape, 1 where a token is real;
+            None instead of the mask where nothing is padded, which lets attention run unmasked.
+        """
+        lengths = self.lengths[rows]
+        longest = int(lengths.max())
+        columns = np.arange(longest)
+        real = columns < lengths[:, None]
+        # Places beyond a passage point at its first token and are overwritten.
+        places = self.starts[rows][:, None] + np.where(real, columns, 0)
+        ids = self.ids[places].astype(np.int64)
+        if real.all():
+            return torch.from_numpy(ids), None
+        ids[~real] = self.pad_id
+        return torch.from_numpy(ids), torch.from_numpy(real.astype(np.int64))
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """start, start + 1, ... of each range, `length` numbers long, one range after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+# Cutting texts into passages with a model's own tokenizer.
+
+
+_PROBE = "law"
+
+
+class PassageTokenizer:
+    """A model's tokenizer without its habits of cutting and padding, safe to share by threads.
+
+    A Hugging Face tokenizer sets its length limit on each call, in the one object that all threads
+    share; this is a private copy without any, and the cutting is done here.
+
+    Args:
+        tokenizer: The model's tokenizer.
+
+    Attributes:
+        fast: The copy; None where the model has a tokenizer in Python only.
+
+    Raises:
+        ModelError: It puts something else than special tokens in front and behind, or needs token
+            types.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self._slow = tokenizer
+        self.fast: Tokenizer | None = None
+        if getattr(tokenizer, "is_fast", False):
+            self.fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+            self.fast.no_truncation()
+            self.fast.no_padding()
+        self.prefix, self.suffix = _special_tokens(tokenizer)
+        pad = tokenizer.pad_token_id
+        self.pad_id = int(pad) if pad is not None else 0
+
+    @property
+    def special_tokens(self) -> int:
+        """Number of tokens that the model puts around every text."""
+        return len(self.prefix) + len(self.suffix)
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text, uncut, without special tokens."""
+        if self.fast is not None:
+            encodings = self.fast.encode_batch_fast(list(texts), add_special_tokens=False)
+            return [encoding.ids for encoding in encodings]
+        return [
+            self._slow.encode(text, add_special_tokens=False, truncation=False, verbose=False)
+            for text in texts
+        ]
+
+    def passages(
+        self, texts: Sequence[str], *, passage_tokens: int, max_passages: int = 1, prompt: str = ""
+    ) -> Passages:
+        """Cut texts into passages of at most `passage_tokens` tokens, each complete in itself.
+
+        Every passage carries the special tokens and the prompt. What lies beyond `max_passages`
+        passages is left out, and counted in the result.
+
+        Args:
+            texts: What to encode.
+            passage_tokens: Longest passage, special tokens and prompt included.
+            max_passages: Passages a text may have.
+            prompt: Written before each text.
+
+        Raises:
+            ModelError: Special tokens and prompt leave no room for a text.
+        """
+        prompt_ids, pooled_over = self._prompt(prompt)
+        opening = [*self.prefix, *prompt_ids]
+        room = passage_tokens - len(opening) - len(self.suffix)
+        if room < 1:
+            raise ModelError(
+                f"passages of {passage_tokens} tokens leave no room beside the prompt {prompt!r} "
+                f"and {self.special_tokens} special tokens. Take longer passages."
+            )
+        ids: list[int] = []
+        starts = [0]
+        per_text, text_tokens, kept_tokens = [], [], []
+        for whole in self.token_ids([prompt + text for text in texts] if prompt else texts):
+            body = whole[len(prompt_ids) :] if prompt_ids else whole
+            kept = min(len(body), room * max_passages)
+            for start in range(0, max(kept, 1), room):
+                ids += opening
+                ids += body[start : min(start + room, kept)]
+                ids += self.suffix
+                starts.append(len(ids))
+            per_text.append(max(1, -(-kept // room)))
+            text_tokens.append(len(body))
+            kept_tokens.append(kept)
+        return Passages(
+            ids=np.array(ids, np.int32),
+            starts=np.array(starts, np.int64),
+            per_text=np.array(per_text, np.int64),
+            text_tokens=np.array(text_tokens, np.int64),
+            kept_tokens=np.array(kept_tokens, np.int64),
+            prompt_tokens=pooled_over,
+            pad_id=self.pad_id,
+        )
+
+    def _prompt(self, prompt: str) -> tuple[list[int], int]:
+        """The prompt's ids in front of a text, and how many tokens pooling may leave out.
+
+        A prompt's last token can merge with the text ("query: " ends in a space): only what a lone
+        prompt and a prompt with a text have in common is repeated before each passage. Pooling
+        without the prompt counts the lone one, as sentence-transformers does.
+        """
+        if not prompt:
+            return [], 0
+        alone, before_text = self.token_ids([prompt, prompt + _PROBE])
+        shared = 0
+        while shared < min(len(alone), len(before_text)) and alone[shared] == before_text[shared]:
+            shared += 1
+        return alone[:shared], len(self.prefix) + len(alone)
+
+
+def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
+    body = tokenizer.encode(_PROBE, add_special_tokens=False)
+    encoded = tokenizer(_PROBE, return_token_type_ids=True)
+    whole = list(encoded["input_ids"])
+    if any(encoded.get("token_type_ids", ())):
+        raise ModelError(
+            f"{type(tokenizer).__name__} marks a single text with token types, which this encoder "
+            "does not pass on. Choose a model of another kind (BERT, RoBERTa, MPNet, ...)."
+        )
+    for start in range(len(whole) - len(body) + 1):
+        if whole[start : start + len(body)] == body:
+            return whole[:start], whole[start + len(body) :]
+    raise ModelError(
+        f"{type(tokenizer).__name__} does more to a text than to put special tokens around it. "
+        "Choose another model."
+    )
+
 
 # For a model that states no limit (relative positions, no tokenizer limit).
 _DEFAULT_TOKENS = 512

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from haystack import Document
 
 from components.converters.articles import headings_of, ranks_of
-from components.models.pair_tokenizer import Span
+from components.models.cross_encoder import Span
 from components.statutes.article import TextRule, indexed_text
 
 _WRITTEN = ("passage", "passages_read")

@@ -12,12 +12,14 @@ from haystack.utils import ComponentDevice
 
 from components.converters.articles import ranks_of
 from components.embedders.device import checked_device
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import (
+    Calibration,
+    CrossEncoderRanker,
+    PassageChooser,
+    rank_candidates,
+)
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
-from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import Calibration
-from components.models.ranking import ranked
 from components.models.warming import AsyncWarmUp
 from components.rankers.candidate import candidates_of, unranked
 from components.rankers.loading import load_ranker
@@ -237,11 +239,13 @@ class StatuteRanker(AsyncWarmUp):
         logits = torch.tensor([each.logit for each in scored])
         calibration = settings.calibration if self.calibrated else None
         scores = (calibration or Calibration(1.0, 0.0)).probabilities(logits).tolist()
-        ranks = {place: rank for rank, place in enumerate(ranked(logits).tolist(), start=1)}
+        ranks = {
+            place: rank for rank, place in enumerate(rank_candidates(logits).tolist(), start=1)
+        }
         weight = None if self.fuse_with_first_stage is False else settings.fusion_weight
         first_places = [each.candidate.place for each in scored]
         found = []
-        for place in ranked(logits, weight, first_places).tolist():
+        for place in rank_candidates(logits, weight, first_places).tolist():
             candidate, _, passage, read = scored[place]
             meta = candidate.document.meta
             meta = {

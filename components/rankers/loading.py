@@ -2,12 +2,10 @@
 
 from haystack.utils import ComponentDevice
 
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, ranker_manifest
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
-from components.models.locate import find_model
-from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import ranker_manifest
+from components.models.folder import find_model
 from components.models.registry import shared_model, shared_ranker
 
 

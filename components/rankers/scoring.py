@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 from haystack import logging
 
-from components.models.cross_encoder import CrossEncoderRanker
-from components.models.pair_tokenizer import Span
-from components.models.passage_choice import PassageChooser
+from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, Span
 from components.rankers.candidate import Candidate
 from components.rankers.pacing import Pace
 from components.rankers.work import Work, work_of

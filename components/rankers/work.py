@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from components.models.cross_encoder import CrossEncoderRanker
-from components.models.passage_choice import PassageChooser
+from components.models.cross_encoder import CrossEncoderRanker, PassageChooser
 
 
 class Work(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
-from components.models.row_mask import RowMask
+from components.models.lexical_index import RowMask
 from components.retrievers.readable import ReadableStore
 from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from components.models.digest import model_digest
-from components.models.locate import find_model
+from components.models.folder import find_model, model_digest
 from components.stores.engines.engine import (
     ASKING,
     ArticleEngine,

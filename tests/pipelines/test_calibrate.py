@@ -14,7 +14,7 @@ from haystack import Document, Pipeline
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.models.ranker_folder import ranker_digest
+from components.models.cross_encoder import ranker_digest
 from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.answerability import AnswerThreshold, load_threshold

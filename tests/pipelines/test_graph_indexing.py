@@ -8,8 +8,8 @@ import pytest
 from graph_stores import LAWS, Article, Index, assert_complete, computed, vectors_by_law
 
 from components.models.biencoder import BiEncoder
-from components.models.digest import graph_model_digest, model_digest
 from components.models.errors import ModelError
+from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 from components.stores.failures import StoreError
 from components.stores.sqlite import StatuteDocumentStore

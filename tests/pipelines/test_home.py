@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from haystack import Document
 
-from components.models.artifacts import write_model_folder
 from components.models.biencoder import BiEncoder
+from components.models.folder import Manifest, write_model_folder
 from components.models.graph import LegislativeGraphEncoder
-from components.models.manifest import Manifest
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.files import FOLDER

@@ -8,8 +8,8 @@ import pytest
 from haystack import Pipeline
 
 from components.models.biencoder import BiEncoder
-from components.models.manifest import QUERY_PART, RANKER_PART
-from components.models.ranker_folder import RankerSettings
+from components.models.cross_encoder import RankerSettings
+from components.models.folder import QUERY_PART, RANKER_PART
 from pipelines.asking import ask
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus

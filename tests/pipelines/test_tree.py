@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.models.biencoder import BiEncoder
-from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_vectors import graph_for, node_texts
+from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, cross_references

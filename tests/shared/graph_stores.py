@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from components.models.digest import model_digest
-from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_vectors import graph_for, node_texts
+from components.models.folder import model_digest
+from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
 from components.statutes.corpus import StatuteCorpus
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore

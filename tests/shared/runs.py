@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from components.models.manifest import read_manifest
+from components.models.folder import read_manifest
 
 Records = list[dict[str, Any]]
 

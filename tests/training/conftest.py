@@ -13,7 +13,9 @@ from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
-from components.models import cpu_attention, cpu_linear, devices
+from components.models import cpu as cpu_attention
+from components.models import cpu as cpu_linear
+from components.models import devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings

@@ -20,9 +20,11 @@ from accelerate import Accelerator
 from runs import of_aldermere, outcome, steady, work_of
 from slow_cases import slow
 
-from components.models import cpu_attention, cpu_linear, devices
+from components.models import cpu as cpu_attention
+from components.models import cpu as cpu_linear
+from components.models import devices
 from components.models.biencoder import BiEncoder
-from components.models.cpu_linear import linear_library, settle_linear_library
+from components.models.cpu import linear_library, settle_linear_library
 from training import checkpoints
 from training.as_begun import compute_as_begun
 from training.checkpoints import (
@@ -440,7 +442,7 @@ def test_another_model_law_or_machine_is_refused(
     now = linear_library(torch.device("cpu"))
     other = {"onednn": "torch", "torch": "onednn"}[now]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("components.models.inference.linear_library", lambda _: other)
+        patch.setattr("components.models.cpu.linear_library", lambda _: other)
         with pytest.raises(SettingsError, match=f"products 'linear layers: {now}'"):
             train("work")
     torch.set_num_threads(2)

@@ -16,8 +16,8 @@ from sentence_transformers import SentenceTransformer
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
+from components.models.folder import read_manifest
 from components.models.locks import folder_lock
-from components.models.manifest import read_manifest
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.models.manifest import MANIFEST_FILE, Manifest
+from components.models.folder import MANIFEST_FILE, Manifest
 from components.statutes import Article
 from components.statutes.article import normalised
 from components.statutes.question import Question

@@ -17,10 +17,9 @@ from slow_cases import slow
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_vectors import node_texts
+from components.models.folder import read_manifest
+from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.locks import folder_lock
-from components.models.manifest import read_manifest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from training.batches import make_batch

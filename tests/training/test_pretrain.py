@@ -26,9 +26,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Trainer
 
 from components.models.biencoder import BiEncoder
-from components.models.manifest import file_digest, read_manifest
-from components.models.tokenizing import PassageTokenizer
-from components.models.tower import open_towers
+from components.models.folder import file_digest, read_manifest
+from components.models.tower import PassageTokenizer, open_towers
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training.command_line import DONE, Place, SettingsError, TrainingError

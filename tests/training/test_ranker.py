@@ -19,9 +19,8 @@ from torch import Tensor
 from transformers import Trainer
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
-from components.models.manifest import read_manifest
-from components.models.ranker_folder import RankerSettings
+from components.models.cross_encoder import CrossEncoderRanker, RankerSettings
+from components.models.folder import read_manifest
 from training.command_line import DONE, Place, Target, TrainingError
 from training.data import TrainingData
 from training.ranker import main

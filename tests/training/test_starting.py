@@ -36,8 +36,8 @@ from transformers import (
 )
 
 from components.models.biencoder import BiEncoder
-from components.models.manifest import read_manifest
-from components.models.text_encoder import TextEncoder
+from components.models.encoding import TextEncoder
+from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
 from training.cusines import main
 from training.data import TrainingData

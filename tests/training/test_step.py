@@ -17,10 +17,8 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from slow_cases import slow
 from torch.nn.functional import normalize
 
-from components.models.encoding import encode
+from components.models.encoding import TextEncoder, TokenBudget, encode
 from components.models.head import HierarchicalArticleHead
-from components.models.text_encoder import TextEncoder
-from components.models.token_budget import TokenBudget
 from components.models.tower import Tower, open_towers
 from components.statutes.article import indexed_text
 from training.batches import Batch, make_batch

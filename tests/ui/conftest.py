@@ -15,8 +15,8 @@ from pipelines.trained_demo import TrainedDemo
 SCRIPT = """
 import json, os, shutil, sys, time
 from pathlib import Path
-from components.models.artifacts import write_model_folder
-from components.models.manifest import Manifest
+from components.models.folder import write_model_folder
+from components.models.folder import Manifest
 
 folder = Path(sys.argv[1])
 model, work = folder / "model", folder / "model.work"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components.models.artifacts import sync
+from components.models.folder import sync
 from components.models.locks import file_lock
 from training.ablation.identity import key_of
 from training.ablation.systems import CUSINES, SYSTEMS

@@ -13,12 +13,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from components.models.artifacts import whole_file
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.digest import model_digest
-from components.models.graph_vectors import node_texts
-from components.models.locate import find_model
+from components.models.folder import find_model, model_digest, whole_file
+from components.models.graph import node_texts
 from components.models.locks import folder_lock
 from components.statutes.graph import LegislativeGraph
 from training.command_line import SettingsError, say

@@ -12,10 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu_linear import linear_library
+from components.models.cpu import linear_library
+from components.models.folder import MANIFEST_FILE, find_model, read_manifest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, read_manifest
 from components.statutes.graph import LegislativeGraph
 from training.batches import Batch
 from training.command_line import SettingsError, say

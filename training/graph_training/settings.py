@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from components.models.folder import BUNDLED_MODEL
 from components.models.graph import GraphKind
 from components.models.head import Init
-from components.models.locate import BUNDLED_MODEL
 from training.command_line import Place, Target
 from training.run_settings import RunSettings
 from training.setting_checks import at_least

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.models.artifacts import sync_tree, whole_file
-from components.models.manifest import digests_of_tree
+from components.models.folder import digests_of_tree, sync_tree, whole_file
 from training.command_line import SettingsError
 from training.same_run import check_same_run
 

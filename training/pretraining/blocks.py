@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.tokenizing import PassageTokenizer
+from components.models.tower import PassageTokenizer
 from training.command_line import SettingsError
 
 _TEXTS_AT_ONCE = 1_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.models.devices import DtypeName
-from components.models.locate import BUNDLED_MODEL
+from components.models.folder import BUNDLED_MODEL
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError, Target

@@ -17,11 +17,15 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from components.models.artifacts import whole_folder
+from components.models.encoding import checked_segmentation
 from components.models.errors import ModelError
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, QUERY_PART, read_manifest
-from components.models.text_encoder import checked_segmentation
+from components.models.folder import (
+    MANIFEST_FILE,
+    QUERY_PART,
+    find_model,
+    read_manifest,
+    whole_folder,
+)
 from components.models.tower import Tower, open_towers
 from components.statutes.lexical import Segmentation
 from training.command_line import say

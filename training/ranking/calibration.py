@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.ranker_folder import Calibration
+from components.models.cross_encoder import Calibration
 from training.negatives.gold import Gold
 from training.ranking.article_pairs import probabilities
 

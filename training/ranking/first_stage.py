@@ -9,15 +9,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.artifacts import whole_file
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
-from components.models.digest import graph_model_digest, model_digest
-from components.models.graph import LegislativeGraphEncoder
-from components.models.graph_vectors import enriched, graph_for, node_texts
-from components.models.locate import find_model
-from components.models.manifest import GRAPH_PART, MANIFEST_FILE, read_manifest
+from components.models.folder import (
+    GRAPH_PART,
+    MANIFEST_FILE,
+    find_model,
+    graph_model_digest,
+    model_digest,
+    read_manifest,
+    whole_file,
+)
+from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.model import BaseModel
 
-from components.models.ranking import ranked
+from components.models.cross_encoder import rank_candidates
 from components.statutes.metrics import evaluate, metric_depth
 from components.statutes.question import Question
 from training.negatives.semihard import score_statistics
@@ -50,10 +50,10 @@ class DevLists:
 
         Args:
             logits: As `logits` gives them.
-            weight: Of the first stage's rank, see `components.models.ranking.ranked`.
+            weight: Of the first stage's rank, see `components.models.cross_encoder.rank_candidates`.
         """
         return [
-            [*(ids[place] for place in ranked(own, weight).tolist()), *ids[self.depth :]]
+            [*(ids[place] for place in rank_candidates(own, weight).tolist()), *ids[self.depth :]]
             for ids, own in zip(self.found, logits, strict=True)
         ]
 

@@ -11,11 +11,10 @@ import numpy as np
 from datasets import Dataset
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import CrossEncoderRanker, PassageChooser
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.errors import ModelError
-from components.models.manifest import RANKER_PART
-from components.models.passage_choice import PassageChooser
+from components.models.folder import RANKER_PART
 from components.statutes.article import indexed_text
 from training.command_line import SettingsError, say
 from training.data import TrainingData

@@ -8,20 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.models.cross_encoder import RankerSettings
 from components.models.devices import resolve_device
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, RANKER_PART, read_manifest
-from components.models.ranker_folder import RankerSettings
+from components.models.folder import MANIFEST_FILE, RANKER_PART, find_model, read_manifest
 from components.statutes.significance import paired_randomisation
 from training.command_line import say
 from training.data import TrainingData
 from training.negatives.gold import Gold
 from training.rank_fusion import RERANKED
-from training.ranking.calibration import (
-    answers_among,
-    calibration_report,
-    fit_calibration,
-)
+from training.ranking.calibration import answers_among, calibration_report, fit_calibration
 from training.ranking.fusion_weight import FusionWeight
 from training.ranking.pipeline_lists import pipeline_candidates
 from training.ranking.preparing import Prepared, candidate_lists, open_ranker

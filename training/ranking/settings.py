@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from components.models.devices import DtypeName
-from components.models.locate import BUNDLED_MODEL
+from components.models.folder import BUNDLED_MODEL
 from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError, Target
 from training.kept_settings import KeptSettings

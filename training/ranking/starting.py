@@ -10,10 +10,15 @@ from sentence_transformers import CrossEncoder
 from sentence_transformers.base.modules import Transformer
 from torch import nn
 
-from components.models.digest import model_digest
-from components.models.locate import find_model
-from components.models.manifest import MANIFEST_FILE, QUERY_PART, RANKER_PART, read_manifest
-from components.models.ranker_folder import SETTINGS_FILE, RankerSettings
+from components.models.cross_encoder import SETTINGS_FILE, RankerSettings
+from components.models.folder import (
+    MANIFEST_FILE,
+    QUERY_PART,
+    RANKER_PART,
+    find_model,
+    model_digest,
+    read_manifest,
+)
 from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
 from components.models.weights import check_loaded
 from training.ranking.settings import RankerTrainingSettings

@@ -13,7 +13,7 @@ import numpy as np
 from sentence_transformers import CrossEncoder
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from components.models.artifacts import whole_folder
+from components.models.folder import whole_folder
 from training.command_line import say
 from training.hf_trainer.watch import RunWatch
 from training.ranking.measuring import RankerMeasuring

@@ -12,11 +12,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from components.models import cpu_attention, cpu_linear, devices, racing
-from components.models.cpu_attention import fast_attention, plain_attention
-from components.models.cpu_linear import _OneDnnLinear, fast_linear, linear_library
+from components.models import cpu, devices
+from components.models import devices as racing
+from components.models.cpu import (
+    _OneDnnLinear,
+    fast_attention,
+    fast_linear,
+    inference,
+    linear_library,
+    plain_attention,
+)
 from components.models.errors import ModelError
-from components.models.inference import inference
 
 # Devices and number formats
 
@@ -90,7 +96,7 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
 # Linear layers
 
 needs_onednn = pytest.mark.skipif(
-    cpu_linear._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
+    cpu._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
 )
 
 
@@ -139,12 +145,10 @@ def test_gradients_are_the_same(shape, bias):
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
-    monkeypatch.setattr(cpu_linear, "_settled", [])
-    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: gain)
+    monkeypatch.setattr(cpu, "_settled", [])
+    monkeypatch.setattr(cpu, "_onednn_gain", lambda: gain)
     calls: list[int] = []
-    monkeypatch.setattr(
-        cpu_linear, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1)
-    )
+    monkeypatch.setattr(cpu, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
     with torch.no_grad(), fast_linear(torch.device("cpu")):
         nn.Linear(4, 4)(torch.ones(1, 4))
     assert bool(calls) == taken
@@ -182,7 +186,7 @@ def by_hand(parts: list[Tensor], looked_at: Tensor, scale: float) -> Tensor:
 @pytest.mark.parametrize("kind", ["none", "bool", "bool of one row", "added", "of one text"])
 @pytest.mark.parametrize("scale", [0.2])
 def test_it_is_attention(monkeypatch, chunk, kind, scale):
-    monkeypatch.setattr(cpu_attention, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(cpu, "_CHUNK_BYTES", chunk)
     given = parts(others=7)
     seen = torch.ones(5, 1, 9, 7, dtype=torch.bool)
     mask: Tensor | None = None
@@ -218,9 +222,9 @@ def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(given)
         return plain_attention(*given)
 
-    monkeypatch.setattr(cpu_attention, "_settled", [])
-    monkeypatch.setattr(cpu_attention, "_plain_gain", lambda: 2.0)
-    monkeypatch.setattr(cpu_attention, "plain_attention", spy)
+    monkeypatch.setattr(cpu, "_settled", [])
+    monkeypatch.setattr(cpu, "_plain_gain", lambda: 2.0)
+    monkeypatch.setattr(cpu, "plain_attention", spy)
     return calls
 
 

@@ -21,15 +21,19 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, RobertaForSequenceClassification
 
-from components.models import token_budget
+from components.models import encoding
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import (
+    MOST_PASSAGES,
+    Calibration,
+    CrossEncoderRanker,
+    PairTokenizer,
+    PassageChooser,
+    RankerSettings,
+    rank_candidates,
+    truncated,
+)
 from components.models.errors import ModelError
-from components.models.pair_tokenizer import MOST_PASSAGES, PairTokenizer
-from components.models.pair_tokens import truncated
-from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import Calibration, RankerSettings
-from components.models.ranking import ranked
 from components.models.registry import shared_ranker
 
 # Passages and pairs
@@ -186,7 +190,7 @@ def test_models_that_tell_pairs_apart_otherwise_agree_too(tiny_roberta, tmp_path
 
 def test_a_logit_depends_on_its_own_pair_alone(ranker, monkeypatch):
     together = ranker.logits(PAIRS)
-    monkeypatch.setitem(token_budget._TOKENS_A_BATCH, "cpu", 100)
+    monkeypatch.setitem(encoding._TOKENS_A_BATCH, "cpu", 100)
     assert torch.allclose(ranker.logits(PAIRS[::-1]).flip(0), together, atol=1e-5)
     assert torch.allclose(ranker.logits(PAIRS[:1]), together[:1], atol=1e-5)
     assert ranker.logits([]).shape == (0,)
@@ -251,15 +255,19 @@ def test_rankers_are_shared_until_their_files_change(tiny_bert, tiny_ranker, tmp
 
 
 def test_equal_logits_stay_in_the_first_stages_order():
-    assert ranked([0.5, 2.0, 0.5, 2.0]).tolist() == [1, 3, 0, 2]
-    assert ranked([]).tolist() == []
+    assert rank_candidates([0.5, 2.0, 0.5, 2.0]).tolist() == [1, 3, 0, 2]
+    assert rank_candidates([]).tolist() == []
 
 
 def test_ranks_are_fused_by_hand():
     # By logit c, b, a. With w = 1: a and c have 1/11 + 1/13, b has 2/12; a came first.
-    assert ranked([0.1, 0.2, 0.3], 1.0).tolist() == [0, 2, 1]
-    assert ranked([0.1, 0.2, 0.3], 0.0).tolist() == ranked([0.1, 0.2, 0.3]).tolist() == [2, 1, 0]
-    assert ranked(torch.tensor([0.1, 0.2, 0.3]), 50.0).tolist() == [0, 1, 2]
+    assert rank_candidates([0.1, 0.2, 0.3], 1.0).tolist() == [0, 2, 1]
+    assert (
+        rank_candidates([0.1, 0.2, 0.3], 0.0).tolist()
+        == rank_candidates([0.1, 0.2, 0.3]).tolist()
+        == [2, 1, 0]
+    )
+    assert rank_candidates(torch.tensor([0.1, 0.2, 0.3]), 50.0).tolist() == [0, 1, 2]
 
 
 def test_settings_are_read_as_they_were_written(tmp_path):

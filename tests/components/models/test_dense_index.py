@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.models import certified_scan, dense_index
-from components.models.certified_scan import CertifiedScan
-from components.models.dense_index import DenseIndex, search_shards, shards
+from components.models import dense_index
+from components.models import dense_index as certified_scan
+from components.models.dense_index import CertifiedScan, DenseIndex, search_shards, shards
 from components.models.errors import VectorError
 
 

@@ -17,14 +17,17 @@ from transformers import AutoTokenizer, BertConfig, BertModel, PreTrainedTokeniz
 
 from components.models import encoding
 from components.models.biencoder import BiEncoder
-from components.models.digest import model_digest
-from components.models.encoding import encode, encode_tokenized
+from components.models.encoding import (
+    TextEncoder,
+    TokenBudget,
+    embed_passages,
+    encode,
+    encode_tokenized,
+)
 from components.models.errors import ModelError
+from components.models.folder import model_digest
 from components.models.head import HierarchicalArticleHead
-from components.models.text_encoder import TextEncoder
-from components.models.token_budget import TokenBudget, embed_passages
-from components.models.tokenizing import PassageTokenizer
-from components.models.tower import Tower, open_towers
+from components.models.tower import PassageTokenizer, Tower, open_towers
 
 # Tokens
 

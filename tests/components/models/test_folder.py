@@ -15,13 +15,19 @@ import pytest
 from huggingface_hub import constants
 from slow_cases import slow
 
-from components.models import artifacts
-from components.models.artifacts import whole_file, whole_folder, write_model_folder
+from components.models import folder as artifacts
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
-from components.models.locate import find_model
+from components.models.folder import (
+    MANIFEST_FILE,
+    Manifest,
+    find_model,
+    read_manifest,
+    whole_file,
+    whole_folder,
+    write_model_folder,
+)
 from components.models.locks import file_lock, folder_lock
-from components.models.manifest import MANIFEST_FILE, Manifest, read_manifest
 
 # Writing
 
@@ -75,7 +81,7 @@ def test_a_kill_at_any_moment_leaves_no_folder_that_looks_complete(tmp_path, mom
 import os, signal
 from pathlib import Path
 from components.models import artifacts
-from components.models.manifest import Manifest
+from components.models.folder import Manifest
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 def tower(folder):
     (folder / "model.safetensors").write_bytes(b"q")

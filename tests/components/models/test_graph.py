@@ -13,8 +13,7 @@ from torch import nn
 from torch.nn.functional import elu, leaky_relu, normalize
 
 from components.models.errors import ModelError
-from components.models.graph import GraphTensors, LegislativeGraphEncoder
-from components.models.graph_layers import GRAPH_KINDS
+from components.models.graph import GRAPH_KINDS, GraphTensors, LegislativeGraphEncoder
 from components.statutes import EDGE_KINDS
 
 # The network

@@ -10,9 +10,14 @@ from torch.nn.functional import leaky_relu
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.models import graph_ops
-from components.models.graph_layers import graph_layer
-from components.models.graph_ops import pair_scores, segment_softmax, take_rows, weighted_sum
-from components.models.graph_tensors import GraphTensors
+from components.models.graph import graph_layer
+from components.models.graph_ops import (
+    GraphTensors,
+    pair_scores,
+    segment_softmax,
+    take_rows,
+    weighted_sum,
+)
 from components.statutes import EDGE_KINDS, LegislativeGraph
 
 # The layers are torch_geometric's

@@ -13,8 +13,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.models.graph import LegislativeGraphEncoder
-from components.models.graph_vectors import enriched, graph_for, node_texts, seen_by_articles
+from components.models.graph import (
+    LegislativeGraphEncoder,
+    enriched,
+    graph_for,
+    node_texts,
+    seen_by_articles,
+)
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph

@@ -19,12 +19,11 @@ from torch import Tensor
 from transformers import BertForMaskedLM, BertForTokenClassification
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import CrossEncoderRanker, RankerSettings
 from components.models.errors import ModelError
+from components.models.folder import digests_of_parts
 from components.models.graph import LegislativeGraphEncoder
 from components.models.head import HierarchicalArticleHead
-from components.models.manifest import digests_of_parts
-from components.models.ranker_folder import RankerSettings
 from training.pretraining.starting import open_start as open_pretraining_start
 from training.ranking.starting import open_start as open_ranking_start
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from components.models.biencoder import BiEncoder
-from components.models.digest import graph_model_digest, model_digest
+from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 from components.models.registry import shared_graph, shared_model
 

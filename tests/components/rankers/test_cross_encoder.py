@@ -11,11 +11,8 @@ from candidates import CPU, QUESTION, ids, law, long
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker
+from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, RankerSettings, Span
 from components.models.errors import ModelError
-from components.models.pair_tokenizer import Span
-from components.models.passage_choice import PassageChooser
-from components.models.ranker_folder import RankerSettings
 from components.rankers.candidate import Candidate, candidates_of
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.work import Work, work_of

