@@ -24,8 +24,8 @@ from components.retrievers.validity import (
     state_on,
 )
 from components.statutes.question import QuestionError, clean_question
-from components.stores.failures import StoreError
-from components.stores.filter_syntax import check_filters
+from components.stores.filters import check_filters
+from components.stores.rows import StoreError
 from pipelines.files import LoadingError
 from pipelines.filled_stores import check_stores
 from pipelines.found_languages import languages_not_asked_in

@@ -17,7 +17,7 @@ from components.models.folder import (
     graph_model_digest,
     model_digest,
 )
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import place_now
 from pipelines.engines.addresses import engine_of_folder

@@ -73,8 +73,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
+    from components.rankers.gate import save_threshold
     from components.statutes.corpus import read_questions
-    from components.stores.answerability import save_threshold
     from components.stores.sqlite import StatuteDocumentStore
     from pipelines.binding import article_ids
     from pipelines.calibrating import calibrate, report, threshold_record

@@ -12,12 +12,12 @@ from typing import Any
 
 from tqdm import tqdm
 
+from components.rankers.gate import AnswerThreshold, Unanswerable
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
 from components.statutes.corpus import QuestionSet
 from components.statutes.question import Question
 from components.statutes.separation import Decided, Separation, separation
-from components.stores.answerability import AnswerThreshold, Unanswerable
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.files import LoadingError

@@ -247,7 +247,7 @@ def _named_code(value: Any, expected: Any) -> Iterator[str]:
 def _check_filters(filters: object, where: str) -> None:
     from haystack.errors import FilterError
 
-    from components.stores.filter_syntax import check_filters
+    from components.stores.filters import check_filters
 
     try:
         check_filters(filters)

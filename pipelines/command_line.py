@@ -133,7 +133,7 @@ def _failures() -> tuple[type[Exception], ...]:
     from haystack.core.errors import PipelineRuntimeError
 
     from components.models.errors import VectorError
-    from components.stores.failures import StoreError
+    from components.stores.rows import StoreError
 
     return (OSError, PipelineRuntimeError, StoreError, VectorError)
 

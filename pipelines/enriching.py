@@ -13,8 +13,8 @@ from torch import Tensor
 
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.statutes.corpus import StatuteCorpus
-from components.stores.failures import StoreError
 from components.stores.publishing import LawVectors, Published
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.encoding import CorpusTexts
 from pipelines.model_choice import ChosenGraph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from haystack import Pipeline
 
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 

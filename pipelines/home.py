@@ -151,7 +151,7 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
         StoreError: the store cannot be written.
     """
     from components.models.errors import ModelError
-    from components.stores.failures import StoreError
+    from components.stores.rows import StoreError
 
     home = lexarbor_home()
     try:
@@ -196,7 +196,7 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
 
 
 def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
-    from components.stores.failures import StoreError
+    from components.stores.rows import StoreError
     from pipelines.indexing import index_corpus
 
     def build() -> None:
@@ -217,7 +217,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
 def _is_current(path: Path, model: TrainedModel | None) -> bool:
     from components.statutes.corpus import StatuteCorpus
-    from components.stores.failures import StoreError
+    from components.stores.rows import StoreError
     from components.stores.sqlite import StatuteDocumentStore
     from pipelines.bundled import bundled_model
 

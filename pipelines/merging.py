@@ -10,8 +10,8 @@ from pathlib import Path
 from components.converters.articles import article_of
 from components.statutes.article import Article, counted
 from components.statutes.corpus import StatuteCorpus
-from components.stores.failures import StoreError
 from components.stores.publishing import Place, Published, arrange
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 # Bounds the memory: only their articles are kept.

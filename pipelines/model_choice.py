@@ -12,8 +12,8 @@ from components.models.errors import ModelError
 from components.models.folder import find_model, graph_model_digest, model_digest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import known_language
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.bundled import bundled_model, place_now
 

@@ -12,7 +12,7 @@ from haystack import Pipeline
 from haystack.core.serialization import generate_qualified_class_name
 
 from components.models.folder import find_model
-from components.stores.answerability import ScoringStage
+from components.rankers.gate import ScoringStage
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.stages import Outputs, stages_of

@@ -6,8 +6,7 @@ from typing import Any
 
 from haystack import Pipeline
 
-from components.rankers.gate import AnswerabilityGate
-from components.stores.answerability import load_threshold
+from components.rankers.gate import AnswerabilityGate, load_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.scorer import scorer_of

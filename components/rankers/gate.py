@@ -1,14 +1,188 @@
 """AnswerabilityGate: lets nothing through when nothing found is near enough."""
 
-import math
-from dataclasses import replace
-from typing import Any
+from __future__ import annotations
 
-from haystack import Document, component, default_from_dict, default_to_dict
+import json
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
+from typing import Any, Literal, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict, logging
 
 from components.converters.articles import ranks_of
 from components.retrievers.top_k import is_number
-from components.stores.answerability import ScoringStage
+from components.stores.sqlite import StatuteDocumentStore
+
+# AnswerThreshold: the score below which the corpus is said not to answer, kept in the store.
+
+
+logger = logging.getLogger(__name__)
+
+ScoringStage = Literal["dense", "reranker"]
+Unanswerable = Literal["marked", "taken out", "both"]
+
+_FORMAT = "1"
+_SHARES = ("precision", "recall", "nothing_precision", "nothing_recall", "auc")
+_TEXTS = ("model_digest", "questions", "questions_sha256", "split")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerThreshold:
+    """The score from which on a question counts as answered, and what it was measured by.
+
+    A question is answered where the best score that the stage gave any article it read is
+    `threshold` or more; else nothing was found. Precision and recall are of questions that the
+    threshold was not chosen on; both precisions hold for `n_answerable` to `n_unanswerable`.
+
+    Attributes:
+        stage: whose score it is: "dense" (cosine, also of vectors that went through a graph
+            network) or "reranker" (0 to 1).
+        threshold: in that score.
+        model_digest: what gave the scores; for "dense" the digest of the store's model.
+        questions: name of the set of questions.
+        questions_sha256: its digest.
+        split: which of them were asked.
+        corpus_sha256: the corpus that the store held then; None where none was on record.
+        n_answerable: questions with an answer.
+        n_unanswerable: questions without.
+        how: the questions without an answer: "marked" as such, or with their answers "taken out"
+            of the candidates, or "both".
+        precision: of the questions answered, the share that have an answer.
+        recall: of the questions that have an answer, the share answered.
+        nothing_precision: of the questions for which nothing was found, the share without answer.
+        nothing_recall: of the questions without an answer, the share for which nothing was found.
+        auc: chance that a question with an answer scores above one without.
+        date: ISO day on which it was chosen.
+
+    Raises:
+        ValueError: a field is of the wrong type or out of range; names it.
+    """
+
+    stage: ScoringStage
+    threshold: float
+    model_digest: str
+    questions: str
+    questions_sha256: str
+    split: str
+    corpus_sha256: str | None
+    n_answerable: int
+    n_unanswerable: int
+    how: Unanswerable
+    precision: float
+    recall: float
+    nothing_precision: float
+    nothing_recall: float
+    auc: float
+    date: str
+
+    def __post_init__(self) -> None:
+        for name, known in (("stage", ScoringStage), ("how", Unanswerable)):
+            if getattr(self, name) not in get_args(known):
+                raise ValueError(f"{name} is {_either(known)}, not {getattr(self, name)!r}.")
+        for name in ("threshold", *_SHARES):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not math.isfinite(value):
+                raise ValueError(f"{name} must be a finite number, not {value!r}.")
+            if name in _SHARES and not 0 <= value <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {value!r}.")
+        for name in ("n_answerable", "n_unanswerable"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1, not {value!r}.")
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise ValueError(f"{name} must be a text, not {value!r}.")
+        if not isinstance(self.corpus_sha256, str | None):
+            raise ValueError(f"corpus_sha256 must be a text or null, not {self.corpus_sha256!r}.")
+        try:
+            date.fromisoformat(self.date)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"date must be an ISO day, not {self.date!r}.") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: object) -> AnswerThreshold:
+        """The record that `to_json` made.
+
+        Raises:
+            ValueError: a field is missing, unknown, of the wrong type or out of range.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(record, dict) or record.keys() != names:
+            raise ValueError(f"must have the fields {', '.join(sorted(names))}, and no others.")
+        return cls(**record)
+
+
+def save_threshold(store: StatuteDocumentStore, threshold: AnswerThreshold) -> None:
+    """Keep a threshold in the store, in place of the one of the same stage and model.
+
+    The store's content version stays: no index is built anew.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    content = json.dumps(threshold.to_json()).encode()
+    store.save_blob(_name(threshold.stage, threshold.model_digest), _FORMAT, content)
+
+
+def load_threshold(
+    store: StatuteDocumentStore, stage: ScoringStage, model_digest: str
+) -> AnswerThreshold | None:
+    """The threshold that was chosen for a stage and model, or None where there is none.
+
+    One that cannot be read, or was written in another format, counts as none, with a warning. One
+    that was chosen on another state of the corpus is given, with a warning: a score means the same
+    under the same model, but its precision and recall were measured on other candidates.
+
+    Args:
+        store: that it was saved in.
+        stage: whose score it is about.
+        model_digest: what gives the scores now.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    kept = store.load_blob(_name(stage, model_digest))
+    if kept is None:
+        return None
+    version, content = kept
+    again = "Choose it again with python -m pipelines.calibrate."
+    try:
+        if version != _FORMAT:
+            raise ValueError(f"its format is {version!r}, and {_FORMAT!r} is read here.")
+        threshold = AnswerThreshold.from_json(json.loads(content))
+        if (threshold.stage, threshold.model_digest) != (stage, model_digest):
+            raise ValueError("it is that of another stage or model.")
+    except (ValueError, RecursionError) as error:
+        logger.warning(
+            "{store}: the threshold of the stage {stage} cannot be used: {error} " + again,
+            store=store.path,
+            stage=stage,
+            error=str(error),
+        )
+        return None
+    if threshold.corpus_sha256 != store.publisher.recorded_corpus():
+        logger.warning(
+            "{store}: its law has changed since the threshold of the stage {stage} was chosen, on "
+            "{date}. " + again,
+            store=store.path,
+            stage=stage,
+            date=threshold.date,
+        )
+    return threshold
+
+
+def _name(stage: str, model_digest: str) -> str:
+    return f"answer threshold {stage} {model_digest}"
+
+
+def _either(known: Any) -> str:
+    return " or ".join(repr(each) for each in get_args(known))
 
 
 @component
@@ -57,7 +231,7 @@ class AnswerabilityGate:
         return default_to_dict(self, threshold=self.threshold, stage=self.stage)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "AnswerabilityGate":
+    def from_dict(cls, data: dict[str, Any]) -> AnswerabilityGate:
         """The component that `to_dict` described."""
         return default_from_dict(cls, data)
 

@@ -20,8 +20,8 @@ from components.retrievers.top_k import checked_refresh, checked_top_k, is_numbe
 from components.retrievers.validity import TODAY, asked_day, checked_as_of, validity_of
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
-from components.stores.failures import StoreError
 from components.stores.held import HoldsStore
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from components.models.devices import resolve_device
 from components.models.errors import VectorError
 from components.models.lexical_index import RowMask
 from components.retrievers.readable import ReadableStore
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)

@@ -28,8 +28,14 @@ from components.statutes.citations.resolver import (
     only_cites,
 )
 from components.statutes.question import clean_question
-from components.stores.engines.engine import LAW, ArticleEngine
-from components.stores.engines.filters import Condition, both, compared, engine_filters
+from components.stores.engines.base import (
+    LAW,
+    ArticleEngine,
+    Condition,
+    both,
+    compared,
+    engine_filters,
+)
 from components.stores.engines.held import HoldsEngine
 
 _MOST_FITTING = 10_000  # articles of one number, where the question names no law

@@ -9,8 +9,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.retrievers.top_k import checked_top_k
 from components.retrievers.validity import TODAY, asked_day, checked_as_of, in_force_on
-from components.stores.engines.engine import by_score
-from components.stores.engines.filters import engine_filters
+from components.stores.engines.base import by_score, engine_filters
 from components.stores.engines.held import HoldsEngine
 
 

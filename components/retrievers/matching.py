@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from components.retrievers.readable import ReadableStore
 from components.retrievers.validity import InForce, validity_of
-from components.stores.filter_syntax import ORDERINGS, check_filters
+from components.stores.filters import ORDERINGS, check_filters
 
 # dateutil, which Haystack asks what a text means, does not refuse every number by ValueError.
 _INCOMPARABLE = (FilterError, OverflowError)

@@ -1,17 +1,506 @@
 """The SQLite file under the document store: its connections and transactions."""
 
+import ctypes
+import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from components.stores.failures import READ_ERRORS, StoreError, damaged, told, unreadable
-from components.stores.open_file import FileIdentity, OpenFile, opening
-from components.stores.opening import open_store, roll_back
-from components.stores.rows import from_json
+from haystack import logging
+
+from components.stores.filters import register_filter_function
+from components.stores.rows import (
+    PATIENCE,
+    READ_ERRORS,
+    StoreError,
+    damaged,
+    from_json,
+    told,
+    unreadable,
+)
+
+# A connection to a store's file, and whether the path leads to another file since.
+
+
+logger = logging.getLogger(__name__)
+
+FileIdentity = tuple[int, int]
+FileState = tuple[tuple[int, ...] | None, ...]
+
+# Steps of SQLite's virtual machine between two looks at the limit: about a millisecond.
+_STEPS_A_LOOK = 50_000
+# What a statement may take in a file of any size, and what it may add to a file's values.
+_FREE_STEPS, _FREE_BYTES = 200_000, 2**20
+_LONGEST = 10**9  # SQLite's own limit
+
+# Held while a connection is opened, and while the process forks.
+opening = threading.RLock()
+_open: "weakref.WeakSet[OpenFile]" = weakref.WeakSet()
+_inherited: set[FileIdentity | None] = set()
+
+
+class OpenFile:
+    """A thread's hold on its connection, which is closed when the thread ends.
+
+    The connection itself is in a reference cycle with its statements, and would wait for the
+    garbage collector. Any thread may have it closed, but never while it is used: SQLite frees
+    what the other thread is reading.
+
+    Args:
+        connection: to the file, from which it has read.
+        path: the file.
+        frozen: its state before it was opened, where the connection takes it for one that never
+            changes, since it could not be told of changes.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, frozen: FileState | None = None
+    ) -> None:
+        self.connection = connection
+        self.identity = _identity(path)
+        self._files = str(path), str(log_of(path))  # looked at in every read
+        self._thread = threading.get_ident()
+        self._size = 0
+        self._log = _identity(log_of(path))
+        self._frozen = frozen
+        self._told = False
+        # A generator that the garbage collector ends may give back inside any of these methods.
+        self._lock = threading.RLock()
+        self._uses = 0
+        self._let_go = False
+        self._is_inherited = False
+        with opening:
+            _open.add(self)
+
+    def __del__(self) -> None:
+        if not self._is_inherited:
+            self.connection.close()
+
+    def take(self) -> bool:
+        """Begin a use, in the connection's own thread; false where it was let go of.
+
+        What belongs to a transaction that is open still finds its connection.
+        """
+        with self._lock:
+            if self._is_inherited or (self._let_go and not self.is_in_transaction()):
+                return False
+            self._uses += 1
+            return True
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open in one of its uses."""
+        with self._lock:
+            return self._uses > 0 and self.connection.in_transaction
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file and its log, or more."""
+        # Another file may stand at the path by now, and a smaller one.
+        self._size = max(self._size, sum(map(_bytes_of, self._files)))
+        return self._size
+
+    def begin_read(self, sql: str, values: Sequence[Any]) -> None:
+        """Limit the next statement to what it can need in a file of this size.
+
+        A crafted file can lead SQLite in circles: pages that many others point to, or a text that
+        goes on in its own middle. An honest row takes 35 bytes or more with its indexes, and each
+        step over it comes from some letters of the statement: the limit is several times what the
+        smallest rows take, and some hundred times what articles do. No value is larger than the
+        file and its log.
+        """
+        texts = len(sql) + sum(len(each) for each in values if isinstance(each, str))
+        size = self.size
+        limit_steps(self.connection, _FREE_STEPS + size * texts // 64)
+        most = min(size + 4 * texts + _FREE_BYTES, _LONGEST)
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
+
+    def end_read(self) -> None:
+        """Lift the limit: what is written is not in the file yet."""
+        if threading.get_ident() != self._thread:
+            # The garbage collector ends a read in another thread. To wait there for SQLite's lock,
+            # while SQLite waits for the interpreter to look at the limit, would be a deadlock.
+            return
+        limit_steps(self.connection, None)
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+
+    def give_back(self) -> None:
+        """End a use."""
+        with self._lock:
+            self._uses -= 1
+            self._close_when_idle()
+
+    def let_go(self) -> None:
+        """Close the connection: now, or at the end of its last use."""
+        with self._lock:
+            self._let_go = True
+            self._close_when_idle()
+
+    def abandon(self) -> None:
+        """Leave the connection, where it is open, to the process that this one was forked from.
+
+        It is never closed here, not even at the end of the process: SQLite would write to the file
+        what stood in the log at the time of the fork.
+        """
+        if self._let_go and not self._uses:
+            return
+        self._is_inherited = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+        _inherited.add(self.identity)
+
+    def has_changed(self, path: Path) -> bool:
+        """Whether another file stands at the path, and can be opened, or the frozen one changed.
+
+        Where there is none at the moment, this one goes on answering. So it does while its log
+        lies beside the other file: SQLite would take what stands in it for the other file's.
+        """
+        there = _identity(path)
+        if there is None:
+            return False
+        if self._frozen is not None:
+            return state_of(path) != self._frozen
+        if there == self.identity:
+            return False
+        log = _identity(log_of(path))
+        if log is None or log != self._log:
+            return True
+        if not self._told:
+            logger.warning(
+                "{path} is another file than the one that is open, whose log {log} still lies "
+                "beside it and would damage it. The old file goes on answering. Delete {log} and "
+                "{shared}, and the new one is taken over.",
+                path=str(path),
+                log=log_of(path).name,
+                shared=f"{path.name}-shm",
+            )
+            self._told = True
+        return False
+
+    def _close_when_idle(self) -> None:
+        if self._let_go and not self._uses and not self._is_inherited:
+            self.connection.close()
+
+
+def is_inherited(path: Path) -> bool:
+    """Whether the file was in use in another process when that forked this one.
+
+    SQLite believes then that this process has the other's locks, for any new connection too.
+    """
+    return _identity(path) in _inherited
+
+
+def _before_fork() -> None:
+    opening.acquire()
+    for each in list(_open):
+        each.let_go()
+
+
+def _after_fork_in_child() -> None:
+    for each in list(_open):
+        each.abandon()
+    opening.release()
+
+
+# A forked process must find no connection of the one before it; each opens its own at next use.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=opening.release,
+        after_in_child=_after_fork_in_child,
+    )
+
+
+def log_of(path: Path) -> Path:
+    """The file beside a store in which SQLite keeps what is not in the store's own yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _bytes_of(file: str) -> int:
+    try:
+        return os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+    except OSError:
+        return 0
+
+
+def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:
+    """End the next statement with the error "interrupted" after so many steps; None: never."""
+    if steps is None:
+        connection.set_progress_handler(None, 0)
+        return
+    # Counts without a line of Python: SQLite drops what a handler raises, and Python raises
+    # KeyboardInterrupt in the first line that it comes to.
+    looks = partial(next, repeat(0, steps // _STEPS_A_LOOK), 1)
+    connection.set_progress_handler(looks, _STEPS_A_LOOK)
+
+
+def state_of(path: Path) -> FileState:
+    """What of a store's file and its log differs once they were written."""
+    return tuple(_written(each) for each in (path, log_of(path)))
+
+
+def _written(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    """Device and inode; None where there is no such file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+# Opening a store's file: making it, checking whose it is, and its format.
+
+
+# "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
+APPLICATION_ID = 0x4C585242
+# Format 2 has the states of laws too. A store gets it with the first graph's vectors; all others
+# stay as they are.
+FIRST_FORMAT, FORMAT_VERSION = 1, 2
+
+# The content version starts at random: an index of a deleted store must not fit its successor.
+SCHEMA = """
+CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  content TEXT,
+  meta TEXT NOT NULL,
+  other TEXT,
+  law TEXT,
+  position INTEGER NOT NULL,
+  text_digest TEXT,
+  embedding BLOB
+);
+CREATE INDEX documents_in_order ON documents (position);
+CREATE INDEX documents_of_law ON documents (law);
+CREATE INDEX documents_of_text ON documents (text_digest) WHERE text_digest IS NOT NULL;
+CREATE TABLE journal (
+  model TEXT NOT NULL,
+  text_digest TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (model, text_digest)
+);
+CREATE TABLE blobs (name TEXT PRIMARY KEY, version TEXT NOT NULL, content BLOB NOT NULL);
+INSERT INTO facts VALUES ('content_version', abs(random() % 1000000000000));
+"""
+
+LAW_STATES = "CREATE TABLE law_states (law TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
+
+# SQLite's own tables of statistics, which a user's ANALYZE leaves.
+_STATISTICS = {
+    "sqlite_stat1": ("table", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    "sqlite_stat4": (
+        "table",
+        "sqlite_stat4",
+        "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    ),
+}
+# Opening an honest store takes some hundreds.
+_STEPS_TO_OPEN = 1_000_000
+
+_Objects = dict[str, tuple[str, str, str | None]]
+
+
+def open_store(path: Path) -> OpenFile:
+    """A connection to the store at the path, which is made where there is none.
+
+    Nothing that the file brings is run: no view, trigger or expression of an index. One that has
+    any is refused before its content is read.
+
+    Raises:
+        StoreError: the file is missing its folder, no SQLite file, another program's file, of
+            another format version, has tables or anything else that its format does not, or was in
+            use when this process was forked; it is left as it is.
+    """
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, not a store. Name a file in it.")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path} cannot be made: there is no folder {path.parent}. Make it.")
+    if is_inherited(path):
+        raise StoreError(
+            f"{path} was being read or written when this process was forked, and cannot be opened "
+            "safely here. Fork while nobody uses the store, or start processes with 'spawn'."
+        )
+    connection: sqlite3.Connection | None = None
+    # Before anything is read: what changes from here on is seen to have changed.
+    before = state_of(path)
+    try:
+        connection, is_frozen = _connect(path)
+        _check_or_create(connection, path)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -16384")
+        register_filter_function(connection)
+        limit_steps(connection, None)
+    except (sqlite3.OperationalError, MemoryError, UnicodeDecodeError) as error:
+        raise StoreError(unreadable(path, error)) from error
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{path} is not a Lexarbor store ({error!s:.300}). Name the file that "
+            "python -m pipelines.index wrote, or another name to make a new one."
+        ) from error
+    else:
+        opened, connection = OpenFile(connection, path, before if is_frozen else None), None
+        return opened
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection, and whether it takes the file for one that never changes."""
+    if not path.exists() or os.access(path.parent, os.W_OK):
+        return _sqlite(path, ""), False
+    # Readers too need a file that they share with the writer, and cannot make it here. Where a
+    # writer is at work, it is there; where there is no log, nobody has written since.
+    log = log_of(path)
+    if not log.exists() or not log.stat().st_size:
+        return _sqlite(path, "?mode=ro&immutable=1"), True
+    connection = _sqlite(path, "?mode=ro")
+    try:
+        _header(connection)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise StoreError(
+            f"{path} was not closed when it was written ({log.name} is beside it), and "
+            f"{path.parent} cannot be written. Open it once where it can, or copy both."
+        ) from error
+    return connection, False
+
+
+def _sqlite(path: Path, parameters: str) -> sqlite3.Connection:
+    # Connections are used by one thread each, but closed by whichever calls close().
+    connection = sqlite3.connect(
+        path.as_uri() + parameters,
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    limit_steps(connection, _STEPS_TO_OPEN)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
+    if _header(connection) == (0, 0, 0):
+        # The journal is as large as all vectors; its room is given back when it is emptied.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        write_ahead(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have created it since the first look.
+            if _header(connection) == (0, 0, 0):
+                for statement in SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FIRST_FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+    connection.execute("BEGIN")  # one snapshot: another process may bring it to format 2 just now
+    try:
+        application, version, _ = _header(connection)
+        _check_header(application, version, path)
+        _check_objects(connection, version, path)
+    finally:
+        roll_back(connection)
+
+
+def _check_header(application: int, version: int, path: Path) -> None:
+    if application != APPLICATION_ID:
+        raise StoreError(
+            f"{path} is a SQLite file of another program, not a Lexarbor store. "
+            "Name another file; this one was left as it is."
+        )
+    if not FIRST_FORMAT <= version <= FORMAT_VERSION:
+        raise StoreError(
+            f"{path} is a store of format {version}; this Lexarbor reads formats "
+            f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
+            "python -m pipelines.index --corpus ... --store NEW."
+        )
+
+
+def _check_objects(connection: sqlite3.Connection, version: int, path: Path) -> None:
+    found, own = _objects(connection), _objects_of(version)
+    for name in [*found, *own]:
+        if name in found and found[name] == own.get(name, _STATISTICS.get(name)):
+            continue
+        if name not in found:
+            fault = f"it lacks the {own[name][0]} {name!r}"
+        elif name in own:
+            fault = f"its {own[name][0]} {name!r} is not made as Lexarbor makes it"
+        else:
+            kind = f"{found[name][0]!s:.20} {name!r:.80}"
+            fault = f"it holds the {kind}, which a store of format {version} does not"
+        raise StoreError(
+            f"{path} was changed by another program: {fault}. Nothing of it was read. Name a file "
+            "as python -m pipelines.index writes it."
+        )
+
+
+@cache
+def _objects_of(version: int) -> _Objects:
+    """What a store of this format is made of."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(SCHEMA)
+        if version > FIRST_FORMAT:
+            connection.execute(LAW_STATES)
+        return _objects(connection)
+
+
+def _objects(connection: sqlite3.Connection) -> _Objects:
+    """Every table, index, view and trigger by name: its type, table and definition."""
+    rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_master")
+    return {name: (type_, table, sql) for name, type_, table, sql in rows}
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the journal's mode, which fails at once while another process makes the same file."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return application, version, tables
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring the file to the newest format, within the caller's transaction."""
+    if _header(connection)[1] < FORMAT_VERSION:
+        connection.execute(LAW_STATES)
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Undo the transaction, where one is open."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
 
 __all__ = ["StatuteDatabase", "StoreError"]
 

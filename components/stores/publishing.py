@@ -14,11 +14,17 @@ from haystack import Document
 from numpy.typing import NDArray
 
 from components.converters.articles import LAW_ARTICLES
-from components.stores.database import StatuteDatabase
-from components.stores.failures import StoreError, damaged
-from components.stores.model_record import StoreModel, has_vectors, read_model
-from components.stores.opening import upgrade
-from components.stores.rows import COLUMNS, NO_POSITION, as_row, check_texts, parsed
+from components.stores.database import StatuteDatabase, upgrade
+from components.stores.journal import StoreModel, has_vectors, read_model
+from components.stores.rows import (
+    COLUMNS,
+    NO_POSITION,
+    StoreError,
+    as_row,
+    check_texts,
+    damaged,
+    parsed,
+)
 
 # The vector goes from the journal to the document inside SQLite; an id's old row is replaced.
 _PUBLISH = f"""

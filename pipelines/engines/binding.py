@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from components.models.folder import find_model, model_digest
-from components.stores.engines.engine import (
+from components.stores.engines.base import (
     ASKING,
     ArticleEngine,
     EngineRecord,

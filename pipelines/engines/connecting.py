@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.stores.engines import engine_of
-from components.stores.engines.engine import ArticleEngine, tried
+from components.stores.engines.base import ArticleEngine, tried
 from pipelines.engines.addresses import QDRANT_STORE, local_folder
 from pipelines.files import LoadingError
 

@@ -12,7 +12,7 @@ from components.models.errors import ModelError
 from components.models.folder import find_model, model_digest
 from components.statutes.article import articles_of_laws
 from components.statutes.lexical import analysis_version
-from components.stores.engines.engine import (
+from components.stores.engines.base import (
     INDEXING,
     LAW,
     RECORD,
@@ -21,7 +21,7 @@ from components.stores.engines.engine import (
     EngineRecord,
     read_record,
 )
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
 from pipelines.engines.connecting import default_parameters, opened
 from pipelines.engines.merging import changed_laws, check_laws, settle_left

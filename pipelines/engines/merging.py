@@ -8,9 +8,8 @@ from pathlib import Path
 from haystack import Document
 
 from components.statutes.article import Article, TextRule
-from components.stores.engines.engine import LAW, ArticleEngine, Listed
-from components.stores.engines.rows import digest_of
-from components.stores.failures import StoreError
+from components.stores.engines.base import LAW, ArticleEngine, Listed, digest_of
+from components.stores.rows import StoreError
 from pipelines.engines.scan import LawSpool, as_article
 from pipelines.engines.writing import text_digest_of
 from pipelines.merging import half_refused, id_refused

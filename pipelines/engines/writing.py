@@ -12,8 +12,7 @@ from tqdm import tqdm
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.statutes.article import Article, TextRule, indexed_text
-from components.stores.engines.engine import LAW, ArticleEngine, EngineRecord, Listed
-from components.stores.engines.rows import as_row
+from components.stores.engines.base import LAW, ArticleEngine, EngineRecord, Listed, as_row
 from components.stores.journal import text_digest
 from pipelines.encoding import block_size
 from pipelines.engines.scan import LawSpool, as_article

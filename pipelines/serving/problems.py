@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from components.models.errors import ModelError, VectorError
 from components.statutes.question import QuestionError
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from pipelines.files import LoadingError
 from pipelines.serving import exchange
 from pipelines.serving.gate import BusyError

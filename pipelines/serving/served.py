@@ -10,7 +10,7 @@ from hayhooks import BasePipelineWrapper
 from haystack import Pipeline
 from starlette.responses import Response
 
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from pipelines.asking import ask_async
 from pipelines.filled_stores import check_stores
 from pipelines.serving import exchange

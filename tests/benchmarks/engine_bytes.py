@@ -33,7 +33,7 @@ from components.models.biencoder import BiEncoder
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.engines import engine_of
-from components.stores.engines.rows import as_row
+from components.stores.engines.base import as_row
 from components.stores.journal import text_digest
 from pipelines.bundled import bundled_model
 

@@ -13,7 +13,7 @@ import synthetic
 import torch
 
 from components.models.encoding import EncodingReport
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
 from pipelines.indexing import IndexReport, index_corpus
 from pipelines.model_choice import ChosenModel
 

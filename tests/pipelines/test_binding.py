@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from components.models.errors import ModelError, VectorError
 from components.retrievers.structure import StructureExpander
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.asking import ask

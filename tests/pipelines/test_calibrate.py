@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.models.cross_encoder import ranker_digest
+from components.rankers.gate import AnswerThreshold, load_threshold
 from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
-from components.stores.answerability import AnswerThreshold, load_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.calibrate import main as command_line_main

@@ -19,7 +19,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
 
 from components.models.biencoder import BiEncoder
-from components.stores.engines.engine import (
+from components.stores.engines.base import (
     ASKING,
     RECORD,
     SHARD,
@@ -30,7 +30,7 @@ from components.stores.engines.engine import (
 )
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
@@ -377,7 +377,7 @@ def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypat
     def gone(self: Any, *args: Any, **options: Any) -> Any:
         raise ResponseHandlingException(httpx.ConnectError("connection refused"))
 
-    monkeypatch.setattr("components.stores.engines.engine.ASKING", ())
+    monkeypatch.setattr("components.stores.engines.base.ASKING", ())
     with monkeypatch.context() as patch:
         patch.setattr(QdrantClient, "query_points", gone)
         with pytest.raises(StoreError, match="does not answer"):
@@ -387,7 +387,7 @@ def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypat
 
 def test_the_pauses_between_tries_grow_and_end(monkeypatch):
     slept: list[float] = []
-    monkeypatch.setattr("components.stores.engines.engine.time.sleep", slept.append)
+    monkeypatch.setattr("components.stores.engines.base.time.sleep", slept.append)
     calls: list[int] = []
 
     def failing() -> None:

@@ -11,7 +11,7 @@ from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
 

@@ -13,10 +13,9 @@ from haystack import Document
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.statutes.sources.records import CorpusError
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
-from components.stores.open_file import OpenFile
-from components.stores.opening import open_store
+from components.stores.database import OpenFile, open_store
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
 from pipelines.model_choice import model_place

@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from components.models.errors import ModelError, VectorError
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.loading import load_pipeline

@@ -29,7 +29,7 @@ from starlette.testclient import TestClient
 
 from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui.collection import Collection
 from ui.law.asked import MOST_CHARACTERS, Asked, WrongRequestError

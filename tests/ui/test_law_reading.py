@@ -17,7 +17,7 @@ from components.retrievers.readable import ReadableStore
 from components.retrievers.snapshot import readable
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui.beside import atexit
 from ui.law.places import Places

@@ -18,7 +18,7 @@ from run_records import an_epoch, an_example, records
 from small_law import small_law
 from starlette.testclient import TestClient
 
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.trained_demo import TrainedDemo
 from training.ablation.markdown import markdown

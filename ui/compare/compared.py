@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from components.models.errors import ModelError
 from components.retrievers.readable import ReadableStore
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.comparing import Comparison, compare, find
 from pipelines.files import LoadingError, pipeline_names

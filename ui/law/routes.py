@@ -17,7 +17,7 @@ from components.converters.articles import article_of
 from components.retrievers.validity import validity_of
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from pipelines.asking import found_article
 from pipelines.tree_view.citations import SHOWN as CITATIONS_DRAWN
 from pipelines.tree_view.picture import draw_picture

@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack.document_stores.types import DocumentStore
 
-from components.stores.engines.engine import ASKING, ArticleEngine
+from components.stores.engines.base import ASKING, ArticleEngine
 
 
 def engine_of(document_store: DocumentStore, pauses: Sequence[float] = ASKING) -> ArticleEngine:

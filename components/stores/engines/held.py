@@ -3,7 +3,7 @@
 from haystack.document_stores.types import DocumentStore
 
 from components.stores.engines import engine_of
-from components.stores.engines.engine import ArticleEngine
+from components.stores.engines.base import ArticleEngine
 from components.stores.held import HoldsStore
 
 

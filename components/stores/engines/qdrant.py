@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
+import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+import httpx
 from haystack import Document
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
@@ -25,12 +29,81 @@ from haystack_integrations.document_stores.qdrant.converters import (
 )
 from haystack_integrations.document_stores.qdrant.filters import convert_filters_to_qdrant
 from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
-from components.stores.engines.engine import Listed, Weighting, tried
-from components.stores.engines.filters import Condition
-from components.stores.engines.qdrant_clients import let_go, may_pass, shared_client
-from components.stores.engines.rows import MATCHED, article_meta
-from components.stores.failures import StoreError
+from components.stores.engines.base import (
+    MATCHED,
+    Condition,
+    Listed,
+    Weighting,
+    article_meta,
+    tried,
+)
+from components.stores.rows import StoreError
+
+# Clients of Qdrant, one an address, and which of their errors may pass.
+
+
+_ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
+# Too long, in conflict with another shard that makes the same collection, too many.
+_MAY_PASS = (408, 409, 429)
+
+_clients: WeakValueDictionary[str, QdrantClient] = WeakValueDictionary()
+_holders: WeakKeyDictionary[QdrantClient, WeakSet[QdrantDocumentStore]] = WeakKeyDictionary()
+_opening = threading.Lock()
+
+
+def shared_client(store: QdrantDocumentStore) -> QdrantClient:
+    """The process's one client of a store's address, held until `let_go`.
+
+    A local folder admits no second.
+
+    Args:
+        store: names the address.
+    """
+    parameters = store._prepare_client_params()
+    # The engine's version is checked where it is used, with an error in place of a warning.
+    parameters.setdefault("check_compatibility", False)
+    key = json.dumps([parameters[name] for name in _ADDRESS])
+    with _opening:
+        client = _clients.get(key)
+        if client is None:
+            client = _clients[key] = QdrantClient(**parameters)
+        _holders.setdefault(client, WeakSet()).add(store)
+        return client
+
+
+def let_go(client: QdrantClient, store: QdrantDocumentStore) -> None:
+    """Close a client, unless other stores hold it, too."""
+    with _opening:
+        holders = _holders[client]
+        holders.discard(store)
+        if not holders:
+            for key in [key for key, each in _clients.items() if each is client]:
+                del _clients[key]
+            client.close()
+
+
+def may_pass(error: Exception) -> bool | None:
+    """Whether an error of the client may pass by itself; None for one that is not the client's."""
+    if isinstance(error, UnexpectedResponse):
+        return error.status_code in _MAY_PASS or (error.status_code or 0) >= 500
+    if isinstance(error, ApiException | httpx.TransportError):
+        return True
+    if type(error).__module__.startswith("grpc"):  # where the file says prefer_grpc
+        return True
+    if isinstance(error, StoreError):
+        return None
+    # A local folder that another process holds, a vector of another size.
+    return False if isinstance(error, RuntimeError | ValueError) else None
+
+
+@atexit.register
+def _close_clients() -> None:
+    # One that is left to the interpreter's end complains that it comes too late.
+    for client in list(_clients.values()):
+        client.close()
+
 
 Value = TypeVar("Value")
 

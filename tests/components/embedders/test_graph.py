@@ -17,8 +17,7 @@ from components.models.errors import ModelError
 from components.models.graph import LegislativeGraphEncoder
 from components.models.registry import shared_graph, shared_model
 from components.statutes.graph import EDGE_KINDS
-from components.stores.journal import text_digest
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel, text_digest
 
 LAWS = {"Housing Code": "H", "Family Code": "F", "Work Code": "W"}
 ARTICLES = 4

@@ -19,7 +19,7 @@ from components.evaluators.retrieval import RetrievalEvaluator
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.corpus import read_questions
-from components.stores.failures import StoreError
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 REPOSITORY = Path(__file__).resolve().parents[3]

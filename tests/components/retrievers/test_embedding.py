@@ -18,8 +18,8 @@ from components.models.dense_index import DenseIndex
 from components.models.errors import VectorError
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.snapshot import reload
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 EVEN = {"field": "meta.even", "operator": "==", "value": True}

@@ -9,7 +9,7 @@ import logging
 import pytest
 from haystack import Document
 
-from components.stores.answerability import AnswerThreshold, load_threshold, save_threshold
+from components.rankers.gate import AnswerThreshold, load_threshold, save_threshold
 
 MODEL = "aa" * 32
 RECORD = AnswerThreshold(

@@ -19,16 +19,15 @@ from haystack import Document
 from haystack.dataclasses import ByteStream, SparseEmbedding
 from haystack.errors import FilterError
 
+from components.rankers.gate import load_threshold
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import in_force_on
-from components.stores.answerability import load_threshold
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
-from components.stores.open_file import limit_steps
-from components.stores.opening import upgrade
+from components.stores.database import limit_steps, upgrade
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 DIM = 8
@@ -401,10 +400,10 @@ def test_the_limit_of_steps_allows_the_smallest_rows(store, monkeypatch):
     wide = {"operator": "OR", "conditions": [{**MATCHED, "value": "2030-01-01"}] * 50}
     listed = {"field": "meta.law", "operator": "in", "value": [str(each) for each in range(9_000)]}
     # Nothing but what the file's size accounts for, and a fifth of that.
-    monkeypatch.setattr("components.stores.open_file._FREE_STEPS", 0)
-    monkeypatch.setattr("components.stores.open_file._STEPS_A_LOOK", 1_000)
+    monkeypatch.setattr("components.stores.database._FREE_STEPS", 0)
+    monkeypatch.setattr("components.stores.database._STEPS_A_LOOK", 1_000)
     monkeypatch.setattr(
-        "components.stores.open_file.limit_steps",
+        "components.stores.database.limit_steps",
         lambda at, most: limit_steps(at, most and most // 5),
     )
     assert store.count_documents() == len(store.keys_matching(None)) == 3_000

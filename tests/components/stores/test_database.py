@@ -19,9 +19,9 @@ import pytest
 from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
-from components.stores.opening import APPLICATION_ID, FORMAT_VERSION, write_ahead
+from components.stores.database import APPLICATION_ID, FORMAT_VERSION, write_ahead
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 

@@ -12,8 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.retrievers.validity import in_force_on
-from components.stores.engines.filters import compared, day_number, engine_filters
-from components.stores.engines.rows import article_meta, as_row
+from components.stores.engines.base import (
+    article_meta,
+    as_row,
+    compared,
+    day_number,
+    engine_filters,
+)
 
 LAWS = ["Housing Code", 'The "Quoted" \\ Act', "民法典"]
 DAYS = ["1999-12-31", "2020-01-01", "2020-06-30"]

@@ -9,9 +9,8 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.stores.engines.filters import engine_filters
-from components.stores.filter_syntax import MAX_DEPTH
-from components.stores.filters import filter_clause
+from components.stores.engines.base import engine_filters
+from components.stores.filters import MAX_DEPTH, filter_clause
 from components.stores.sqlite import StatuteDocumentStore
 
 TEXTS = ["", "a", "A", "1", "2020-01-01", "2020-01-01T00:00:00", "2021-06-30", "é", "%"]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from haystack import Document
 
-from components.stores.journal import text_digest
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel, text_digest
 
 MODEL = StoreModel("models/one", "digest-one", 4, "headings_text")
 

@@ -18,12 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.converters.statutes import StatuteConverter
-from components.stores.failures import StoreError
-from components.stores.journal import text_digest
-from components.stores.model_record import StoreModel
-from components.stores.opening import FIRST_FORMAT, FORMAT_VERSION
+from components.stores.database import FIRST_FORMAT, FORMAT_VERSION
+from components.stores.journal import StoreModel, text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
-from components.stores.rows import NO_POSITION
+from components.stores.rows import NO_POSITION, StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 PLAIN = StoreModel("models/one", "digest-one", 4, "headings_text")

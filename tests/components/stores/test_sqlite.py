@@ -22,8 +22,8 @@ from haystack.testing.document_store import (
 )
 
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.stores.failures import StoreError
-from components.stores.model_record import StoreModel
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 OTHER_LAW = {"field": "meta.law", "operator": "==", "value": "Work Code"}
