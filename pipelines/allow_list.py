@@ -38,9 +38,9 @@ OUR_CLASSES = (
     "components.retrievers.bm25.StatuteBM25Retriever",
     "components.retrievers.citation.CitationRetriever",
     "components.retrievers.embedding.StatuteEmbeddingRetriever",
-    "components.retrievers.engine_citation.EngineCitationRetriever",
-    "components.retrievers.engine_dense.EngineEmbeddingRetriever",
-    "components.retrievers.engine_lexical.EngineLexicalRetriever",
+    "components.retrievers.engines.EngineCitationRetriever",
+    "components.retrievers.engines.EngineEmbeddingRetriever",
+    "components.retrievers.engines.EngineLexicalRetriever",
     "components.retrievers.structure.StructureExpander",
     "components.stores.sqlite.StatuteDocumentStore",
 )

@@ -14,7 +14,7 @@ from haystack.errors import FilterError
 
 from components.converters import articles
 from components.models.errors import ModelError, VectorError
-from components.retrievers.top_k import checked_top_k
+from components.parameters import checked_top_k
 from components.retrievers.validity import (
     ANY,
     TODAY,

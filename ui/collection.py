@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from components.stores.sqlite import StatuteDocumentStore
 
 # Laws that bind nobody say so in their name; the page says it beside the results.

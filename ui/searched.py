@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from ui.collection import Collection, recorded_days
 
 

@@ -15,8 +15,7 @@ from haystack import Pipeline
 from components.embedders.text import StatuteTextEmbedder
 from components.rankers.cross_encoder import StatuteRanker
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.readable import ReadableStore
-from components.retrievers.snapshot import readable
+from components.retrievers.resident import ReadableStore, readable
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline

@@ -29,7 +29,7 @@ from ui.notice import notice
 from ui.texts.training import TEXTS
 
 if TYPE_CHECKING:
-    from components.retrievers.readable import ReadableStore
+    from components.retrievers.resident import ReadableStore
     from pipelines.trained_demo import TrainedDemo
 
 PLOT = "/training/plot"

@@ -9,12 +9,10 @@ from haystack.utils import ComponentDevice
 from tqdm import tqdm
 
 from components.converters.articles import headings_of
-from components.embedders.articles import check_documents
-from components.embedders.device import checked_device
-from components.embedders.loading import load_encoder
+from components.embedders.text import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.warming import AsyncWarmUp
+from components.parameters import AsyncWarmUp, check_documents, checked_device
 from components.statutes.article import indexed_text
 
 

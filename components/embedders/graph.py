@@ -1,28 +1,171 @@
 """LegislativeGraphEmbedder: articles with vectors that know their place in the law."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+import torch
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 from torch import Tensor
+from tqdm import tqdm
 
-from components.converters.articles import article_of
-from components.embedders.articles import check_documents
-from components.embedders.base_vectors import BaseVectors
-from components.embedders.device import checked_device
-from components.embedders.loading import load_encoder
-from components.embedders.whole_laws import by_law, in_order, incomplete_laws
+from components.converters.articles import LAW_ARTICLES, article_of
+from components.embedders.text import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
+from components.models.encoding import EncodingReport
 from components.models.graph import LegislativeGraphEncoder, Nodes, enriched, graph_for, node_texts
 from components.models.registry import shared_graph
-from components.models.warming import AsyncWarmUp
-from components.statutes.article import TextRule, indexed_text
+from components.parameters import AsyncWarmUp, check_documents, checked_device
+from components.statutes.article import TextRule, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
+from components.stores.journal import text_digest
+from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore
+
+# The bi-encoder's vectors of texts: from a store that has them, else encoded.
+
+
+class BaseVectors:
+    """Looks texts up by their digest and the bi-encoder's, and encodes those that are not known.
+
+    Args:
+        encoder: the bi-encoder.
+        store: may hold its vectors; None where nothing is known.
+        progress_bar: whether to show on a terminal how many texts are encoded.
+
+    Attributes:
+        report: what was encoded until now.
+    """
+
+    def __init__(
+        self, encoder: BiEncoder, store: StatuteDocumentStore | None, progress_bar: bool
+    ) -> None:
+        self.report = EncodingReport()
+        self._encoder = encoder
+        self._store = store
+        self._progress_bar = progress_bar
+
+    def of(self, texts: Sequence[str]) -> Tensor:
+        """Vectors of texts, float32 `[n, dim]` of unit length; equal texts are encoded once.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        digests = [text_digest(text) for text in texts]
+        known = (
+            {}
+            if self._store is None
+            else self._store.journal.vectors(self._encoder.digest, set(digests))
+        )
+        unknown = {
+            digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known
+        }
+        # None shows the bar on a terminal only.
+        hidden = None if self._progress_bar else True
+        with tqdm(total=len(unknown), desc="Encoding", unit="text", disable=hidden) as bar:
+            encoded, report = self._encoder.encode_articles_report(
+                list(unknown.values()), progress=bar.update
+            )
+        self.report += report
+        known.update(zip(unknown, encoded.numpy(), strict=True))
+        vectors = np.empty((len(texts), self._encoder.dim), dtype=np.float32)
+        for row, digest in enumerate(digests):
+            vectors[row] = known[digest]
+        return torch.from_numpy(vectors)
+
+
+# Whether the documents at hand are all articles of their laws.
+
+
+def by_law(component: str, documents: Sequence[Document]) -> dict[str, list[Document]]:
+    """The documents of each law, laws by first appearance.
+
+    Args:
+        component: name of the embedder, for the message.
+        documents: what it was given.
+
+    Raises:
+        ValueError: a document names no law, or two have one id.
+    """
+    laws: dict[str, list[Document]] = {}
+    ids: set[str] = set()
+    for document in documents:
+        law = document.meta.get("law")
+        if not isinstance(law, str) or not law:
+            raise ValueError(
+                f"document '{document.id}': meta.law is {law!r}. {component} needs the law that an "
+                "article stands in; name it."
+            )
+        if document.id in ids:
+            raise ValueError(f"document '{document.id}' is given twice. Give each article once.")
+        ids.add(document.id)
+        laws.setdefault(law, []).append(document)
+    return laws
+
+
+def incomplete_laws(
+    laws: Mapping[str, Sequence[Document]], store: StatuteDocumentStore | None
+) -> dict[str, str]:
+    """Laws that are not known to be whole, each with the reason.
+
+    A law is whole when its documents are as many as their `meta.law_articles` says, which
+    StatuteConverter writes: how many articles the law has in its source. A source may be one
+    amended section, so no article that the store has of the law may be missing either. Where the
+    documents do not say how many there are, the store alone decides; a law of which neither says
+    anything is not known to be whole.
+
+    Args:
+        laws: the documents of each law; no two with one id.
+        store: holds the laws, or None.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    silent = {
+        law for law, documents in laws.items() if all(_said(each) is None for each in documents)
+    }
+    stored: dict[str, set[str]] = {}
+    given = {each.id for documents in laws.values() for each in documents}
+    if store is not None:
+        for id_, law, _ in store.entries():
+            if law in laws:
+                stored.setdefault(law, set()).add(id_)
+    reasons: dict[str, str] = {}
+    for law, documents in laws.items():
+        numbers = {_said(each) for each in documents}
+        if missing := stored.get(law, set()) - given:
+            reasons[law] = (
+                f"the store has {counted(len(missing), 'more article')} of it, such as "
+                f"{min(missing)!r}; delete from the store what the law no longer has"
+            )
+        elif law in silent and law in stored:
+            continue
+        elif law in silent:
+            reasons[law] = (
+                "nothing says how many articles it has: its documents have no meta.law_articles "
+                "(StatuteConverter writes it), and no store that holds it is given"
+            )
+        elif len(numbers) > 1:
+            said = ", ".join(sorted(str(number) for number in numbers))
+            reasons[law] = f"its documents do not agree on meta.law_articles ({said})"
+        elif numbers != {len(documents)}:
+            reasons[law] = f"{len(documents):,} of its {numbers.pop():,} articles are given"
+    return reasons
+
+
+def in_order(documents: Sequence[Document]) -> list[Document]:
+    """Documents by `meta.position`; those without one come last, as they are given."""
+    return sorted(documents, key=position_of)
+
+
+def _said(document: Document) -> int | None:
+    number = document.meta.get(LAW_ARTICLES)
+    return number if type(number) is int else None
+
 
 IncompleteLaws = Literal["refuse", "without_graph"]
 WITHOUT_GRAPH = "without_graph"

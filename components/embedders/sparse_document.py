@@ -9,8 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import SparseEmbedding
 
 from components.converters.articles import headings_of, language_of
-from components.embedders.articles import check_documents
-from components.retrievers.top_k import is_number
+from components.parameters import check_documents, is_number
 from components.statutes.article import indexed_text
 from components.statutes.lexical import saturated, term_counts
 

@@ -19,7 +19,7 @@ from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
 from haystack.dataclasses import ChatMessage
 
-from components.retrievers.top_k import is_number
+from components.parameters import is_number
 
 logger = logging.getLogger(__name__)
 

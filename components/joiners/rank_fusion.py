@@ -7,7 +7,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.converters.articles import headings_of, language_of, ranks_of
-from components.retrievers.top_k import checked_top_k, is_number
+from components.parameters import checked_top_k, is_number
 from components.statutes.article import indexed_text
 from components.statutes.lexical import coverage, trust
 

@@ -1,32 +1,392 @@
 """StatuteRanker: the best candidates, read together with the question."""
 
+from __future__ import annotations
+
 import asyncio
 import math
 import time
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_from_dict, default_to_dict, logging
 from haystack.utils import ComponentDevice
 
-from components.converters.articles import ranks_of
-from components.embedders.device import checked_device
+from components.converters.articles import headings_of, ranks_of
 from components.models.cross_encoder import (
     Calibration,
     CrossEncoderRanker,
     PassageChooser,
+    Span,
     rank_candidates,
+    ranker_manifest,
 )
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
-from components.models.warming import AsyncWarmUp
-from components.rankers.candidate import candidates_of, unranked
-from components.rankers.loading import load_ranker
-from components.rankers.pacing import Pace
-from components.rankers.scoring import Scored, score_in_time
-from components.retrievers.top_k import checked_top_k, is_number
+from components.models.folder import find_model
+from components.models.registry import shared_model, shared_ranker
+from components.parameters import AsyncWarmUp, checked_device, checked_top_k, is_number
+from components.statutes.article import TextRule, indexed_text
 from components.statutes.question import clean_question
+
+# A document as the ranker reads it.
+
+
+_WRITTEN = ("passage", "passages_read")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document and the text that is read of it.
+
+    Attributes:
+        document: As it came in.
+        place: In the first stage's list, from 0.
+        text: Metadata and headings where asked for, then the content.
+        content_start: Where in `text` the content begins.
+    """
+
+    document: Document
+    place: int
+    text: str
+    content_start: int
+
+    def in_content(self, passage: Span) -> dict[str, int]:
+        """A passage of the text as characters `start` to `end` of the content."""
+        start, end = (max(0, place - self.content_start) for place in passage)
+        return {"start": start, "end": end}
+
+    def is_whole(self, read: Sequence[Span]) -> bool:
+        """Whether some passages, in their order, hold every word of the content."""
+        ends = [max(self.content_start, end) for end in (0, *(end for _, end in read))]
+        starts = [*(start for start, _ in read), len(self.text)]
+        between = zip(ends, starts, strict=True)
+        return not any(self.text[end:start].strip() for end, start in between)
+
+
+def candidates_of(
+    documents: Sequence[Document], rule: TextRule, meta_fields: Sequence[str] | None
+) -> list[Candidate]:
+    """The documents that can be read; one without text, or of blanks, cannot.
+
+    Args:
+        documents: in the first stage's order.
+        rule: whether headings are read before the content.
+        meta_fields: metadata that is read before both; a field that a document lacks is left out.
+    """
+    candidates = []
+    for place, document in enumerate(documents):
+        content = document.content
+        if not content or content.isspace():
+            continue
+        values = [document.meta.get(name) for name in meta_fields or ()]
+        before = [str(value) for value in values if value is not None]
+        before += [indexed_text(headings_of(document.meta), "", rule).strip()]
+        text = " ".join([*filter(None, before), content])
+        candidates.append(Candidate(document, place, text, len(text) - len(content)))
+    return candidates
+
+
+def unranked(document: Document) -> Document:
+    """A document without what an earlier ranker, or another question, left in its metadata."""
+    meta = {key: each for key, each in document.meta.items() if key not in _WRITTEN}
+    ranks = ranks_of(meta)
+    if "reranker" in ranks:
+        del ranks["reranker"]
+        meta["ranks"] = ranks
+        if not ranks:
+            del meta["ranks"]
+    return document if meta == document.meta else replace(document, meta=meta)
+
+
+# How much there is to do before a candidate is ranked.
+
+
+class Work(NamedTuple):
+    """What two models have to read, in characters.
+
+    Attributes:
+        encoded: By the bi-encoder, so that passages can be chosen.
+        read: By the cross-encoder, of passages and beside each of the question.
+    """
+
+    encoded: int
+    read: int
+
+
+def work_of(
+    ranker: CrossEncoderRanker, chooser: PassageChooser | None, question: str, text: str
+) -> Work:
+    """What there is to do for one candidate.
+
+    Args:
+        ranker: Cuts the text, and keeps where it was cut.
+        chooser: Knows which passages it has encoded already.
+        question: In plain words.
+        text: The candidate's.
+    """
+    spans = ranker.passages(text)
+    most = ranker.settings.passages
+    # Which will be chosen is not known yet: the longest.
+    lengths = sorted((end - start for start, end in spans), reverse=True)[:most]
+    encoded = 0
+    if chooser is not None and len(spans) > most:
+        encoded = chooser.unread([text[start:end] for start, end in spans])
+    return Work(encoded, sum(lengths) + len(question) * len(lengths))
+
+
+# Pace: which candidates can be ranked in the time that is left.
+
+
+# A portion that ends counts twice as much as all before it of the same size.
+_KEPT = 0.5
+# Of the time that is left.
+_A_PORTION = 0.5
+
+
+class Portion(NamedTuple):
+    """Candidates that are ranked together.
+
+    Attributes:
+        places: Theirs, ascending.
+        work: Of all of them.
+    """
+
+    places: list[int]
+    work: Work
+
+
+class Pace:
+    """Divides work into portions that end in time, by the speeds seen so far.
+
+    Each portion takes about half of the time that is left, so that a wrong guess is seen while
+    there is time to mend it. A candidate that would take more than that alone waits until the
+    others are done: one long article does not cost the ranks of fifty. Where several questions in a
+    row have no candidate that fits, one is tried alone, whatever it takes. Safe to share by
+    threads: at worst a speed is a portion old.
+    """
+
+    def __init__(self) -> None:
+        self._speeds = _Speed(), _Speed()
+        # Doubled at each question for which every candidate was taken to be too slow.
+        self._leeway = 1.0
+
+    def portions(
+        self, n: int, work_of: Callable[[int], Work], seconds: float | None
+    ) -> Iterator[Portion]:
+        """Portions of `n` candidates; the caller does one, and says so, before it asks for more.
+
+        Args:
+            n: How many candidates there are.
+            work_of: What one of them costs, asked when its turn comes, since finding that out may
+                take time too, and again where it waits.
+            seconds: When to end; None is one portion of everything.
+
+        Yields:
+            Portions; in each the places ascend. What there is no time for is in none of them.
+        """
+        if seconds is None:
+            if n:
+                yield _joined([(place, work_of(place)) for place in range(n)])
+            return
+        end = time.perf_counter() + seconds
+        done = False
+        waiting: Sequence[int] = range(n)
+        for share in (_A_PORTION, 1.0):
+            later: list[int] = []
+            for portion in self._round(waiting, work_of, end, share, later):
+                done = True
+                yield portion
+            waiting = later
+        if waiting and not done:
+            self._leeway *= 2
+
+    def _round(
+        self,
+        places: Sequence[int],
+        work_of: Callable[[int], Work],
+        end: float,
+        share: float,
+        later: list[int],
+    ) -> Iterator[Portion]:
+        """Portions of candidates that take a share of the time left at most; others wait."""
+        turn = 0
+        while turn < len(places) and time.perf_counter() < end:
+            taken: list[tuple[int, Work]] = []
+            expected = 0.0
+            while turn < len(places):
+                work = work_of(places[turn])
+                needed = self._seconds(work)
+                left = end - time.perf_counter()
+                if taken and (needed is None or expected + needed > left * _A_PORTION):
+                    break
+                if left <= 0:
+                    break
+                if needed is None or needed <= left * share:
+                    taken.append((places[turn], work))
+                    expected += needed or 0.0
+                elif self._leeway > 1 and needed <= left * self._leeway:
+                    # A busy moment must not decide for ever: one is tried, to see the speed anew.
+                    self._forget(work)
+                    taken.append((places[turn], work))
+                    turn += 1
+                    break
+                else:
+                    later.append(places[turn])
+                turn += 1
+            if taken:
+                yield _joined(taken)
+
+    def took(self, work: Work, encoding: float, reading: float) -> None:
+        """Learn from a portion.
+
+        Args:
+            work: Of the portion.
+            encoding: Seconds that the choice of passages took.
+            reading: Seconds that the scores took.
+        """
+        self._leeway = 1.0
+        for speed, units, seconds in zip(self._speeds, work, (encoding, reading), strict=True):
+            if units:
+                speed.units = _KEPT * speed.units + units
+                speed.seconds = _KEPT * speed.seconds + seconds
+
+    def _forget(self, work: Work) -> None:
+        """The speeds that doing some work will show."""
+        for speed, units in zip(self._speeds, work, strict=True):
+            if units:
+                speed.units = speed.seconds = 0.0
+
+    def _seconds(self, work: Work) -> float | None:
+        """How long it will take; None where nothing is known.
+
+        A model that was not at work yet is taken to be as fast as the other.
+        """
+        encoding, reading = (speed.of_a_unit for speed in self._speeds)
+        encoding, reading = encoding or reading, reading or encoding
+        if encoding is None or reading is None:
+            return None
+        return work.encoded * encoding + work.read * reading
+
+
+class _Speed:
+    """Work done and seconds spent on it, what is long ago counting less."""
+
+    def __init__(self) -> None:
+        self.units = self.seconds = 0.0
+
+    @property
+    def of_a_unit(self) -> float | None:
+        return self.seconds / self.units if self.units else None
+
+
+def _joined(taken: list[tuple[int, Work]]) -> Portion:
+    encoded, read = (sum(each) for each in zip(*(work for _, work in taken), strict=True))
+    return Portion([place for place, _ in taken], Work(encoded, read))
+
+
+# The cross-encoder that a ranker names, and the bi-encoder that chooses its passages.
+
+
+def load_ranker(
+    model: str | None,
+    biencoder: str | None,
+    device: ComponentDevice | None,
+    dtype: DtypeName,
+) -> tuple[CrossEncoderRanker, PassageChooser | None]:
+    """The process's one instance of a ranker on a device, ready to answer at full speed.
+
+    Args:
+        model: folder or name.
+        biencoder: folder or name of what chooses passages; None takes the one in the ranker's
+            folder, and where there is none nobody chooses.
+        device: None takes the best there is.
+        dtype: what both compute in.
+
+    Raises:
+        ModelError: no model is named, or one cannot be loaded.
+    """
+    if model is None:
+        raise ModelError(
+            "StatuteRanker.model is null. Name a model folder with a ranker or a "
+            "sentence-transformers cross-encoder, as StatuteRanker(model=...); load_pipeline fills "
+            "in the model that its store was indexed with."
+        )
+    place = device.to_torch_str() if device else None
+    ranker = shared_ranker(model, place, dtype)
+    # What a device does at its first work is not to be taken from a question's time.
+    ranker.logits([("law", "law")])
+    if biencoder is None:
+        manifest = ranker_manifest(find_model(model))
+        if manifest is None or "biencoder" not in manifest.kind:
+            return ranker, None
+        biencoder = model
+    return ranker, PassageChooser(shared_model(biencoder, place, dtype))
+
+
+# Candidates and what the cross-encoder makes of them, as many as there is time for.
+
+
+logger = logging.getLogger(__name__)
+
+
+class Scored(NamedTuple):
+    """A candidate, its logit, the passage that gave it, and every passage that was read."""
+
+    candidate: Candidate
+    logit: float
+    best: Span
+    read: list[Span]
+
+
+def score_in_time(
+    ranker: CrossEncoderRanker,
+    chooser: PassageChooser | None,
+    pace: Pace,
+    question: str,
+    candidates: Sequence[Candidate],
+    seconds: float | None,
+) -> list[Scored]:
+    """Candidates in their order, those that the time suffices for.
+
+    Args:
+        ranker: Scores.
+        chooser: Chooses passages of long articles; without it the first are read.
+        pace: What is known of both models' speed; learns.
+        question: In plain words.
+        candidates: In the first stage's order.
+        seconds: None reads all.
+
+    Returns:
+        Those with a finite logit; of others there is a warning.
+    """
+
+    def work(place: int) -> Work:
+        return work_of(ranker, chooser, question, candidates[place].text)
+
+    scored: dict[int, Scored] = {}
+    for portion in pace.portions(len(candidates), work, seconds):
+        part = [candidates[place] for place in portion.places]
+        texts = [each.text for each in part]
+        started = time.perf_counter()
+        passages = ranker.chosen_passages(question, texts, chooser)
+        chosen = time.perf_counter()
+        scores = ranker.score_articles(question, texts, passages)
+        pace.took(portion.work, chosen - started, time.perf_counter() - chosen)
+        given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
+        scored |= zip(portion.places, (Scored(*each) for each in given), strict=True)
+    found = [scored[place] for place in sorted(scored)]
+    finite = [scored for scored in found if math.isfinite(scored.logit)]
+    if len(finite) < len(found):
+        logger.warning(
+            "{model} gave {count} of {all} candidates a score that is not finite; they stand "
+            "behind the others.",
+            model=ranker.name,
+            count=len(found) - len(finite),
+            all=len(found),
+        )
+    return finite
 
 
 @component
@@ -138,7 +498,7 @@ class StatuteRanker(AsyncWarmUp):
         )
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteRanker":
+    def from_dict(cls, data: dict[str, Any]) -> StatuteRanker:
         """The component that `to_dict` described."""
         return default_from_dict(cls, data)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component, default_from_dict, default_to_dict, logging
 
 from components.converters.articles import ranks_of
-from components.retrievers.top_k import is_number
+from components.parameters import is_number
 from components.stores.sqlite import StatuteDocumentStore
 
 # AnswerThreshold: the score below which the corpus is said not to answer, kept in the store.

@@ -11,16 +11,23 @@ from haystack.document_stores.types import DocumentStore
 from numpy.typing import NDArray
 
 from components.models.lexical_index import LexicalIndex
-from components.models.warming import AsyncWarmUp
-from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index
-from components.retrievers.searching import search_resident
-from components.retrievers.snapshot import readable
-from components.retrievers.top_k import checked_refresh, checked_top_k, is_number
-from components.retrievers.validity import TODAY, asked_day, checked_as_of, validity_of
+from components.parameters import AsyncWarmUp, checked_refresh, checked_top_k, is_number
+from components.retrievers.resident import (
+    HoldsStore,
+    ReadableStore,
+    ResidentIndex,
+    readable,
+    resident_index,
+)
+from components.retrievers.validity import (
+    TODAY,
+    asked_day,
+    checked_as_of,
+    search_resident,
+    validity_of,
+)
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
-from components.stores.held import HoldsStore
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 

@@ -10,17 +10,27 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import law_of, number_of
-from components.models.warming import AsyncWarmUp
-from components.retrievers.matching import matching_keys
-from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index
-from components.retrievers.snapshot import expire_unless_new, readable, still_stored
-from components.retrievers.top_k import checked_refresh, checked_top_k
-from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of, validity_of
+from components.parameters import AsyncWarmUp, checked_refresh, checked_top_k
+from components.retrievers.resident import (
+    HoldsStore,
+    ReadableStore,
+    ResidentIndex,
+    expire_unless_new,
+    readable,
+    resident_index,
+    still_stored,
+)
+from components.retrievers.validity import (
+    TODAY,
+    Validity,
+    asked_day,
+    checked_as_of,
+    matching_keys,
+    validity_of,
+)
 from components.statutes.citations.patterns import NUMBER, canonical_core, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
 from components.statutes.question import clean_question
-from components.stores.held import HoldsStore
 
 _MOST_TOLD = 10  # of what is left out; more are no message
 _UNREAD_SHOWN = 80  # characters of a question whose citations are too many

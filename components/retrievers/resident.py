@@ -1,12 +1,96 @@
 """Indexes kept in memory: one a store file and kind, shared by every retriever of the process."""
 
+import math
 import threading
-from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from time import monotonic
+from typing import Any, Generic, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from components.retrievers.readable import ReadableStore
+import numpy as np
+from haystack import Document, logging
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.document_stores.types import DocumentStore
+from haystack.utils.filters import document_matches_filter
+from numpy.typing import NDArray
+
+from components.converters.articles import headings_of, language_of, number_of
+from components.statutes.article import indexed_text
+from components.stores.rows import embedding_blob, position_of
 from components.stores.sqlite import StatuteDocumentStore
+
+# What a component over a document store does when its pipeline is closed, as Haystack's own do.
+
+
+class HoldsStore:
+    """`close` and `close_async` for a component with a `document_store`."""
+
+    document_store: DocumentStore
+
+    def close(self) -> None:
+        """Close the store; the next question opens it again."""
+        close = getattr(self.document_store, "close", None)
+        if close is not None:
+            close()
+
+    async def close_async(self) -> None:
+        """`close` for what the store has open in an event loop."""
+        close = getattr(self.document_store, "close_async", None)
+        if close is not None:
+            await close()
+
+
+# What a store must hand out for its content to be kept in resident indexes.
+
+
+class ReadableStore(Protocol):
+    """A store as the resident indexes read it: by key, in the order of the law.
+
+    A key names one version of one document and is never reused, so an index that is older than
+    the store can miss a document but never show the wrong one.
+    """
+
+    def content_version(self) -> int:
+        """A number that grows with every change of documents."""
+        ...
+
+    def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Keys `[n]` and vectors `[n, dim]` of the documents that have one; copies."""
+        ...
+
+    def texts(self) -> Iterator[tuple[int, str, str | None]]:
+        """`(key, indexed text, language)` of every document with content."""
+        ...
+
+    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """`(key, id, meta)` of every document."""
+        ...
+
+    def entries(self) -> Iterator[tuple[str, str, str]]:
+        """`(id, law, number)` of every article."""
+        ...
+
+    def fetch(
+        self,
+        keys: Sequence[int] | NDArray[np.int64],
+        scores: Sequence[float] | NDArray[np.float32] | None = None,
+    ) -> list[Document]:
+        """New documents without embeddings, in this order, with these scores.
+
+        Keys since gone are left out.
+        """
+        ...
+
+    def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
+        """Keys of the documents that match."""
+        ...
+
+    def keys_of(self, ids: Iterable[str]) -> list[int]:
+        """Keys of the documents with these ids, in their order; unknown ids are left out."""
+        ...
+
 
 Index = TypeVar("Index")
 
@@ -81,3 +165,331 @@ def _identity(store: ReadableStore) -> Hashable:
 def _file(store: ReadableStore) -> Hashable:
     """The file that a store's content was read from, where it is one."""
     return store.database.identity if isinstance(store, StatuteDocumentStore) else None
+
+
+# Any Haystack document store, read once and kept, as the resident indexes want it.
+
+
+logger = logging.getLogger(__name__)
+
+
+class StoreSnapshot:
+    """The documents of a foreign store as they were when last read.
+
+    Haystack's protocol does not report changes. The store is read again at the next use after
+    `refresh_seconds`, when the number of documents differs, when `confirmed` finds a document gone
+    or changed, and after `reload(store)`. Versions and keys stay where nothing has changed.
+    Documents stand in the order of `meta.position`, then as they were first read.
+
+    Args:
+        store: any store whose `filter_documents` hands out embeddings.
+    """
+
+    refresh_seconds = math.inf
+
+    def __init__(self, store: DocumentStore) -> None:
+        self._store = store
+        self._lock = threading.RLock()
+        self._documents: list[Document] = []
+        self._rows: list[int] = []  # of the documents with a vector
+        self._matrix: NDArray[np.float32] | ValueError = np.empty((0, 0), dtype=np.float32)
+        self._row_of: dict[str, int] = {}
+        self._count = -1
+        self._read_at = -math.inf
+        self._took = 0.0
+        self._doubted_at = -math.inf
+        self._can_look_up = True
+        self._warned = False
+        self._version = 0
+        self._first_key = 0
+
+    def content_version(self) -> int:
+        """A number that grows with every change that a read of the store finds."""
+        with self._lock:
+            count = self._store.count_documents()
+            old = monotonic() - self._read_at >= self.refresh_seconds
+            if old or count != self._count:
+                self._read(count)
+            return self._version
+
+    def expire(self) -> None:
+        """Read the store again at the next use."""
+        with self._lock:
+            self._read_at = -math.inf
+
+    def expire_unless_new(self) -> bool:
+        """Expire unless the store was read just now; return whether it did.
+
+        For an article that the snapshot lacks: its id is unknown, so it cannot be looked up.
+        """
+        with self._lock:
+            now = monotonic()
+            just_read = now - self._read_at < 2 * self._took
+            # Questions about articles that do not exist must not keep a large store busy: a read
+            # of more than 20 ms is repeated for them once in ten times its duration.
+            too_often = now - self._doubted_at < 10 * self._took - 0.2
+            if just_read or too_often:
+                return False
+            self._doubted_at = now
+            self.expire()
+            return True
+
+    def confirmed(self, documents: list[Document]) -> list[Document]:
+        """Those that the store still has, unchanged; if some are not, the snapshot expires.
+
+        All of them, if the store cannot be asked for documents by id.
+        """
+        if not documents or not self._can_look_up:
+            return documents
+        stored = self._stored([each.id for each in documents])
+        if stored is None:
+            return documents
+        kept = [each for each in documents if _same(each, stored.get(each.id))]
+        if len(kept) < len(documents):
+            self.expire()
+        return kept
+
+    def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Keys `[n]` and vectors `[n, dim]` of the documents that have one.
+
+        Raises:
+            ValueError: a vector is NaN, zero or of another size; names the document.
+        """
+        with self._lock:
+            if isinstance(self._matrix, ValueError):
+                raise self._matrix
+            if len(self._rows) < len(self._documents):
+                logger.warning(
+                    "{n} of {total} documents have no embedding and cannot be found by meaning.",
+                    n=len(self._documents) - len(self._rows),
+                    total=len(self._documents),
+                )
+            keys = np.array(self._rows, dtype=np.int64) + self._first_key
+            return keys, self._matrix.copy()
+
+    def texts(self) -> Iterator[tuple[int, str, str | None]]:
+        """`(key, indexed text, language)` of every document with content."""
+        for key, document in self._keyed():
+            if document.content is not None:
+                text = indexed_text(headings_of(document.meta), document.content)
+                yield key, text, language_of(document.meta)
+
+    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """`(key, id, meta)` of every document; not to be changed."""
+        for key, document in self._keyed():
+            yield key, document.id, document.meta
+
+    def entries(self) -> Iterator[tuple[str, str, str]]:
+        """`(id, law, number)` of every document with a law."""
+        for _, document in self._keyed():
+            if isinstance(document.meta.get("law"), str):
+                yield document.id, document.meta["law"], number_of(document.meta)
+
+    def fetch(
+        self,
+        keys: Sequence[int] | NDArray[np.int64],
+        scores: Sequence[float] | NDArray[np.float32] | None = None,
+    ) -> list[Document]:
+        """Copies of the documents, in this order; keys of earlier snapshots are left out."""
+        given = [None] * len(keys) if scores is None else [float(score) for score in scores]
+        with self._lock:
+            rows = [int(key) - self._first_key for key in keys]
+            kept = [
+                (self._documents[row], score)
+                for row, score in zip(rows, given, strict=True)
+                if 0 <= row < len(self._documents)
+            ]
+        return [
+            replace(document, meta=deepcopy(document.meta), score=score) for document, score in kept
+        ]
+
+    def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
+        """Keys of the documents that match, by Haystack's own matcher.
+
+        Raises:
+            FilterError: when the filters are malformed.
+        """
+        matching = [
+            key
+            for key, document in self._keyed()
+            if not filters or document_matches_filter(filters, document)
+        ]
+        return np.array(matching, dtype=np.int64)
+
+    def keys_of(self, ids: Iterable[str]) -> list[int]:
+        """Keys of the documents with these ids, in their order; unknown ids are left out."""
+        with self._lock:
+            rows = [self._row_of[each] for each in ids if each in self._row_of]
+            return [row + self._first_key for row in rows]
+
+    def _keyed(self) -> list[tuple[int, Document]]:
+        with self._lock:
+            return list(enumerate(self._documents, start=self._first_key))
+
+    def _stored(self, ids: list[str]) -> dict[str, Document] | None:
+        """The documents with these ids as the store has them now; None if it cannot be asked."""
+        lookup = self._store.filter_documents
+        if getattr(lookup, "__func__", None) is InMemoryDocumentStore.filter_documents:
+            # Its filter compares every document with every id: seconds for some hundred ids.
+            storage = cast("InMemoryDocumentStore", self._store).storage
+            found = ((id_, storage.get(id_)) for id_ in ids)
+            return {id_: each for id_, each in found if each is not None}
+        try:
+            listed = lookup({"field": "id", "operator": "in", "value": ids})
+        except Exception as error:  # noqa: BLE001 - each store has errors of its own
+            self._can_look_up = False  # until the store is read again
+            self._warn_of_ids(f"refused: {error}")
+            return None
+        return {each.id: each for each in listed}
+
+    def _warn_of_ids(self, what: str) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "{store} was asked for documents by id and {what}. Results cannot be checked "
+                "against it and may be up to {seconds} seconds old (refresh_seconds).",
+                store=type(self._store).__name__,
+                what=what,
+                seconds=self.refresh_seconds,
+            )
+
+    def _read(self, count: int) -> None:
+        started = monotonic()
+        found = sorted(
+            self._store.filter_documents(),
+            key=lambda each: (position_of(each), self._row_of.get(each.id, math.inf)),
+        )
+        documents = [self._known(each) or _copy(each) for each in found]
+        rows = [row for row, each in enumerate(found) if each.embedding is not None]
+        matrix: NDArray[np.float32] | ValueError
+        try:
+            matrix = _matrix([found[row] for row in rows])
+        except ValueError as error:
+            # Raised when vectors are asked for: the words can be searched all the same.
+            matrix = error
+        if not (
+            list(map(id, documents)) == list(map(id, self._documents))
+            and rows == self._rows
+            and _same_vectors(matrix, self._matrix)
+        ):
+            # Keys go on from the last snapshot's: a key is never reused.
+            self._first_key += len(self._documents)
+            self._documents, self._rows, self._matrix = documents, rows, matrix
+            self._row_of = {each.id: row for row, each in enumerate(documents)}
+            self._version += 1
+        self._count = count
+        self._read_at, self._took = started, monotonic() - started
+        self._try_ids()
+
+    def _known(self, document: Document) -> Document | None:
+        """The copy that was made at an earlier read, if it is the same."""
+        row = self._row_of.get(document.id)
+        known = None if row is None else self._documents[row]
+        return known if _same(document, known) else None
+
+    def _try_ids(self) -> None:
+        """Find out whether the store can be asked for documents by id.
+
+        Haystack's own components do so, but its test kit for document stores does not require it.
+        """
+        self._can_look_up = True
+        for first in self._documents[:1]:
+            stored = self._stored([first.id])
+            if stored is None or _same(first, stored.get(first.id)):
+                return
+            self._can_look_up = False
+            self._warn_of_ids("did not find them")
+
+
+def _copy(document: Document) -> Document:
+    # Stores in memory hand out the documents themselves, whose meta may change in place.
+    return replace(document, meta=deepcopy(document.meta), embedding=None, score=None)
+
+
+def _same(one: Document, other: Document | None) -> bool:
+    """Whether content and meta are the same."""
+    if other is None:
+        return False
+    here, there = ((each.content, each.blob, each.meta) for each in (one, other))
+    try:
+        equal = here == there
+    except ValueError:  # arrays in meta
+        equal = False
+    return equal or repr(here) == repr(there)  # NaN is not equal to itself
+
+
+def _same_vectors(
+    one: NDArray[np.float32] | ValueError, other: NDArray[np.float32] | ValueError
+) -> bool:
+    if isinstance(one, ValueError) or isinstance(other, ValueError):
+        return str(one) == str(other)
+    return np.array_equal(one, other)
+
+
+def _matrix(documents: list[Document]) -> NDArray[np.float32]:
+    """The documents' vectors `[n, dim]`, after the checks that Lexarbor's own store makes."""
+    dim: int | None = None
+    rows: list[NDArray[np.float32]] = []
+    for document in documents:
+        rows.append(np.frombuffer(embedding_blob(document, dim) or b"", np.float32))
+        dim = len(rows[0])
+    return np.stack(rows) if rows else np.empty((0, 0), dtype=np.float32)
+
+
+_snapshots: WeakValueDictionary[int, StoreSnapshot] = WeakValueDictionary()
+_taking = threading.Lock()
+
+
+def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> ReadableStore:
+    """The store itself when it is Lexarbor's, else its snapshot, one for all its readers.
+
+    Args:
+        store: any document store.
+        refresh_seconds: how old the snapshot may get; the shortest that a reader gives counts.
+
+    Raises:
+        TypeError: it is no store: a path, say, or a class.
+    """
+    if isinstance(store, StatuteDocumentStore):
+        return store
+    if isinstance(store, type) or not hasattr(store, "filter_documents"):
+        raise TypeError(
+            f"document_store must be a Haystack document store, got {store!r:.60}. Of a file of "
+            "Lexarbor's give StatuteDocumentStore(path)."
+        )
+    with _taking:
+        # The snapshot keeps its store alive, so an id in this table belongs to that store.
+        snapshot = _snapshots.get(id(store))
+        if snapshot is None:
+            snapshot = _snapshots[id(store)] = StoreSnapshot(store)
+        snapshot.refresh_seconds = min(snapshot.refresh_seconds, refresh_seconds)
+        return snapshot
+
+
+def still_stored(store: ReadableStore, documents: list[Document]) -> list[Document]:
+    """Those of the documents fetched that are unchanged in a foreign store.
+
+    If some are not, the store is read again at its next use. Lexarbor's own store needs no check.
+    """
+    return store.confirmed(documents) if isinstance(store, StoreSnapshot) else documents
+
+
+def expire_unless_new(store: ReadableStore) -> bool:
+    """Read a foreign store again at its next use, unless that was done just now.
+
+    Returns:
+        Whether it will be read. False for Lexarbor's own store.
+    """
+    return isinstance(store, StoreSnapshot) and store.expire_unless_new()
+
+
+def reload(store: DocumentStore) -> None:
+    """Have the retrievers over a foreign store read it again at their next use.
+
+    For an application that has just written to the store and does not want to wait for
+    `refresh_seconds`. Lexarbor's own store needs no call.
+    """
+    with _taking:
+        snapshot = _snapshots.get(id(store))
+    if snapshot is not None:
+        snapshot.expire()

@@ -10,16 +10,25 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
-from components.models.warming import AsyncWarmUp
+from components.parameters import AsyncWarmUp, checked_refresh
 from components.retrievers.citation import by_wording
-from components.retrievers.matching import matching_keys
-from components.retrievers.readable import ReadableStore
-from components.retrievers.resident import ResidentIndex, resident_index
-from components.retrievers.snapshot import readable, still_stored
-from components.retrievers.top_k import checked_refresh
-from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of, validity_of
+from components.retrievers.resident import (
+    HoldsStore,
+    ReadableStore,
+    ResidentIndex,
+    readable,
+    resident_index,
+    still_stored,
+)
+from components.retrievers.validity import (
+    TODAY,
+    Validity,
+    asked_day,
+    checked_as_of,
+    matching_keys,
+    validity_of,
+)
 from components.statutes.citations.resolver import CitationResolver
-from components.stores.held import HoldsStore
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
 

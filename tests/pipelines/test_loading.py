@@ -163,7 +163,7 @@ MOCK = "haystack.components.generators.chat.mock.MockChatGenerator"
 OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
 PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
 TOLERANT = "components.generators.tolerant.TolerantChatGenerator"
-ENGINE_BM25 = "components.retrievers.engine_lexical.EngineLexicalRetriever"
+ENGINE_BM25 = "components.retrievers.engines.EngineLexicalRetriever"
 
 
 def made(kind: str, **parameters: Any) -> dict[str, Any]:

@@ -34,9 +34,11 @@ from components.retrievers import bm25, citation, embedding, structure
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.retrievers.engine_citation import EngineCitationRetriever
-from components.retrievers.engine_dense import EngineEmbeddingRetriever
-from components.retrievers.engine_lexical import EngineLexicalRetriever
+from components.retrievers.engines import (
+    EngineCitationRetriever,
+    EngineEmbeddingRetriever,
+    EngineLexicalRetriever,
+)
 from components.retrievers.structure import StructureExpander
 from components.statutes.lexical import question_numbers
 

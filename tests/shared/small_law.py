@@ -10,7 +10,7 @@ from typing import Any
 
 from haystack import Document
 
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from ui.law.places import Places
 
 HOUSING = "Housing Code"

@@ -27,8 +27,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from components.retrievers.readable import ReadableStore
-from components.retrievers.snapshot import readable
+from components.retrievers.resident import ReadableStore, readable
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui.collection import Collection

@@ -13,8 +13,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from small_law import HOUSING, RENT, document, in_order, small_law
 
 from components.converters.articles import article_of
-from components.retrievers.readable import ReadableStore
-from components.retrievers.snapshot import readable
+from components.retrievers.resident import ReadableStore, readable
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError

@@ -21,7 +21,7 @@ from tiny_site import DATA, JOIN, call_of
 from components.embedders.text import StatuteTextEmbedder
 from components.generators.tolerant import TolerantChatGenerator
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.engine_citation import EngineCitationRetriever
+from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 from ui.language import LANGUAGES, address

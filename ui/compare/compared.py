@@ -10,7 +10,7 @@ from pathlib import Path
 from haystack import Pipeline
 
 from components.models.errors import ModelError
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.comparing import Comparison, compare, find

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from ui.beside import begin
 from ui.law.reading import Law
 

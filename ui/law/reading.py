@@ -10,7 +10,7 @@ from dataclasses import replace
 from haystack import Document
 
 from components.converters.articles import article_of
-from components.retrievers.readable import ReadableStore
+from components.retrievers.resident import ReadableStore
 from components.statutes.article import Article
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT

@@ -13,9 +13,7 @@ from haystack import Document
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, RankerSettings, Span
 from components.models.errors import ModelError
-from components.rankers.candidate import Candidate, candidates_of
-from components.rankers.cross_encoder import StatuteRanker
-from components.rankers.work import Work, work_of
+from components.rankers.cross_encoder import Candidate, StatuteRanker, Work, candidates_of, work_of
 from components.statutes.question import QuestionError
 
 
@@ -282,8 +280,8 @@ class Clock:
         monkeypatch.setattr(CrossEncoderRanker, "logits", read)
         monkeypatch.setattr(BiEncoder, "encode_articles", encode)
         monkeypatch.setattr("components.rankers.cross_encoder.time", self)
-        monkeypatch.setattr("components.rankers.pacing.time", self)
-        monkeypatch.setattr("components.rankers.scoring.time", self)
+        monkeypatch.setattr("components.rankers.cross_encoder.time", self)
+        monkeypatch.setattr("components.rankers.cross_encoder.time", self)
 
     def perf_counter(self):
         return self.now

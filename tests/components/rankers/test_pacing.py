@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.rankers.pacing import Pace, Portion
-from components.rankers.work import Work
+from components.rankers.cross_encoder import Pace, Portion, Work
 
 FAST, SLOW = Work(0, 10), Work(1_000, 10)
 
@@ -22,7 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("components.rankers.pacing.time", clock)
+    monkeypatch.setattr("components.rankers.cross_encoder.time", clock)
     return clock
 
 

@@ -17,7 +17,7 @@ from haystack.errors import FilterError
 from components.models.dense_index import DenseIndex
 from components.models.errors import VectorError
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.retrievers.snapshot import reload
+from components.retrievers.resident import reload
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -195,7 +195,7 @@ def test_retrievers_of_one_file_share_one_matrix_and_release_it(
         made.append(1)
         return DenseIndex(*args, **kwargs)
 
-    monkeypatch.setattr("components.retrievers.dense_vectors.DenseIndex", counted)
+    monkeypatch.setattr("components.retrievers.embedding.DenseIndex", counted)
     first = retriever_of(random_vectors(5))
     store = first.document_store
     (tmp_path / "link.db").symlink_to(Path(store.path))

@@ -15,7 +15,7 @@ from haystack.errors import FilterError
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.retrievers.snapshot import StoreSnapshot, readable, reload
+from components.retrievers.resident import StoreSnapshot, readable, reload
 from components.retrievers.structure import StructureExpander
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -56,7 +56,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("components.retrievers.snapshot.monotonic", clock)
+    monkeypatch.setattr("components.retrievers.resident.monotonic", clock)
     return clock
 
 
