@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines import command_line
-from pipelines.answer_text import answer_lines
+from pipelines.asking import answer_lines
 from pipelines.command_line import DONE, FAILED, say, show
 
 SHOWN_CHARS = 600

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import Any, NotRequired, TypedDict
@@ -23,12 +24,101 @@ from components.retrievers.validity import (
     in_force_on,
     state_on,
 )
+from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
 from components.stores.filters import check_filters
 from components.stores.rows import StoreError
+from pipelines.binding import check_stores
 from pipelines.files import LoadingError
-from pipelines.filled_stores import check_stores
-from pipelines.found_languages import languages_not_asked_in
+
+# The languages of the articles found, where the question is in none of them.
+
+
+def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The languages of articles, if a question seems to be in none of them; else none.
+
+    An article that the question names is found in whatever language it is asked for.
+
+    Args:
+        question: in plain words.
+        documents: the articles, as `found_article` describes them.
+    """
+    if any("citation" in document["ranks"] for document in documents):
+        return []
+    tags = list(dict.fromkeys(document.get("language") for document in documents))
+    return [tag for tag in tags if tag] if in_another_language(question, tags) else []
+
+
+# A reply's words as they may be shown: none passes for a verdict, none turns others round.
+
+
+# A verdict begins with one of them, which no reply can write; so none can write a verdict.
+VERIFIED, DOUBT = "✓", "⚠"
+
+# They, and what looks like them.
+_SIGNS = "✓✔✅☑🗸🗹🮱𐄂⍻√⚠🛆"
+# Signs that are not seen, and change the order in which others are: "14" would be shown as "41".
+_TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_SHOWN = str.maketrans({**dict.fromkeys(_SIGNS, "\ufffd"), **dict.fromkeys(_TURNING, "")})
+
+
+def as_written(text: str) -> str:
+    """Words of a reply in the order in which they are written, without the signs of verdicts.
+
+    Args:
+        text: a reply, or a part of one; places in what is returned may be others.
+    """
+    return text.translate(_SHOWN)
+
+
+# An answer as a terminal shows it, every doubt beside what it is about.
+
+
+_ANSWER_WIDTH = 97
+_HEADS = {
+    "generated": (
+        f"Answer, written by a language model and checked against the articles; {DOUBT} is a doubt:"
+    ),
+    "verbatim": "What the articles say:",
+    "nothing found": "Nothing that was found is near enough to answer this.",
+}
+
+
+def answer_lines(answer: Mapping[str, Any]) -> str:
+    """The answer, its sources and its notices; `answer` as `pipelines.asking.ask` gives it."""
+    closest = answer["closest"]
+    nothing = answer["state"] == "nothing found"
+    lines = [_HEADS[answer["state"]] if closest or not nothing else "Nothing was found.", ""]
+    for statement in answer["statements"]:
+        told = _marked(statement) if answer["state"] == "generated" else statement["text"]
+        lines += [line for part in told.splitlines() for line in textwrap.wrap(part, _ANSWER_WIDTH)]
+    lines += [] if not answer["statements"] else [""]
+    for source in answer["sources"]:
+        place = f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}"
+        lines.append(place if source["state"] == "unknown" else f"{place} · {source['state']}")
+    if nothing and closest and not closest["enough"]:
+        lines.append(
+            f"The closest is {closest['law']}, {closest['number']}: score {closest['score']:.3f}, "
+            f"and {closest['threshold']:.3f} is asked for."
+        )
+    lines += [f"Note: {notice['text']}" for notice in answer["notices"]]
+    return textwrap.indent("\n".join(lines).rstrip(), "   ").lstrip()
+
+
+def _marked(statement: Mapping[str, Any]) -> str:
+    """A sentence with its doubts in brackets, each behind the words that it is about."""
+    text: str = statement["text"]
+    doubts = [
+        (check["end"] - statement["start"], f"{check['state']}: {as_written(check['why'])}")
+        for check in (*statement["citations"], *statement["quotations"])
+        if check["state"] != "verified"
+    ]
+    parts, last = [], 0
+    for end, doubt in sorted(doubts):
+        parts.append(f"{as_written(text[last:end])} <{DOUBT} {doubt}>")
+        last = end
+    return "".join(parts) + as_written(text[last:])
+
 
 _SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")

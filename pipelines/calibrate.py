@@ -76,11 +76,11 @@ def _calibrate(options: argparse.Namespace) -> int:
     from components.rankers.gate import save_threshold
     from components.statutes.corpus import read_questions
     from components.stores.sqlite import StatuteDocumentStore
+    from pipelines.addresses import engine_address
     from pipelines.binding import article_ids
-    from pipelines.calibrating import calibrate, report, threshold_record
-    from pipelines.engines.addresses import engine_address
+    from pipelines.calibration import calibrate, report, threshold_record
+    from pipelines.evaluation import chosen_split
     from pipelines.home import check_model_is_read, store_to_ask
-    from pipelines.splits import chosen_split
 
     if engine_address(options.pipeline, options.store) is not None:
         raise LoadingError(
@@ -119,7 +119,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _table(result: dict[str, Any]) -> str:
-    from pipelines.splits import spoken
+    from pipelines.evaluation import spoken
 
     lines = [
         f"{result['pipeline']}, best score of the stage '{result['stage']}', "

@@ -78,12 +78,19 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
+    from pipelines.addresses import engine_address
     from pipelines.binding import article_ids
-    from pipelines.engines.addresses import engine_address
-    from pipelines.evaluating import distinct_names, measure, report, stage_gains
+    from pipelines.evaluation import (
+        chosen_split,
+        distinct_names,
+        measure,
+        of_split,
+        report,
+        spoken,
+        stage_gains,
+    )
     from pipelines.home import check_model_is_read, store_to_ask
     from pipelines.plotting import check_target, plot_recall, plot_stages
-    from pipelines.splits import chosen_split, of_split, spoken
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
@@ -151,8 +158,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _table(result: dict[str, Any]) -> str:
-    from pipelines.splits import spoken
-    from pipelines.stage_gains import table
+    from pipelines.evaluation import spoken, table
 
     left_out = result["n_unanswerable"]
     lines = [

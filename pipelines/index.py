@@ -13,7 +13,7 @@ from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, say, show
 
 if TYPE_CHECKING:
-    from pipelines.engines.indexing import EngineReport
+    from pipelines.engines import EngineReport
     from pipelines.indexing import IndexReport
 
 _EPILOG = """\
@@ -162,8 +162,7 @@ def _into_store(options: argparse.Namespace) -> IndexReport:
 
 
 def _into_engine(options: argparse.Namespace) -> EngineReport:
-    from pipelines.engines.indexing import index_into_engine
-    from pipelines.engines.scan import Shard
+    from pipelines.engines import Shard, index_into_engine
 
     return index_into_engine(
         options.corpus,

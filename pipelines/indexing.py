@@ -2,26 +2,694 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+import numpy as np
+import torch
+from haystack import Document
+from numpy.typing import NDArray
+from torch import Tensor
+from tqdm import tqdm
+
+from components.converters.articles import article_of, as_document
+from components.models.errors import ModelError
+from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.statutes.article import TextRule, articles_of_laws, counted
+from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.lexical import KNOWN_LANGUAGES, known_language
+from components.stores.journal import text_digest
+from components.stores.publishing import LawVectors, Place, Published, arrange
+from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.encoding import CorpusTexts, encode_unknown
-from pipelines.enriching import LawEnricher
 from pipelines.files import LoadingError
-from pipelines.languages import say_unknown
-from pipelines.merging import Merged, merge
-from pipelines.model_choice import choose_graph, choose_model
-from pipelines.publishing import publish_laws
+from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
+
+# What is said at indexing of articles in a language that the search by words does not know.
+
+
+_SHOWN = 5
+
+
+def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object]) -> None:
+    """Say how many articles name no language, and how many one that is not known.
+
+    Args:
+        languages: how many articles are in each.
+        say: takes lines for the user.
+    """
+    if languages.get(None):
+        say(
+            f"Articles that name no language: {languages[None]:,}. Their words are matched as they "
+            "stand, without stems or stop words. Give each a 'language', such as \"en\"."
+        )
+    unknown = {tag: n for tag, n in languages.items() if tag and not known_language(tag)}
+    if unknown:
+        named = ", ".join(map(repr, list(unknown)[:_SHOWN]))
+        more = " ..." if len(unknown) > _SHOWN else ""
+        say(
+            f"Articles in a language that is not known here: {sum(unknown.values()):,} "
+            f"({named}{more}). Their words are matched as they stand, without stems or stop words. "
+            f'Known are {", ".join(KNOWN_LANGUAGES)}, as BCP 47 writes them, such as "en".'
+        )
+
+
+# Vectors that cannot be compared with any other are refused before they are kept.
+
+
+ANOTHER_MODEL = "Use another model, or take the article out."
+
+
+def check_usable(
+    vectors: NDArray[np.float32], model: str, name: Callable[[int], str], way_out: str
+) -> None:
+    """Check that every vector has a direction.
+
+    Args:
+        vectors: `[n, dim]`.
+        model: what they come from, for the message.
+        name: says of a row what it is the vector of.
+        way_out: what the user can do about it.
+
+    Raises:
+        ModelError: one holds NaN or infinity, or zeros alone; names the first.
+    """
+    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    if not usable.all():
+        faulty = name(int(usable.argmin()))
+        raise ModelError(f"{model} gives NaN or zeros for {faulty}. {way_out}")
+
+
+# The second pass of indexing: texts whose vectors are not known are encoded and journalled.
+
+
+# Texts encoded between two writes to the journal: a kill costs at most one block, some seconds.
+_BLOCK = {"cpu": 256}
+_BLOCK_ON_ACCELERATORS = 4_096
+
+
+@dataclass(frozen=True)
+class CorpusTexts:
+    """The texts of a corpus that get vectors: titles and headings, then articles.
+
+    Attributes:
+        corpus: the articles.
+        rule: what of an article is encoded.
+        labels: titles and headings, which a graph network builds on; () without one.
+    """
+
+    corpus: StatuteCorpus
+    rule: TextRule
+    labels: Sequence[str] = ()
+
+    def __getitem__(self, index: int) -> str:
+        if index < len(self.labels):
+            return self.labels[index]
+        article = self.corpus[index - len(self.labels)]
+        return indexed_text(article.headings, article.text, self.rule)
+
+    def __len__(self) -> int:
+        return len(self.labels) + len(self.corpus)
+
+    @cached_property
+    def digests(self) -> list[str]:
+        """Digest of every text."""
+        return [text_digest(self[index]) for index in range(len(self))]
+
+    @property
+    def article_digests(self) -> list[str]:
+        """Digest of every article's text, by position."""
+        return self.digests[len(self.labels) :]
+
+    def name(self, index: int) -> str:
+        """Whose text it is, for messages."""
+        if index < len(self.labels):
+            return f"the heading '{self.labels[index]}'"
+        article = self.corpus[index - len(self.labels)]
+        return f"article '{article.id}' of {article.law}"
+
+
+def block_size(model: ChosenModel) -> int:
+    """How many texts are encoded between two writes."""
+    return _BLOCK.get(model.encoder.device.type, _BLOCK_ON_ACCELERATORS)
+
+
+def encode_unknown(
+    texts: CorpusTexts,
+    model: ChosenModel,
+    store: StatuteDocumentStore,
+    say: Callable[[str], object],
+    settled: Container[str] = (),
+) -> tuple[int, int]:
+    """Journal the vectors that are not known; how many were encoded, and how many cut.
+
+    Args:
+        texts: what gets vectors.
+        model: encodes.
+        store: its journal keeps the vectors.
+        say: takes a line for the user.
+        settled: ids of articles that keep the vector that they have.
+
+    Raises:
+        ModelError: the model cannot be loaded, or gives vectors without a direction.
+        StoreError: the disk is full.
+    """
+    known = store.journal.known(model.record.digest)
+    first: dict[str, int] = {}
+    for index, digest in enumerate(texts.digests):
+        if index < len(texts.labels) or texts.corpus[index - len(texts.labels)].id not in settled:
+            first.setdefault(digest, index)
+    todo = [index for digest, index in first.items() if digest not in known]
+    if not todo:
+        return 0, 0
+    say(f"Encoding {len(todo):,} texts ({len(texts) - len(todo):,} known or alike)")
+    size = block_size(model)
+    truncated = 0
+    with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
+        for start in range(0, len(todo), size):
+            block = todo[start : start + size]
+            vectors, report = model.encoder.encode_articles_report(
+                [texts[index] for index in block], progress=bar.update
+            )
+            matrix = vectors.numpy()
+            names = [texts.name(index) for index in block]
+            check_usable(matrix, model.record.path, names.__getitem__, ANOTHER_MODEL)
+            truncated += report.n_cut
+            store.journal.keep(
+                model.record.digest,
+                {texts.digests[each]: vector for each, vector in zip(block, matrix, strict=True)},
+            )
+    return len(todo), truncated
+
+
+# Between encoding and publishing: what a graph network makes of the encoded vectors.
+
+
+# Articles whose vectors are computed at once: bounds the memory, and what a kill costs.
+_ARTICLES_AT_ONCE = 8_192
+
+
+class LawEnricher:
+    """The vectors of laws through a graph network, from the base vectors in the store's journal.
+
+    A law is computed anew only where something changed that its vectors are made of: an article or
+    heading of its own or, over citations, one as near as the network has layers.
+
+    Args:
+        chosen: the graph network.
+        corpus: all laws.
+        store: holds the base vectors.
+
+    Attributes:
+        chosen: the graph network.
+        texts: what needs base vectors: titles, headings and articles.
+        computed: how many laws were computed by this run.
+    """
+
+    def __init__(
+        self, chosen: ChosenGraph, corpus: StatuteCorpus, store: StatuteDocumentStore
+    ) -> None:
+        self.chosen = chosen
+        self._graph = graph_for(chosen.network, corpus)
+        self.texts = CorpusTexts(corpus, chosen.record.text_rule, self._graph.labels)
+        self._store = store
+        self.computed = 0
+
+    def report(self) -> dict[str, Any]:
+        """What the graph consists of, and how many laws were computed."""
+        return {**self._graph.report(), "laws_computed": self.computed}
+
+    def stale_laws(self, stored: Mapping[str, Published]) -> set[str]:
+        """Laws whose vectors in the store are not what the network makes of this corpus.
+
+        Args:
+            stored: what the store holds, by article id.
+        """
+        corpus = self.texts.corpus
+        digests = self.texts.article_digests
+        published = self._store.publisher.law_states()
+        return {
+            law
+            for law, state in self._states.items()
+            if published.get(law) != state
+            or any(
+                stored.get(corpus[position].id) != Published(law, digests[position], True)
+                for position in corpus.positions_of(law)
+            )
+        }
+
+    def in_turn(
+        self, groups: Sequence[Sequence[str]], stale: set[str]
+    ) -> Iterator[tuple[Sequence[str], dict[str, LawVectors]]]:
+        """Each group of laws with the new vectors of its stale ones.
+
+        Args:
+            groups: laws that are published together.
+            stale: laws to compute.
+
+        Raises:
+            ModelError: the network gives vectors without a direction.
+            StoreError: a base vector is not in the journal.
+        """
+        for batch in self._batches(groups, stale):
+            vectors = self._vectors([law for group in batch for law in group if law in stale])
+            for group in batch:
+                yield group, {law: vectors[law] for law in group if law in vectors}
+
+    def _batches(
+        self, groups: Iterable[Sequence[str]], stale: set[str]
+    ) -> Iterator[list[Sequence[str]]]:
+        batch: list[Sequence[str]] = []
+        size = 0
+        for group in groups:
+            batch.append(group)
+            size += sum(len(self.texts.corpus.positions_of(law)) for law in group if law in stale)
+            if size >= _ARTICLES_AT_ONCE:
+                yield batch
+                batch, size = [], 0
+        yield batch
+
+    def _vectors(self, laws: Sequence[str]) -> dict[str, LawVectors]:
+        if not laws:
+            return {}
+        corpus = self.texts.corpus
+        positions = [corpus.positions_of(law) for law in laws]
+        together = np.concatenate(positions)
+        matrix = enriched(self.chosen.network, self._graph, together, self._features).numpy()
+        check_usable(
+            matrix,
+            f"The graph network of {self.chosen.record.path}",
+            lambda row: self.texts.name(len(self.texts.labels) + int(together[row])),
+            "Train it again.",
+        )
+        self.computed += len(laws)
+        ends = np.cumsum([len(each) for each in positions])[:-1]
+        return {
+            law: LawVectors(self._states[law], part)
+            for law, part in zip(laws, np.split(matrix, ends), strict=True)
+        }
+
+    def _features(self, nodes: Nodes) -> Tensor:
+        digests = [self.texts.digests[node] for node in nodes]
+        biencoder = self.chosen.record.biencoder_digest
+        known = self._store.journal.vectors(biencoder, set(digests))
+        features = np.empty((len(nodes), self.chosen.record.dim), dtype=np.float32)
+        for row, (node, digest) in enumerate(zip(nodes, digests, strict=True)):
+            if digest not in known:
+                raise StoreError(
+                    f"{self._store.path}: the vector of {self.texts.name(int(node))} is not in "
+                    "the journal. Another process may be indexing into this store: run one at a "
+                    "time, then run the same command again."
+                )
+            features[row] = known[digest]
+        return torch.from_numpy(features)
+
+    @cached_property
+    def _states(self) -> dict[str, str]:
+        """What each law's vectors are made of, as a digest."""
+        corpus = self.texts.corpus
+        seen = seen_by_articles(self.chosen.network, self._graph, self.texts.digests)
+        states: dict[str, str] = {}
+        for law in corpus.laws:
+            state = hashlib.sha256()
+            for position in corpus.positions_of(law):
+                state.update(corpus[position].id.encode() + b"\0" + seen[position])
+            states[law] = state.hexdigest()
+        return states
+
+
+# What a store will hold once a file is indexed: the file's laws, and the stored ones that stay.
+
+
+# Bounds the memory: only their articles are kept.
+_DOCUMENTS_AT_ONCE = 2_000
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What the store will hold of law.
+
+    Attributes:
+        corpus: the articles, in the order of the law; of other writers' documents those with text.
+        positions: their places in the store, by id.
+        stored: what the store holds now, by id.
+        kept: documents of laws that the file does not have, by law.
+        in_file: laws of the file.
+        shifts: whether articles of the store must move to make room.
+    """
+
+    corpus: StatuteCorpus
+    positions: Mapping[str, int]
+    stored: Mapping[str, Published]
+    kept: Mapping[str, Sequence[Place]]
+    in_file: Set[str]
+    shifts: bool
+
+    def moved(self, but: Container[str]) -> dict[str, int]:
+        """New positions of documents that are kept, except those of some laws."""
+        return {
+            each.id: self.positions[each.id]
+            for law, places in self.kept.items()
+            for each in places
+            if law not in but and self.positions[each.id] != each.position
+        }
+
+    def with_vectors(self, *, model_recorded: bool) -> set[str]:
+        """Ids of the documents that are kept with the vector that they have.
+
+        Args:
+            model_recorded: whether the store says which model its vectors are of. Where it does
+                not, those that indexing did not write may be of any.
+        """
+        return {
+            each.id
+            for places in self.kept.values()
+            for each in places
+            if self.stored[each.id].has_vector
+            and (model_recorded or self.stored[each.id].text_digest is not None)
+        }
+
+
+def merge(
+    corpus: StatuteCorpus,
+    source: str | Path,
+    store: StatuteDocumentStore,
+    *,
+    prune: bool,
+    replace: bool,
+    say: Callable[[str], object],
+) -> Merged:
+    """Put the file's laws in place of the store's, and keep the other laws.
+
+    Nothing is written: this works out what the store will hold, and lists what will be removed.
+
+    Args:
+        corpus: the file's articles.
+        source: the file, for messages.
+        store: where they go; it is not made here.
+        prune: remove laws that the file does not have.
+        replace: allow a file to have fewer than half of the articles of a law.
+        say: takes lines for the user.
+
+    Raises:
+        StoreError: the file has fewer than half of a law's articles, or gives an id of another law
+            to another text.
+    """
+    exists = store.database.path.exists()
+    stored = store.publisher.published() if exists else {}
+    present: dict[str, list[Place]] = {}
+    places = store.publisher.places() if exists else []
+    for place in places:
+        present.setdefault(place.law, []).append(place)
+    given = {article.id: article.law for article in corpus}
+    in_file = set(given.values())
+    if not replace:
+        for law in (each for each in corpus.laws if each in present):
+            _check_half(law, present[law], given, corpus, source, store)
+        if not prune:
+            moving = [p for p in places if p.id in given and p.law not in in_file]
+            _check_ids(moving, corpus, source, store)
+    _say_removals(present, given, source, prune=prune, say=say)
+    staying = [p for p in places if p.id not in given and not (prune or p.law in in_file)]
+    kept: dict[str, list[Place]] = {}
+    for place in staying:
+        kept.setdefault(place.law, []).append(place)
+    positions = arrange((p for p in places if not prune or p.law in in_file), given)
+    for place in staying:
+        positions.setdefault(place.id, place.position)
+    if kept:
+        articles = {article.id: article for article in corpus}
+        articles |= {each.id: each for each in _articles_at(staying, store)}
+        corpus = StatuteCorpus(articles[id_] for id_ in positions if id_ in articles)
+    shifts = bool(kept) and any(positions.get(p.id, p.position) != p.position for p in places)
+    return Merged(corpus, positions, stored, kept, in_file, shifts)
+
+
+def _check_half(
+    law: str,
+    present: Sequence[Place],
+    ids: Container[str],
+    corpus: StatuteCorpus,
+    source: str | Path,
+    store: StatuteDocumentStore,
+) -> None:
+    """Refuse a file that has less than half of a law: it is more likely a part than the whole."""
+    # Articles that the file has in another law are not lost.
+    others = [each for each in present if each.id not in ids]
+    found = len(present) - len(others)
+    articles = [corpus[position] for position in corpus.positions_of(law)]
+    if 2 * found < len(present):
+        # They may have been given other ids.
+        texts = {article.text for article in articles}
+        found += sum(each.text in texts for each in _articles_at(others, store))
+    if 2 * found < len(present):
+        raise StoreError(half_refused(source, law, found, len(present), len(articles), store.path))
+
+
+def half_refused(
+    source: str | Path, law: str, found: int, stored: int, given: int, where: object
+) -> str:
+    """What to say where a file has fewer than half of a law's articles.
+
+    Args:
+        source: the file.
+        law: the law.
+        found: how many of the articles that are stored it has.
+        stored: how many are stored.
+        given: how many the file has of the law in all.
+        where: the store or engine.
+    """
+    new = f" and {given - found:,} new ones" if given > found else ""
+    return (
+        f"{source} has {found:,} of the {stored:,} articles of {law} in {where}{new}; a law is "
+        f"replaced whole, so {stored - found:,} would be removed. Index a file with the whole law, "
+        "or give --replace if this is all of it now."
+    )
+
+
+def _check_ids(
+    moving: Sequence[Place],
+    corpus: StatuteCorpus,
+    source: str | Path,
+    store: StatuteDocumentStore,
+) -> None:
+    """Refuse ids that stand for another text in a law that stays: that article would be lost."""
+    for article in _articles_at(moving, store):
+        given = corpus[corpus.position(article.id)]
+        if given.text != article.text:
+            raise StoreError(id_refused(source, article.id, given.law, article.law, store.path))
+
+
+def id_refused(source: str | Path, id_: str, law: str, other: str, where: object) -> str:
+    """What to say where a file gives an id of another law, which it does not have, to a new text.
+
+    Args:
+        source: the file.
+        id_: the id.
+        law: the law that it stands in there.
+        other: the law that it stands in now.
+        where: the store or engine.
+    """
+    return (
+        f"{source} has the id '{id_}' in {law}; in {where} it is an article of {other} with "
+        "another text, which would be removed. Give the file's articles ids of their own, or give "
+        "--replace if the article did move."
+    )
+
+
+def _say_removals(
+    present: Mapping[str, Sequence[Place]],
+    given: Mapping[str, str],
+    source: str | Path,
+    *,
+    prune: bool,
+    say: Callable[[str], object],
+) -> None:
+    in_file = set(given.values())
+    moves: Counter[tuple[str, str]] = Counter()
+    for law, places in present.items():
+        moves.update((law, given[p.id]) for p in places if given.get(p.id, law) != law)
+        if law in in_file and (gone := [p.id for p in places if p.id not in given]):
+            say(removal(source, law, gone))
+    for (law, other), count in moves.items():
+        say(f"Moving {counted(count, 'article')} of {law} to {other}")
+    if prune:
+        say_pruned(source, {law: len(present[law]) for law in present.keys() - in_file}, say)
+
+
+def removal(source: str | Path, law: str, ids: Sequence[str]) -> str:
+    """What to say before articles are removed from a law that is replaced."""
+    return (
+        f"Removing {counted(len(ids), 'article')} of {law} that {source} does not have: "
+        f"{_first(ids)}"
+    )
+
+
+def say_pruned(source: str | Path, laws: Mapping[str, int], say: Callable[[str], object]) -> None:
+    """Say which laws --prune will remove, before it does.
+
+    Args:
+        source: the file.
+        laws: how many articles each has.
+        say: takes a line for the user.
+    """
+    if laws:
+        named = [f"{law} ({counted(laws[law], 'article')})" for law in sorted(laws)]
+        say(f"Removing {counted(len(laws), 'law')} that {source} does not have: {_first(named)}")
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _articles_at(places: Sequence[Place], store: StatuteDocumentStore) -> Iterator[Article]:
+    """The stored articles at some places; documents without text are left out."""
+    for start in range(0, len(places), _DOCUMENTS_AT_ONCE):
+        chunk = places[start : start + _DOCUMENTS_AT_ONCE]
+        for document in store.fetch([each.key for each in chunk]):
+            if document.content:
+                yield article_of(document)
+
+
+# The third pass of indexing: laws into their place, each in one transaction.
+
+
+def publish_laws(
+    merged: Merged,
+    digests: Sequence[str],
+    settled: Container[str],
+    store: StatuteDocumentStore,
+    enricher: LawEnricher | None,
+    say: Callable[[str], object],
+) -> int:
+    """Publish law by law; how many documents changed.
+
+    Where articles of the store must move to make room, everything is one transaction: a break must
+    not leave two laws at the same places.
+
+    Args:
+        merged: what the store will hold.
+        digests: of its articles' texts, by position in the corpus.
+        settled: ids of articles of laws that are kept, whose vectors stay as they are.
+        store: where they go; its journal has the vectors of all other texts.
+        enricher: makes the vectors of these, where they go through a graph network.
+        say: takes a line for the user.
+
+    Raises:
+        ModelError: the graph network gives vectors without a direction.
+        StoreError: a vector is missing, or the disk is full.
+    """
+    documents = _Documents(merged, digests, settled, store)
+    stale = enricher.stale_laws(merged.stored) if enricher else documents.unsettled_laws()
+    groups = [
+        [law for law in group if law in stale or law not in merged.kept]
+        for group in _together(merged)
+    ]
+    groups = [group for group in groups if group]
+    convert_to = enricher.chosen.record if enricher and enricher.chosen.converts else None
+    # Nobody may find the bi-encoder's vectors and the network's side by side.
+    if convert_to is not None or merged.shifts:
+        groups = [[law for group in groups for law in group]]
+    moved = merged.moved(stale)
+    say(f"Publishing {counted(sum(map(len, groups)), 'law')}")
+    enriched: Iterable[tuple[Sequence[str], dict[str, LawVectors]]]
+    if enricher is None:
+        _hold_moving(merged, digests, store)
+        enriched = ((group, {}) for group in groups)
+    else:
+        enriched = enricher.in_turn(groups, stale)
+    changed = 0
+    bar = tqdm(enriched, desc="Publishing", unit="law", total=len(groups), disable=None)
+    for laws, vectors in bar:
+        changed += store.publisher.publish(
+            documents.of(laws), vectors, convert_to=convert_to, moved=moved
+        )
+    return changed
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """The documents of laws, with the digests of their texts."""
+
+    merged: Merged
+    digests: Sequence[str]
+    settled: Container[str]
+    store: StatuteDocumentStore
+
+    def of(self, laws: Sequence[str]) -> dict[str, list[tuple[Document, str | None]]]:
+        """Each law's documents; none for a law that is removed."""
+        return {law: list(self._of(law)) for law in laws}
+
+    def unsettled_laws(self) -> set[str]:
+        """Laws that are kept, and whose vectors are not all there."""
+        return {
+            article.law
+            for article in self.merged.corpus
+            if article.law in self.merged.kept and article.id not in self.settled
+        }
+
+    def _of(self, law: str) -> Iterator[tuple[Document, str | None]]:
+        corpus, positions = self.merged.corpus, self.merged.positions
+        if law in self.merged.in_file:
+            for index in corpus.positions_of(law).tolist():
+                article = corpus[index]
+                yield as_document(article, positions[article.id]), self.digests[index]
+        elif law in self.merged.kept:
+            documents = self.store.fetch([each.key for each in self.merged.kept[law]])
+            # Those without text come last, as `publish` wants those that have no digest.
+            for document in sorted(documents, key=lambda each: not each.content):
+                position = positions[document.id]
+                if position != position_of(document):
+                    document = replace(document, meta={**document.meta, "position": position})
+                yield document, self._kept_digest(document)
+
+    def _kept_digest(self, document: Document) -> str | None:
+        if document.id in self.settled:
+            return self.merged.stored[document.id].text_digest
+        if not document.content:
+            return None
+        return self.digests[self.merged.corpus.position(document.id)]
+
+
+def _hold_moving(merged: Merged, digests: Sequence[str], store: StatuteDocumentStore) -> None:
+    """Journal the vectors of articles that will be replaced and are needed elsewhere."""
+    model = store.model
+    if model is None:
+        return
+    stored = merged.stored
+    published = {each.text_digest for each in stored.values() if each.has_vector}
+    moving = {
+        digest
+        for article, digest in zip(merged.corpus, digests, strict=True)
+        if digest in published
+        and stored.get(article.id) != Published(article.law, digest, has_vector=True)
+    }
+    store.journal.hold(model.digest, moving)
+
+
+def _together(merged: Merged) -> list[list[str]]:
+    """Laws old and new, grouped so that an article moves between laws in one transaction."""
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_nodes_from(merged.corpus.laws)
+    graph.add_nodes_from(each.law for each in merged.stored.values())
+    graph.add_edges_from(
+        (merged.stored[article.id].law, article.law)
+        for article in merged.corpus
+        if article.id in merged.stored
+    )
+    return [sorted(group) for group in nx.connected_components(graph)]
 
 
 @dataclass(frozen=True)

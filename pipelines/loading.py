@@ -3,17 +3,220 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from pipelines.allow_list import AllowList
-from pipelines.checking import check_definition
+from haystack import Document, Pipeline
+from haystack.core.serialization import generate_qualified_class_name
+
+from components.joiners.rank_fusion import StatuteRankFuser
+from components.models.folder import find_model
+from components.rankers.gate import AnswerabilityGate, ScoringStage, load_threshold
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.checking import AllowList, check_definition
 from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipeline_file
+from pipelines.stages import Outputs, stages_of
 
 if TYPE_CHECKING:
-    from haystack import Pipeline
+    from components.rankers.cross_encoder import StatuteRanker
+
+
+# Checks of a built pipeline's sockets: what would fail or be missing, unsaid, at the first run.
+
+
+_Sockets = Mapping[str, Mapping[str, Any]]
+_Declared = Mapping[str, Mapping[str, list[str]]]
+
+
+def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
+    """Check that the declared sockets are there, and that no component waits in vain.
+
+    A file without inputs is run with whatever its user gives it: of it nothing is known to lack.
+
+    Args:
+        pipeline: built, its components connected.
+        declared: `inputs` and `outputs`, each with its names and their `component.socket`s.
+        where: the file, as messages name it.
+
+    Raises:
+        LoadingError: names the socket, and how to mend it.
+    """
+    inputs = pipeline.inputs(include_components_with_connected_inputs=True)
+    outputs = pipeline.outputs(include_components_with_connected_outputs=True)
+    for side, present in (("inputs", inputs), ("outputs", outputs)):
+        for name, targets in declared[side].items():
+            for component, socket in (target.split(".") for target in targets):
+                if socket not in present.get(component, {}):
+                    raise LoadingError(
+                        f"{where}: {side}.{name}: {component} has no open socket "
+                        f"'{socket}'{did_you_mean(socket, present.get(component, {}))}."
+                    )
+    for target in declared["outputs"].get("documents", []):
+        component, socket = target.split(".")
+        if not _is_list(outputs[component][socket]):
+            raise LoadingError(
+                f"{where}: outputs.documents: {target} is no list of documents. Name the socket "
+                "that hands out the articles found, such as fuser.documents."
+            )
+    fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
+    fed.update(target for targets in declared["inputs"].values() for target in targets)
+    for component, sockets in inputs.items() if declared["inputs"] else ():
+        unfed = {name: of for name, of in sockets.items() if f"{component}.{name}" not in fed}
+        _check_fed(pipeline.get_component(component), component, unfed, where)
+
+
+def _check_fed(instance: object, component: str, unfed: _Sockets, where: str) -> None:
+    for socket, of in unfed.items():
+        if of["is_mandatory"]:
+            raise LoadingError(
+                f"{where}: components.{component}: nothing goes into its input '{socket}'. Connect "
+                f"{component}.{socket}, name it under 'inputs', or take the component out."
+            )
+        # A stage without its list would be an empty one.
+        if isinstance(instance, StatuteRankFuser) and _is_list(of):
+            raise LoadingError(
+                f"{where}: {component}.stages: nothing is connected to the stage '{socket}'. Add "
+                f"the connection of a list to {component}.{socket}, or take it out of the stages."
+            )
+    if isinstance(instance, StatuteRankFuser) and instance.full_coverage and "query" in unfed:
+        raise LoadingError(
+            f"{where}: {component}.full_coverage needs the question: add {component}.query to "
+            "inputs.query, or take full_coverage out."
+        )
+
+
+def _is_list(socket: Mapping[str, Any]) -> bool:
+    type_ = socket["type"]
+    return get_origin(type_) is list and get_args(type_) == (Document,)
+
+
+# The one score of a pipeline that says how near the law comes to a question.
+
+
+# By name: a pipeline without a model should not wait for the libraries of models.
+_RANKER = "components.rankers.cross_encoder.StatuteRanker"
+_DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """The stage of a pipeline whose score means the same for every question.
+
+    Fused scores do not: the first of a fused list has the same score whatever it is.
+
+    Attributes:
+        stage: "reranker" (0 to 1) or "dense" (cosine).
+        component: its name in the file.
+        model_digest: what gives the scores, as `load_threshold` asks for it.
+    """
+
+    stage: ScoringStage
+    component: str
+    model_digest: str
+
+    def best(self, outputs: Outputs) -> float | None:
+        """The best score that it gave an article in one run; None where it read none.
+
+        A ranker's need not stand in its list, which the order before it counts in too.
+        """
+        listed = "documents" if self.stage == "dense" else "best"
+        documents = outputs.get(self.component, {}).get(listed) or []
+        scores = [document.score for document in documents if document.score is not None]
+        return max((score for score in scores if math.isfinite(score)), default=None)
+
+
+def scorer_of(pipeline: Pipeline) -> Scorer:
+    """The scorer of a pipeline that `load_pipeline` loaded: its last ranker, else its one dense
+    retriever.
+
+    Raises:
+        LoadingError: it has neither, or several dense retrievers, or one over a store without a
+            model on record; or it declares no output `documents`.
+        StoreError: the store cannot be read.
+        ModelError: the ranker cannot be found, or its folder is broken.
+    """
+    name = pipeline.metadata.get("name", "")
+    components: dict[str, Any] = {
+        stage.component: pipeline.get_component(stage.component) for stage in stages_of(pipeline)
+    }
+    kinds = {each: generate_qualified_class_name(type(components[each])) for each in components}
+    rankers = [each for each in components if kinds[each] == _RANKER]
+    if rankers:
+        return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
+    dense = [each for each in components if kinds[each] == _DENSE]
+    if len(dense) != 1:
+        found = f"{len(dense)} dense retrievers ({', '.join(dense)})" if dense else "neither"
+        raise LoadingError(
+            f"The pipeline {name} has no one score that says how near the law comes to a "
+            "question: that takes a ranker or one dense retriever, and it has "
+            f"{found}. Words shared (BM25) and fused ranks cannot say it. Take 'dense', 'hybrid' "
+            "or 'hybrid_rerank', or a file with one of the two."
+        )
+    store = components[dense[0]].document_store
+    model = store.model if isinstance(store, StatuteDocumentStore) else None
+    if model is None:
+        raise LoadingError(
+            f"The pipeline {name}: {dense[0]}.document_store has no model on record, so nobody "
+            "could tell later what its scores mean. Index the law with python -m pipelines.index."
+        )
+    return Scorer("dense", dense[0], model.digest)
+
+
+def _ranker_digest(ranker: StatuteRanker) -> str:
+    """`ranker_digest` of its model; of a ranker that scores otherwise than by default, its own."""
+    from components.models.cross_encoder import ranker_digest
+    from components.models.errors import ModelError
+
+    if ranker.model is None:
+        raise ModelError("StatuteRanker.model is null. Load the pipeline with load_pipeline.")
+    digest = ranker_digest(find_model(ranker.model))
+    otherwise = {"calibrated": ranker.calibrated, "meta_fields": ranker.meta_fields or []}
+    if not any(otherwise.values()):
+        return digest
+    named = json.dumps({"ranker": digest, **otherwise}, sort_keys=True)
+    return hashlib.sha256(named.encode()).hexdigest()
+
+
+# The gates of a pipeline get the threshold that was calibrated for its store.
+
+
+def fill_thresholds(pipeline: Pipeline, where: str) -> None:
+    """Fill each gate whose threshold is null, where one was calibrated for store and model.
+
+    Args:
+        pipeline: built and bound.
+        where: the file, as messages name it.
+
+    Raises:
+        LoadingError: a gate's stage is not the one whose score the pipeline is calibrated by.
+        StoreError: the store cannot be read.
+    """
+    components: dict[str, Any] = dict(pipeline.walk())
+    stores = [getattr(each, "document_store", None) for each in components.values()]
+    store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
+    for name, gate in components.items():
+        if not isinstance(gate, AnswerabilityGate) or gate.threshold is not None or store is None:
+            continue
+        if gate.stage == "dense" and store.model is None:
+            continue  # vectors that nobody knows the model of have no threshold on record
+        scorer = scorer_of(pipeline)
+        if scorer.stage != gate.stage:
+            listed = "best" if scorer.stage == "reranker" else "documents"
+            raise LoadingError(
+                f"{where}: {name}.stage is {gate.stage!r}, and the score that tells how near the "
+                f"law comes is that of {scorer.component}, {scorer.stage!r}. Write that, and "
+                f"connect {scorer.component}.{listed} to {name}.scored."
+            )
+        known = load_threshold(store, scorer.stage, scorer.model_digest)
+        if known is not None:
+            gate.threshold = known.threshold
+
 
 __all__ = ["LoadingError", "allow_replies", "load_pipeline"]
 
@@ -46,7 +249,7 @@ def load_pipeline(
             the default is the model that the store was indexed with. A pipeline that reads none,
             such as lexical, passes it over, so that several can be loaded alike.
         overrides: `{"component.parameter": value}`, in place of what the file says.
-        allowed_classes: classes that the file may name besides those of `pipelines.allow_list`,
+        allowed_classes: classes that the file may name besides those of `pipelines.checking`,
             as classes or as "package.module.Class"; functions that it may name, by their names.
             An allowed class may do all that its parameters let it do.
 
@@ -69,7 +272,6 @@ def load_pipeline(
     modules = check_definition(definition, str(path), allowed)
     # Haystack takes seconds to import; a file that is refused is refused before that.
     from pipelines.binding import bind, check_models
-    from pipelines.thresholds import fill_thresholds
 
     bind(definition, str(path), store, model)
     pipeline = _built(definition, path, modules)
@@ -130,8 +332,6 @@ def _overridden(
 def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
     from haystack import Pipeline
     from haystack.core.errors import DeserializationError, PipelineError
-
-    from pipelines.wiring import check_wiring
 
     try:
         pipeline = Pipeline.from_dict(definition, allowed_modules=modules)

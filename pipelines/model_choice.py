@@ -9,17 +9,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.models.errors import ModelError
-from components.models.folder import find_model, graph_model_digest, model_digest
+from components.models.folder import bundled_folder, find_model, graph_model_digest, model_digest
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import known_language
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.bundled import bundled_model, place_now
 
 if TYPE_CHECKING:
     from components.models.biencoder import BiEncoder
     from components.models.graph import LegislativeGraphEncoder
+
+
+# The model that comes with the `demo` extra.
+
+
+def bundled_model() -> str | None:
+    """`bundled_folder` as models are named."""
+    folder = bundled_folder()
+    return None if folder is None else str(folder)
+
+
+def place_now(recorded: str) -> str | None:
+    """Where a model on record is now, or None when its folder is gone.
+
+    The bundled model moves with its Python environment; a name is left as it is.
+    """
+    path = Path(recorded)
+    if not path.is_absolute() or path.exists():
+        return recorded
+    bundled = bundled_model()
+    if bundled is not None and Path(bundled).parts[-2:] == path.parts[-2:]:
+        return bundled
+    return None
+
 
 TEXT_ALONE = "none"
 

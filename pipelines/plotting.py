@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from components.joiners.rank_fusion import CITATION
 from components.statutes.metrics import metric_depth
-from pipelines.evaluating import Measured
+from pipelines.evaluation import Measured, StageGain, metrics_of
 from pipelines.files import LoadingError
-from pipelines.stage_gains import StageGain, metrics_of
 from pipelines.tree_view.similarity import NeighbourSimilarity, Similarity
 
 _SIGNIFICANT = 0.05

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, say
 from pipelines.files import LoadingError
-from pipelines.serving.limits import Limits
-from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
+from pipelines.serving.limits import Limits, address, is_loopback, listen, port_number, refusal
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -114,19 +113,20 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     _require(_NEEDED, "The service")
     say("Starting")
     pipelines = _loaded(options)
-    from pipelines.serving.gate import Gate
-    from pipelines.serving.joined_traces import JoinedTraces
-    from pipelines.serving.logs import log_as_json
-    from pipelines.serving.tracing import trace_to_collector, wants_traces
+    from pipelines.serving.limits import Gate
+    from pipelines.serving.telemetry import (
+        JoinedTraces,
+        log_as_json,
+        trace_to_collector,
+        wants_traces,
+    )
 
     traced = wants_traces()
     if traced:
         _require(_NEEDED_FOR_TRACES, "Sending traces")
         trace_to_collector()
-    from pipelines.serving.app import build_app
-    from pipelines.serving.origins import LOOPBACK
-    from pipelines.serving.served import ServedPipeline
-    from pipelines.serving.server import make_server, serve
+    from pipelines.serving.app import ServedPipeline, build_app, make_server, serve
+    from pipelines.serving.limits import LOOPBACK
 
     limits = replace(
         Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds

@@ -83,7 +83,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _draw(options: argparse.Namespace) -> int:
-    from pipelines.tree_view.neighbourhood import find_article, neighbourhood
+    from pipelines.tree_view.layout import find_article, neighbourhood
     from pipelines.tree_view.picture import draw_picture
 
     out = Path(options.out)
@@ -95,7 +95,7 @@ def _draw(options: argparse.Namespace) -> int:
     position = find_article(corpus, options.article)
     attention, note = None, "The picture shows the article's place alone; no model was asked."
     if options.model:
-        from pipelines.tree_view.attention import read_attention
+        from pipelines.tree_view.layout import read_attention
 
         attention, note = read_attention(corpus, position, options.model, say)
         say(note)
@@ -107,8 +107,7 @@ def _draw(options: argparse.Namespace) -> int:
 def _measure(options: argparse.Namespace) -> int:
     from components.statutes.article import articles_of_laws
     from pipelines.plotting import check_target, plot_similarity
-    from pipelines.tree_view.similarity import measure_neighbours
-    from pipelines.tree_view.vectors import encoded_vectors, stored_vectors
+    from pipelines.tree_view.similarity import encoded_vectors, measure_neighbours, stored_vectors
 
     if options.out:
         check_target(Path(options.out), "--out")

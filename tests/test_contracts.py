@@ -184,10 +184,8 @@ def json_outputs(folder: Path, minilm: str) -> dict[str, list[str]]:
 def rest_schema(store: Path) -> dict[str, Any]:
     """Paths and schemas of the service's description, without prose."""
     from pipelines.loading import load_pipeline
-    from pipelines.serving.app import build_app
-    from pipelines.serving.gate import Gate
-    from pipelines.serving.limits import Limits
-    from pipelines.serving.served import ServedPipeline
+    from pipelines.serving.app import ServedPipeline, build_app
+    from pipelines.serving.limits import Gate, Limits
 
     bounds = Limits()
     gate = Gate(bounds.at_once, bounds.waiting)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
-from pipelines.serving.listening import address, is_loopback, listen, port_number, refusal
+from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
 from ui.guard import PasswordError, read_passwords
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     from pipelines.binding import default_pipeline
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
-    from pipelines.serving.origins import LOOPBACK
+    from pipelines.serving.limits import LOOPBACK
     from ui.searched import Searched
     from ui.server import make_server
     from ui.serving import Serving

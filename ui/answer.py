@@ -11,7 +11,7 @@ from datetime import date
 from itertools import groupby
 from typing import Any
 
-from pipelines.reply_text import DOUBT, VERIFIED, as_written
+from pipelines.asking import DOUBT, VERIFIED, as_written
 from ui.article_text import law_attributes, whole_text, words
 from ui.language import Language, counted
 from ui.law.links import article_link

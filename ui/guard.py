@@ -27,9 +27,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.serving.bodies import BodyTooLongError, read_body, replaying
-from pipelines.serving.limits import BODY_LIMIT
-from pipelines.serving.origins import is_from_elsewhere, is_named
+from pipelines.serving.limits import (
+    BODY_LIMIT,
+    BodyTooLongError,
+    is_from_elsewhere,
+    is_named,
+    read_body,
+    replaying,
+)
 from ui.frame import document
 from ui.language import Language, language_of
 from ui.law.refusals import refusal_main

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from components.models.locks import file_lock
-from pipelines.trained_demo import TrainedDemo
+from pipelines.home import TrainedDemo
 from ui.standing import Pace, Standing
 
 # Training leaves the processor to the page whenever somebody asks.

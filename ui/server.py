@@ -10,8 +10,7 @@ import uvicorn
 from fastapi import FastAPI, Response
 from starlette.routing import Route
 
-from pipelines.serving.limits import Limits
-from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.limits import Limits, PromptProtocol
 from ui.frame import SCRIPTS, STYLES
 from ui.guard import Guard, limit_sessions
 from ui.shell import Shell

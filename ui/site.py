@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from pipelines.trained_demo import TrainedDemo
+from pipelines.home import TrainedDemo
 from ui.about import standing as told
 from ui.app import build_page
 from ui.collection import Collection

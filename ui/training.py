@@ -30,7 +30,7 @@ from ui.texts.training import TEXTS
 
 if TYPE_CHECKING:
     from components.retrievers.resident import ReadableStore
-    from pipelines.trained_demo import TrainedDemo
+    from pipelines.home import TrainedDemo
 
 PLOT = "/training/plot"
 

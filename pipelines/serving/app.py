@@ -2,31 +2,377 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import logging
 import os
-from collections.abc import Collection, Mapping
+import signal
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Collection, Mapping
+from datetime import date
+from typing import Any, Literal
 
-# A `.env` file in the folder of the moment must not decide over the service.
-os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
-
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from hayhooks import create_app
+from hayhooks import BasePipelineWrapper, create_app
 from hayhooks.server.pipelines.registry import registry
 from hayhooks.server.routers import status_router
 from hayhooks.server.utils.deploy_utils import add_pipeline_api_route
 from hayhooks.settings import settings
+from haystack import Pipeline
 from loguru import logger as hayhooks_logger
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.serving.gate import Gate
-from pipelines.serving.limits import Limits
-from pipelines.serving.metrics import ServingMetrics
-from pipelines.serving.openapi import describe_answers
-from pipelines.serving.problems import Problem, json_response, problem_response
-from pipelines.serving.reception import Reception
-from pipelines.serving.schema import RunRequest, refused
-from pipelines.serving.served import ServedPipeline
+from components.stores.rows import StoreError
+from pipelines.asking import ask_async
+from pipelines.binding import check_stores
+from pipelines.command_line import FAILED
+from pipelines.serving import telemetry
+from pipelines.serving.answers import (
+    NOT_READY,
+    OTHER_HOST,
+    SLOW_BODY,
+    TOO_LARGE,
+    Problem,
+    RunRequest,
+    describe_answers,
+    json_response,
+    of_error,
+    out_of_time,
+    problem_response,
+    refused,
+    unknown,
+)
+from pipelines.serving.limits import (
+    BodyTooLongError,
+    Gate,
+    Limits,
+    PromptProtocol,
+    is_named,
+    read_body,
+    replaying,
+)
+from pipelines.serving.telemetry import Exchange, ServingMetrics
+
+# ServedPipeline: a pipeline as hayhooks serves it.
+
+
+class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has no types
+    """Answers questions with a pipeline that `load_pipeline` loaded.
+
+    Args:
+        pipeline: loaded, not warmed up yet.
+        gate: shared by all that one service answers.
+        seconds: time for one question, waiting for a place included.
+    """
+
+    skip_mcp = True
+    skip_a2a = True
+
+    def __init__(self, pipeline: Pipeline, gate: Gate, seconds: float) -> None:
+        super().__init__()
+        self.pipeline = pipeline
+        self.loaded = False
+        self._gate = gate
+        self._seconds = seconds
+        # Where hayhooks builds a wrapper itself, it sets this.
+        self._is_run_api_async_implemented = True
+
+    def setup(self) -> None:
+        """Load models and indexes, so that nobody waits for them.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+            StoreError: the store cannot be read, or it holds no article.
+        """
+        check_stores(self.pipeline)
+        self.pipeline.warm_up()
+        self.loaded = True
+
+    @property
+    def state(self) -> Literal["starting", "store", "ready"]:
+        """Whether questions are answered now; "store": its store would not let them be."""
+        if not self.loaded:
+            return "starting"
+        try:
+            check_stores(self.pipeline)
+        except StoreError:
+            return "store"
+        return "ready"
+
+    async def run_api_async(
+        self,
+        query: str,
+        top_k: int | None = None,
+        filters: dict[str, Any] | None = None,
+        as_of: date | str | None = None,
+    ) -> Response:
+        """Find the articles of law that answer a question asked in plain words."""
+        # Whatever fails ends here: hayhooks would hand an error's text to the client.
+        try:
+            if not self.loaded:
+                return problem_response(NOT_READY)
+            async with asyncio.timeout(self._seconds) as clock:
+                async with self._gate.place():
+                    answer = await ask_async(self.pipeline, query, top_k, filters, as_of)
+            going = telemetry.current.get()
+            if going is not None:
+                going.documents = len(answer["documents"])
+            return json_response(answer)
+        except Exception as error:  # noqa: BLE001
+            if isinstance(error, TimeoutError) and clock.expired():
+                return problem_response(out_of_time(self._seconds))
+            return problem_response(of_error(error))
+
+
+# Reception: every request comes in here, and every one is logged and counted here.
+
+
+# nginx's status for a client that did not wait for its answer.
+_CLIENT_GONE = 499
+_PROBES = frozenset({"/health", "/ready", "/metrics"})
+
+_logger = logging.getLogger(__name__)
+
+
+class Reception:
+    """ASGI middleware around the service.
+
+    - Gives each request an id (header X-Request-ID).
+    - Reads the body before anything else runs: small ones only (413), and in time (408), so that
+      neither a long nor a slow one takes anybody's turn.
+    - Refuses names of other machines (421), under which a web page could read what is served here.
+    - Ends the work for a client that has gone.
+    - Makes a JSON answer of an error that nobody foresaw.
+    - Writes one line into the log and counts.
+
+    Args:
+        app: the service.
+        pipelines: names of those that are served.
+        metrics: what is counted.
+        body_seconds: time in which the body must have come.
+        names: host names under which the service may be asked for; None for any.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        pipelines: Collection[str],
+        metrics: ServingMetrics,
+        body_seconds: float,
+        names: Collection[str] | None = None,
+    ) -> None:
+        self._app = app
+        self._pipelines = {f"/{name}/run": name for name in pipelines}
+        self._metrics = metrics
+        self._body_seconds = body_seconds
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        going = Exchange(
+            telemetry.id_from(Headers(scope=scope).get("x-request-id")),
+            self._pipelines.get(scope["path"]),
+        )
+        status: int | None = None
+
+        async def telling_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = going.id
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        token = telemetry.current.set(going)
+        try:
+            await self._answer(scope, receive, telling_send)
+        except ClientDisconnect:
+            going.reason, status = "client_gone", _CLIENT_GONE
+        except Exception as error:  # noqa: BLE001 - whatever failed, the client gets an answer
+            problem = unknown(error)
+            if status is None:
+                await problem_response(problem)(scope, receive, telling_send)
+        finally:
+            telemetry.current.reset(token)
+            # None: the server ended before the answer did.
+            self._tell(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                body = await read_body(receive)
+        except BodyTooLongError:
+            await problem_response(TOO_LARGE)(scope, receive, send)
+        except TimeoutError:
+            await problem_response(SLOW_BODY)(scope, receive, send)
+        else:
+            if self._names is not None and not is_named(Headers(scope=scope), self._names):
+                await problem_response(OTHER_HOST)(scope, receive, send)
+            else:
+                await self._run(scope, body, receive, send)
+
+    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """The service's answer, unless the client goes before.
+
+        Raises:
+            ClientDisconnect: it has gone; the work for it is cancelled.
+        """
+        # All that can come after the body is that the client has gone.
+        leaving = asyncio.create_task(_message(receive))
+        answering = asyncio.create_task(
+            _finished(self._app(scope, replaying(body, _nothing_more), send))
+        )
+        tasks = (leaving, answering)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                raise ClientDisconnect
+            answering.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    def _tell(self, going: Exchange, scope: Scope, status: int, seconds: float) -> None:
+        self._metrics.count(going, status, seconds)
+        # The address as the service declares it: what a client wrote there may be a question.
+        route = getattr(scope.get("route"), "path", None)
+        if route in _PROBES:
+            return  # asked every few seconds, by machines
+        fields = {
+            "request_id": going.id,
+            "method": scope["method"],
+            "route": route,
+            "pipeline": going.pipeline,
+            "status": status,
+            "took_ms": round(seconds * 1000, 1),
+            "documents": going.documents,
+            "reason": going.reason,
+        }
+        told = {name: value for name, value in fields.items() if value is not None}
+        level = logging.WARNING if status >= 500 else logging.INFO
+        _logger.log(level, "request", extra={"fields": told})
+
+
+async def _message(receive: Receive) -> Message:
+    return await receive()
+
+
+async def _finished(work: Awaitable[None]) -> None:
+    await work
+
+
+async def _nothing_more() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")
+
+
+# The server: runs the application until it is asked to end, and ends in good order.
+
+
+# Seconds. Requests in flight end within the time that a question has; what is left then is stuck.
+_MARGIN = 5.0
+
+_MAX_HEADERS = 16 * 1024  # bytes
+
+
+def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
+    """A web server for the application; the application writes the log itself."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            # Of uvicorn's two parsers the one that limits the length of headers, and their time.
+            http=PromptProtocol,
+            h11_max_incomplete_event_size=_MAX_HEADERS,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            # A reverse proxy's word on who asks is not needed: nobody is named in the log.
+            proxy_headers=False,
+            limit_concurrency=limits.connections,
+            timeout_graceful_shutdown=round(limits.seconds + _MARGIN / 2),
+        )
+    )
+
+
+def serve(
+    server: uvicorn.Server,
+    listening: socket.socket,
+    served: Collection[ServedPipeline],
+) -> None:
+    """Answer until SIGINT or SIGTERM; then nothing new, and what is in flight ends.
+
+    The last thing that a process does: a few seconds later it is gone, whatever still runs in it.
+
+    Models and indexes are loaded behind the running server, which says meanwhile that it is not
+    ready.
+
+    Args:
+        server: not started yet.
+        listening: what it listens on.
+        served: those that are loaded.
+
+    Raises:
+        ModelError, StoreError, VectorError: what kept a pipeline from being loaded.
+    """
+    failures: list[Exception] = []
+
+    def load() -> None:
+        try:
+            for pipeline in served:
+                pipeline.setup()
+        except Exception as error:  # noqa: BLE001 - raised below, in the main thread
+            failures.append(error)
+            server.should_exit = True
+        else:
+            # What is loaded now stays to the end. Python's full collections, in which everything
+            # stands still for some tenths of a second, need not look at it.
+            gc.collect()
+            gc.freeze()
+            _logger.info("ready")
+
+    def end(*_: object) -> None:
+        # uvicorn calls this once it has drained its connections. A thread that hangs in a component
+        # would keep the process for ever.
+        server.should_exit = True
+        watchdog = threading.Timer(_MARGIN, _give_up)
+        watchdog.daemon = True
+        watchdog.start()
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        threading.Thread(target=load, name="loading", daemon=True).start()
+        server.run(sockets=[listening])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    if failures:
+        raise failures[0]
+
+
+def _give_up() -> None:
+    _logger.error("What was in flight does not end; ending without it.")
+    logging.shutdown()
+    os._exit(FAILED)
+
+
+# A `.env` file in the folder of the moment must not decide over the service.
+os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
 
 _ABOUT = """\
 Finds the articles of law that answer a question asked in plain words.

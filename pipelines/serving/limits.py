@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import errno
+import ipaddress
 import os
+import re
+import socket
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import h11
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 BODY_LIMIT = 64 * 1024  # bytes
 MAX_QUESTION_CHARS = 2_000
@@ -36,3 +51,238 @@ class Limits:
     seconds: float = 30.0
     body_seconds: float = 10.0
     connections: int = 512
+
+
+# Gate: how many questions are answered at once, and how many may wait.
+
+
+class BusyError(Exception):
+    """Everyone is busy and nobody more may wait."""
+
+
+class Gate:
+    """Lets so many in at once, in the order in which they came.
+
+    Args:
+        at_once: places inside.
+        waiting: places in the queue before it.
+    """
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._places = asyncio.Semaphore(at_once)
+        self._queue_limit = waiting
+        self.inside = 0
+        self.waiting = 0
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """A place inside, given back however the work ends, also when its task is cancelled.
+
+        Raises:
+            BusyError: nobody more may wait.
+        """
+        if self._places.locked() and self.waiting >= self._queue_limit:
+            raise BusyError
+        self.waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self.waiting -= 1
+        self.inside += 1
+        try:
+            yield
+        finally:
+            self.inside -= 1
+            self._places.release()
+
+
+# Bodies of requests: read up to a limit, and handed on.
+
+
+_DISCARDED = 32 * 1024 * 1024
+
+
+class BodyTooLongError(Exception):
+    """A request's body is longer than `BODY_LIMIT`."""
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The whole body.
+
+    Bytes are counted as they come, so that a body in chunks, or one whose header lies about its
+    length, is held to the same limit. What is over it is read and thrown away: a client that is
+    still sending reads its answer only then, since a connection that is closed with bytes unread
+    is reset under it. Nobody gets more than `_DISCARDED` bytes read in that way.
+
+    Raises:
+        BodyTooLongError: it is over `BODY_LIMIT`.
+        ClientDisconnect: the client has gone before its end.
+    """
+    body = bytearray()
+    size, more = 0, True
+    while more and size <= BODY_LIMIT + _DISCARDED:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= BODY_LIMIT:
+            body += part
+        more = message.get("more_body", False)
+    if size > BODY_LIMIT:
+        raise BodyTooLongError
+    return bytes(body)
+
+
+def replaying(body: bytes, receive: Receive) -> Receive:
+    """`receive` as the application sees it: the body in one piece, then whatever follows."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay
+
+
+# Origins: under which names site and service are asked, and from which pages.
+
+
+# The names under which a browser reaches its own machine.
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@]+)(?::\d{1,5})?", re.IGNORECASE)
+
+
+def is_named(headers: Headers, names: Collection[str]) -> bool:
+    """Whether the request is for one of these names, at any port.
+
+    Whoever owns a name on the web can let it lead to 127.0.0.1 for a moment, and a page of theirs
+    would then read what is served here as its own (DNS rebinding). Its name gives it away.
+    """
+    hosts = headers.getlist("host")
+    named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+    return named is not None and named[1].lower() in names
+
+
+def is_from_elsewhere(headers: Headers) -> bool:
+    """Whether a page of another site, or of another port, has the browser send this.
+
+    Browsers say so themselves (`Sec-Fetch-Site`) wherever the connection is private: over TLS and
+    to localhost, also behind a proxy that changes the name. Elsewhere the page's origin is compared
+    with the name that is asked. A program that is no browser says neither.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:
+        return True
+
+
+# A port of this machine, taken before anything slow starts.
+
+
+def port_number(text: str) -> int:
+    """A port, for argparse; 0 stands for any free one."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, a whole number from 0 to 65535")
+    return int(text)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections at once; they are answered once the server runs.
+
+    Args:
+        host: a name or address of this machine.
+        port: 0 for any free one.
+
+    Raises:
+        OSError: the port is in use or not for us, or the host is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
+
+
+def refusal(host: str, port: int, error: OSError, usual_port: int) -> str:
+    """Why `listen` failed and what to do, for the person at the terminal."""
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} of {host} is in use. Stop what runs there, or choose another one: "
+            f"--port {port + 1 if port < 65535 else usual_port}."
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} is reserved by the system. Choose one above 1023: --port {usual_port}."
+    return f"{host} is no address of this machine. Give another one with --host."
+
+
+def address(listening: socket.socket) -> str:
+    """Where a client on this machine finds the service."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a service on that host; a name is looked up.
+
+    A name that nobody knows counts as loopback: `listen` refuses it.
+    """
+    if not host:
+        return False  # every interface
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return True
+    return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
+
+
+# HTTP on one connection, for clients that may be slow on purpose.
+
+
+# In which the head of a request must have come, from the connection or the answer before it.
+HEAD_SECONDS = 10.0
+
+
+class PromptProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1, on which the head of a request comes in `HEAD_SECONDS` or never.
+
+    uvicorn waits for a head as long as its client likes. A few hundred such clients would hold all
+    connections that there are.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The connection is there, and nothing of a request."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """More of a request has come."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """The next request may come."""
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -35,7 +35,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.stores.engines import engine_of
 from components.stores.engines.base import as_row
 from components.stores.journal import text_digest
-from pipelines.bundled import bundled_model
+from pipelines.model_choice import bundled_model
 
 N_ARTICLES = 100
 

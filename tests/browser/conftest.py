@@ -47,7 +47,7 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def serve_site() -> Iterator[Callable[..., str]]:
     """Serve an application on a free port; gives its address."""
-    from pipelines.serving.listening import address, listen
+    from pipelines.serving.limits import address, listen
     from ui.server import make_server
 
     servers: list[tuple[Any, threading.Thread]] = []

@@ -95,7 +95,7 @@ REPOSITORY = Path(__file__).parent.parent.parent
 # The command as it is, but for the training's length; or another training altogether.
 START = """
 import sys
-from pipelines.trained_demo import TrainedDemo
+from pipelines.home import TrainedDemo
 real = TrainedDemo.command.fget
 TrainedDemo.command = property(lambda demo: {command})
 from ui.__main__ import main

@@ -9,8 +9,7 @@ from browsing import FOCUS, check_look, every_look, violations, words
 
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
-from pipelines.tree_view.attention import Attention
-from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood
+from pipelines.tree_view.layout import Attention, Neighbourhood, neighbourhood
 from pipelines.tree_view.picture import draw_picture
 from ui.language import address
 from ui.law.links import article_link, division_link

@@ -19,8 +19,7 @@ from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from components.rankers.gate import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.answer_text import answer_lines
-from pipelines.asking import ask, ask_async
+from pipelines.asking import answer_lines, ask, ask_async
 from pipelines.command_line import show
 from pipelines.generators import chat_generator
 from pipelines.indexing import index_corpus

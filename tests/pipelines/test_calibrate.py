@@ -21,10 +21,8 @@ from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.calibrate import main as command_line_main
-from pipelines.calibrating import Calibration, calibrate
-from pipelines.loading import load_pipeline
-from pipelines.scorer import Scorer, scorer_of
-from pipelines.taken_out import answers_taken_out, without
+from pipelines.calibration import Calibration, answers_taken_out, calibrate, without
+from pipelines.loading import Scorer, load_pipeline, scorer_of
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 LAWS = ("Housing", "Work", "Family")

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.asking import ask
-from pipelines.comparing import SHOWN, Comparison, Fact, Found, StageRanking, Told
-from pipelines.comparing import compare as compared
-from pipelines.comparing import find as found_by
+from pipelines.comparison import SHOWN, Comparison, Fact, Found, StageRanking, Told
+from pipelines.comparison import compare as compared
+from pipelines.comparison import find as found_by
 from pipelines.files import FOLDER
 from pipelines.loading import load_pipeline
-from pipelines.timing import stopwatch, time_components
+from pipelines.stages import stopwatch, time_components
 
 QUESTION = "Who decides on custody?"
 CITING = "Does art. 12 Housing Code say who decides on custody?"

@@ -13,7 +13,7 @@ from components.models.biencoder import BiEncoder
 from components.retrievers.validity import in_force_on
 from components.statutes.corpus import StatuteCorpus
 from pipelines.asking import ask, run
-from pipelines.engines.indexing import index_into_engine
+from pipelines.engines import index_into_engine
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 

@@ -31,13 +31,11 @@ from components.stores.engines.base import (
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
 from components.stores.rows import StoreError
+from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
-from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE, place_in
-from pipelines.engines.connecting import default_parameters, opened
-from pipelines.engines.indexing import EngineReport, index_into_engine
-from pipelines.engines.scan import Shard
+from pipelines.engines import EngineReport, Shard, index_into_engine
 from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, load_pipeline
 
@@ -47,8 +45,8 @@ KINDS = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch) -> None:
     """Nobody waits for an engine that a test has broken."""
-    monkeypatch.setattr("pipelines.engines.indexing.INDEXING", (0.01, 0.02))
-    monkeypatch.setattr("pipelines.engines.binding.ASKING", (0.01,))
+    monkeypatch.setattr("pipelines.engines.INDEXING", (0.01, 0.02))
+    monkeypatch.setattr("pipelines.binding.ASKING", (0.01,))
 
 
 @pytest.fixture(params=["qdrant", "milvus"])
@@ -193,7 +191,7 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
 def test_a_run_that_was_interrupted_continues(
     engine, index, address, look, tiny_model, articles, monkeypatch
 ):
-    monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
+    monkeypatch.setattr("pipelines.engines.block_size", lambda model: 4)
     write = CLASSES[engine].write
     written: list[int] = []
 
@@ -330,7 +328,7 @@ def short_timeouts(monkeypatch) -> None:
             parameters["connection_args"]["timeout"] = 1
         return parameters
 
-    monkeypatch.setattr("pipelines.engines.indexing.default_parameters", impatient)
+    monkeypatch.setattr("pipelines.engines.default_parameters", impatient)
 
 
 def free_port() -> int:
@@ -356,7 +354,7 @@ def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
 
 def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypatch, tmp_path):
     address = str(tmp_path / "folder")
-    monkeypatch.setattr("pipelines.engines.writing.block_size", lambda model: 4)
+    monkeypatch.setattr("pipelines.engines.block_size", lambda model: 4)
     upsert = QdrantClient.upsert
     calls: list[str] = []
 

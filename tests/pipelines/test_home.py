@@ -17,6 +17,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.files import FOLDER
 from pipelines.home import (
+    TrainedDemo,
     _is_current,
     demo_store_path,
     ensure_demo_store,
@@ -25,7 +26,6 @@ from pipelines.home import (
 )
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
-from pipelines.trained_demo import TrainedDemo
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def base(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "base"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
-    monkeypatch.setattr("pipelines.trained_demo.bundled_model", lambda: str(folder))
+    monkeypatch.setattr("pipelines.home.bundled_model", lambda: str(folder))
     return folder
 
 
@@ -207,7 +207,7 @@ def test_whatever_changes_it_is_another_folder(base, tmp_path, monkeypatch, chan
     if change == "base":
         (base / "config.json").write_text('{"changed": true}')
     elif change == "settings":
-        monkeypatch.setattr("pipelines.trained_demo._SETTINGS", str(other))
+        monkeypatch.setattr("pipelines.home._SETTINGS", str(other))
     else:
         monkeypatch.setattr(f"components.statutes.sources.opening.{change}_path", lambda: other)
     assert demo_under(tmp_path).folder != before.folder

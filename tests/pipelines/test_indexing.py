@@ -278,7 +278,7 @@ def test_a_vector_of_nan_is_refused_by_the_articles_name(index, store, monkeypat
 def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
     index, store, encoded, tiny_model, monkeypatch, make_article
 ):
-    monkeypatch.setattr("pipelines.encoding._BLOCK", {"cpu": 8})
+    monkeypatch.setattr("pipelines.indexing._BLOCK", {"cpu": 8})
     long = [
         make_article(n, text=f"Rule {n}. " + "The officer decides. " * 400) for n in range(1, 31)
     ]

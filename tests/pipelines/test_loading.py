@@ -18,11 +18,10 @@ from haystack.core import serialization_security
 from haystack.core.errors import PipelineRuntimeError
 
 import components
-from pipelines.allow_list import HAYSTACK_CLASSES, OUR_CLASSES, check_template
+from pipelines.addresses import MILVUS_STORE, QDRANT_STORE
 from pipelines.ask import main as command_main
 from pipelines.asking import ask
-from pipelines.checking import check_definition
-from pipelines.engines.addresses import MILVUS_STORE, QDRANT_STORE
+from pipelines.checking import HAYSTACK_CLASSES, OUR_CLASSES, check_definition, check_template
 from pipelines.files import FOLDER, MAX_BYTES, LoadingError, pipeline_file, read_pipeline_file
 from pipelines.generators import chat_generator, generator_overrides
 from pipelines.loading import load_pipeline

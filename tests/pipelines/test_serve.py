@@ -22,7 +22,7 @@ from chat_server import chat_server
 from pipelines.files import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
-from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.limits import PromptProtocol
 
 
 @pytest.fixture(scope="session")
@@ -185,11 +185,11 @@ from pathlib import Path
 from haystack import Document, Pipeline, component
 from pipelines.command_line import say
 from pipelines.serving.app import build_app
-from pipelines.serving.gate import Gate
+from pipelines.serving.limits import Gate
 from pipelines.serving.limits import Limits
-from pipelines.serving.listening import address, listen
-from pipelines.serving.served import ServedPipeline
-from pipelines.serving.server import make_server, serve
+from pipelines.serving.limits import address, listen
+from pipelines.serving.app import ServedPipeline
+from pipelines.serving.app import make_server, serve
 
 folder = Path(sys.argv[1])
 
@@ -290,7 +290,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def client(port, monkeypatch) -> Iterator[socket.socket]:
-    monkeypatch.setattr("pipelines.serving.protocol.HEAD_SECONDS", 0.5)
+    monkeypatch.setattr("pipelines.serving.limits.HEAD_SECONDS", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         yield connection
 

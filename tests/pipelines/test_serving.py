@@ -29,18 +29,19 @@ from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.loading import load_pipeline
-from pipelines.serving.app import build_app
-from pipelines.serving.gate import Gate
-from pipelines.serving.joined_traces import JoinedTraces
-from pipelines.serving.limits import BODY_LIMIT, Limits
-from pipelines.serving.listening import address, listen
-from pipelines.serving.logs import JsonLines
-from pipelines.serving.origins import LOOPBACK, is_from_elsewhere, is_named
-from pipelines.serving.problems import RETRY_SECONDS
-from pipelines.serving.schema import REQUEST_EXAMPLES
-from pipelines.serving.served import ServedPipeline
-from pipelines.serving.server import make_server
-from pipelines.serving.tracing import WordlessTracer
+from pipelines.serving.answers import REQUEST_EXAMPLES, RETRY_SECONDS
+from pipelines.serving.app import ServedPipeline, build_app, make_server
+from pipelines.serving.limits import (
+    BODY_LIMIT,
+    LOOPBACK,
+    Gate,
+    Limits,
+    address,
+    is_from_elsewhere,
+    is_named,
+    listen,
+)
+from pipelines.serving.telemetry import JoinedTraces, JsonLines, WordlessTracer
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,17 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, cross_references
 from pipelines.tree import main as tree_main
-from pipelines.tree_view.attention import Attention, read_attention
-from pipelines.tree_view.citing import Citations
-from pipelines.tree_view.colours import (
+from pipelines.tree_view.layout import (
+    Attention,
+    Citations,
+    LawStructure,
+    Neighbourhood,
+    neighbourhood,
+    neighbourhood_in,
+    read_attention,
+)
+from pipelines.tree_view.picture import draw_picture
+from pipelines.tree_view.svg import (
     AT_NIGHT,
     CITATION,
     INK,
@@ -31,12 +39,11 @@ from pipelines.tree_view.colours import (
     SHEET,
     TREE,
     WASH,
+    element,
+    fitted,
+    text_width,
+    words,
 )
-from pipelines.tree_view.lettering import fitted, text_width
-from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood, neighbourhood_in
-from pipelines.tree_view.picture import draw_picture
-from pipelines.tree_view.structure import LawStructure
-from pipelines.tree_view.svg import element, words
 
 Command = Callable[..., tuple[int, str, str]]
 

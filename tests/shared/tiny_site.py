@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-from pipelines.serving.listening import listen
+from pipelines.serving.limits import listen
 from ui.server import make_server
 
 PATHS = ("/", "/compare", "/fr", "/fr/compare")

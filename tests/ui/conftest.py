@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.trained_demo import TrainedDemo
+from pipelines.home import TrainedDemo
 
 # Notes its start, does what the test says, and may put a complete model where it belongs.
 SCRIPT = """

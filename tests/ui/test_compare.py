@@ -13,7 +13,7 @@ import pytest
 from haystack import Pipeline
 
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.comparing import Comparison, Found, Lap, StageRanking, compare
+from pipelines.comparison import Comparison, Found, Lap, StageRanking, compare
 from pipelines.files import FOLDER
 from pipelines.indexing import index_corpus
 from ui.collection import Collection

@@ -19,8 +19,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from tiny_site import DATA, JOIN, call_of, events, head_of, on_a_port, raw
 
-from pipelines.serving.limits import BODY_LIMIT
-from pipelines.serving.origins import LOOPBACK
+from pipelines.serving.limits import BODY_LIMIT, LOOPBACK
 from ui import guard
 from ui.guard import Guard, PasswordError, read_passwords
 from ui.server import build_server

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from pipelines.indexing import index_corpus
-from pipelines.serving.listening import listen
+from pipelines.serving.limits import listen
 from ui.__main__ import _learning, _parse, main
 from ui.about import about
 from ui.collection import Collection

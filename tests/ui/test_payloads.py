@@ -14,8 +14,8 @@ from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
-from pipelines.comparing import Found, Lap, StageRanking, compare
-from pipelines.tree_view.neighbourhood import neighbourhood
+from pipelines.comparison import Found, Lap, StageRanking, compare
+from pipelines.tree_view.layout import neighbourhood
 from pipelines.tree_view.picture import draw_picture
 from ui.answer import answer_panel
 from ui.compare.render import comparison

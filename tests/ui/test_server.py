@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from starlette.routing import Mount
 from tiny_site import DATA, JOIN, PATHS, call_of, events, head_of, on_a_port, raw
 
-from pipelines.serving.listening import listen
+from pipelines.serving.limits import listen
 from ui.frame import STYLES
 from ui.language import language_of
 from ui.server import build_server

@@ -13,10 +13,10 @@ from components.models.errors import ModelError
 from components.retrievers.resident import ReadableStore
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.comparing import Comparison, compare, find
+from pipelines.comparison import Comparison, compare, find
 from pipelines.files import LoadingError, pipeline_names
 from pipelines.loading import load_pipeline
-from pipelines.timing import time_components
+from pipelines.stages import time_components
 
 # Those that retrieve; the articles of the others come from one of these.
 _RETRIEVING = ("lexical", "dense", "hybrid", "hybrid_rerank")

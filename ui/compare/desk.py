@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Container
 
 from components.statutes.question import QuestionError, clean_question
-from pipelines.comparing import Comparison
+from pipelines.comparison import Comparison
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.compare import render
 from ui.language import Language, number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pipelines.comparing import SHOWN, Comparison, Fact, Found, Moved, Told
+from pipelines.comparison import SHOWN, Comparison, Fact, Found, Moved, Told
 from ui.article_text import law_attributes, words
 from ui.compare.times import times
 from ui.language import Language, counted, number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.comparing import Comparison, Found
+from pipelines.comparison import Comparison, Found
 from ui.article_text import words
 from ui.language import Language, decimal
 from ui.texts.compare import TEXTS, CompareTexts

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from components.statutes.article import Article
-from pipelines.tree_view.neighbourhood import Neighbourhood
-from pipelines.tree_view.outline import window
+from pipelines.tree_view.layout import Neighbourhood
+from pipelines.tree_view.picture import window
 from ui.article_text import law_attributes, words
 from ui.language import Language, counted, number
 from ui.law.division import PAGE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from components.statutes.article import Article
-from pipelines.tree_view.marks import beginning
+from pipelines.tree_view.svg import beginning
 from ui.article_text import law_attributes, words
 from ui.language import Language, counted, number
 from ui.law.links import article_link, division_link

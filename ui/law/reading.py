@@ -14,10 +14,8 @@ from components.retrievers.resident import ReadableStore
 from components.statutes.article import Article
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
-from pipelines.tree_view.citing import Citations
-from pipelines.tree_view.neighbourhood import Neighbourhood, neighbourhood_in
-from pipelines.tree_view.outline import window
-from pipelines.tree_view.structure import LawStructure
+from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
+from pipelines.tree_view.picture import window
 
 _BLOCK = 500  # documents that are in memory at a time
 

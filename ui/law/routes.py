@@ -19,7 +19,7 @@ from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.asking import found_article
-from pipelines.tree_view.citations import SHOWN as CITATIONS_DRAWN
+from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
 from pipelines.tree_view.picture import draw_picture
 from ui.article_text import words
 from ui.collection import Collection

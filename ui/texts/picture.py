@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from pipelines.tree_view.wording import ENGLISH, Wording
+from pipelines.tree_view.picture import ENGLISH, Wording
 from ui.language import Language, day, number
 
 TEXTS: Mapping[Language, Wording] = {

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.statutes.separation import Decided, Separation, best_threshold, separation
 from components.statutes.significance import (
     bootstrap_interval,
     compare_arms,
@@ -19,6 +18,7 @@ from components.statutes.significance import (
     paired_randomisation,
     unseen_mean,
 )
+from pipelines.calibration import Decided, Separation, best_threshold, separation
 
 # Intervals and tests
 

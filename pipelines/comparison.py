@@ -13,8 +13,7 @@ from haystack import Document, Pipeline
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
 from pipelines.asking import declared_output, found_article, run
-from pipelines.stages import Outputs, Stage, stages_of
-from pipelines.timing import stopwatch
+from pipelines.stages import Outputs, Stage, stages_of, stopwatch
 
 SHOWN = 10
 # A place is told so far down, where the pipeline can be asked for more without working otherwise.
@@ -149,7 +148,7 @@ def find(pipeline: Pipeline, question: str) -> Found:
     """Ask a pipeline, and note what each stage said and how long it worked.
 
     Args:
-        pipeline: loaded by `load_pipeline`, and made ready by `pipelines.timing.time_components`.
+        pipeline: loaded by `load_pipeline`, and made ready by `pipelines.stages.time_components`.
         question: clean.
 
     Raises:

@@ -1,17 +1,171 @@
-"""What clients send and get, as OpenAPI describes it."""
+"""The description of the service at /openapi.json."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import logging
+import re
+import traceback
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal
 
+from fastapi import FastAPI
+from haystack.errors import FilterError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+from starlette.responses import Response
 
+from components.models.errors import ModelError, VectorError
 from components.retrievers.validity import ANY, TODAY
 from components.statutes.article import iso_day
-from pipelines.files import did_you_mean
-from pipelines.serving.limits import MAX_FILTER_VALUES, MAX_QUESTION_CHARS, MAX_TOP_K
+from components.statutes.question import QuestionError
+from components.stores.rows import StoreError
+from pipelines.files import LoadingError, did_you_mean
+from pipelines.serving import telemetry
+from pipelines.serving.limits import (
+    BODY_LIMIT,
+    MAX_FILTER_VALUES,
+    MAX_QUESTION_CHARS,
+    MAX_TOP_K,
+    BusyError,
+)
+
+# Problems: every answer that is none, as JSON.
+
+
+RETRY_SECONDS = 2
+
+_A_WORD = re.compile(r"[a-z]+[ ,:]")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a request has no answer.
+
+    Attributes:
+        status: HTTP status.
+        error: one word for programs.
+        detail: what was wrong and how to mend it, for people.
+        retry: the same request may succeed in a moment.
+        closes: the connection ends with the answer.
+    """
+
+    status: int
+    error: str
+    detail: str
+    retry: bool = False
+    closes: bool = False
+
+
+TOO_LARGE = Problem(
+    413, "too_large", f"The request's body is longer than {BODY_LIMIT // 1024} KiB.", closes=True
+)
+SLOW_BODY = Problem(
+    408, "slow_body", "The request's body did not come in time. Send it at once.", closes=True
+)
+OTHER_HOST = Problem(
+    421,
+    "other_host",
+    "The service is asked under a name that is not its own. Ask 127.0.0.1 or localhost; a proxy "
+    "sets the header Host to one of them (docs/serve.md).",
+)
+BUSY = Problem(
+    503, "busy", "Everyone asks at once, and the queue is full. Ask again in a moment.", retry=True
+)
+NOT_READY = Problem(
+    503,
+    "not_ready",
+    "Models and indexes are still being loaded. Ask again in a moment; GET /ready tells when.",
+    retry=True,
+)
+
+
+def out_of_time(seconds: float) -> Problem:
+    """The question took longer than it may."""
+    return Problem(504, "timeout", f"There was no answer within {seconds:g} seconds. Ask again.")
+
+
+def of_error(error: Exception) -> Problem:
+    """What a client is told of an error while its question was answered.
+
+    Lexarbor's own errors say what was wrong and how to mend it. Of any other only its id is told,
+    which stands in the log with its kind and place: its message may quote the question.
+    """
+    if isinstance(error, QuestionError):
+        return Problem(422, "question", _sentence(error))
+    if isinstance(error, FilterError):
+        return Problem(422, "filters", _sentence(error))
+    if isinstance(error, LoadingError):
+        return Problem(422, "not_supported", str(error))
+    if isinstance(error, BusyError):
+        return BUSY
+    if isinstance(error, StoreError):
+        return Problem(503, "store", str(error))
+    if isinstance(error, ModelError):
+        return Problem(503, "model", _sentence(error))
+    if isinstance(error, VectorError):
+        return Problem(500, "vectors", _sentence(error))
+    return unknown(error)
+
+
+def unknown(error: Exception) -> Problem:
+    """Something failed that nobody foresaw: its kind and place are logged."""
+    going = telemetry.current.get()
+    id_ = going.id if going else telemetry.new_id()
+    root: BaseException = error
+    while root.__cause__ is not None:  # Haystack wraps what a component raises
+        root = root.__cause__
+    place = "".join(traceback.format_tb(root.__traceback__))
+    _logger.error(
+        "A request failed with %s",
+        type(root).__name__,
+        extra={"fields": {"request_id": id_, "place": place}},
+    )
+    return Problem(
+        500,
+        "internal",
+        f"Something failed on our side. The log tells more under request_id {id_}.",
+    )
+
+
+def problem_response(problem: Problem) -> Response:
+    """The problem as `{"error", "detail", "request_id"}`; remembers the reason."""
+    going = telemetry.current.get()
+    told: dict[str, Any] = {"error": problem.error, "detail": problem.detail}
+    if going is not None:
+        going.reason = problem.error
+        told["request_id"] = going.id
+    headers = {"Retry-After": str(RETRY_SECONDS)} if problem.retry else {}
+    if problem.closes:
+        headers["Connection"] = "close"
+    return json_response(told, problem.status, headers)
+
+
+def json_response(
+    content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON in UTF-8; half a surrogate pair, which UTF-8 cannot write, becomes a question mark."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(
+        text.encode("utf-8", errors="replace"),
+        status,
+        dict(headers or {}),
+        media_type="application/json",
+    )
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    # A file's name at its start stays as it is.
+    return text[:1].upper() + text[1:] if _A_WORD.match(text) else text
+
+
+# What clients send and get, as OpenAPI describes it.
+
 
 # Of a body that is wrong through and through.
 _LONGEST_NAME = 100
@@ -210,3 +364,64 @@ def _said(error: Any) -> str:
             "character. Take it out, or write the whole character in UTF-8."
         )
     return f"The field '{field}' {_RULES[field]}."
+
+
+_SUMMARIES = ("a question", "fewer articles, filtered", "the law of a day")
+
+_PROBLEMS = {
+    408: "The body did not come in time.",
+    413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
+    421: "The header Host names another machine.",
+    422: f"The request is wrong: an unknown field, a value out of range, a question of more than "
+    f"{MAX_QUESTION_CHARS:,} characters, filters that are none.",
+    500: "Something failed that nobody foresaw; the log tells more under the request_id.",
+    503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
+    "or the store holds no article. Retry-After tells when to ask again, where that helps.",
+    504: "There was no answer in time.",
+}
+
+
+def describe_answers(app: FastAPI, pipelines: Collection[str]) -> None:
+    """Add to the application's description what hayhooks does not know of its run routes.
+
+    That is the answers, which hayhooks sends on as they are, the problems, and examples.
+    """
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = plain()
+            for path in schema["paths"].values():
+                for operation in path.values():
+                    # FastAPI's description of a refusal, which is not what we send.
+                    operation["responses"].pop("422", None)
+            for name in pipelines:
+                _describe(schema["paths"][f"/{name}/run"]["post"], name)
+            _, models = models_json_schema(
+                [(RunAnswer, "serialization"), (ProblemAnswer, "serialization")],
+                ref_template="#/components/schemas/{model}",
+            )
+            schema["components"]["schemas"] |= models["$defs"]
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schema["components"]["schemas"].pop(unused, None)
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way of extending it
+
+
+def _describe(operation: dict[str, Any], name: str) -> None:
+    operation["summary"] = f"Ask the pipeline '{name}'"
+    operation["requestBody"]["content"]["application/json"]["examples"] = {
+        summary: {"summary": summary.capitalize(), "value": example}
+        for summary, example in zip(_SUMMARIES, REQUEST_EXAMPLES, strict=True)
+    }
+    operation["responses"] = {
+        "200": _answer("The articles that answer the question, best first.", "RunAnswer"),
+        **{str(status): _answer(said, "ProblemAnswer") for status, said in _PROBLEMS.items()},
+    }
+
+
+def _answer(description: str, model: str) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{model}"}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

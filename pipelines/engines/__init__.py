@@ -1,1 +1,0 @@
-"""Indexing into, and asking, a distributed engine."""

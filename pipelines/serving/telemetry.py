@@ -1,0 +1,308 @@
+"""Traces by OpenTelemetry, where its environment variables ask for them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+import traceback
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import opentelemetry.trace as otel
+from haystack.tracing.tracer import Span, Tracer, enable_tracing
+from haystack.tracing.utils import coerce_tag_value
+from opentelemetry.context import attach, detach
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipelines.files import LoadingError
+from pipelines.serving.limits import Gate
+
+# One request and what becomes of it, as logs and metrics tell it.
+
+
+# A proxy's id is kept, so that both logs can be joined; anything that could be prose is not.
+_FOREIGN_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
+
+
+def new_id() -> str:
+    """An id for a request."""
+    return uuid.uuid4().hex
+
+
+@dataclass
+class Exchange:
+    """What may be told of a request: nothing of its words.
+
+    Attributes:
+        id: its own, or the one that a proxy gave it.
+        pipeline: which one is asked; None for other requests.
+        documents: number of articles found, of a question that was answered.
+        reason: why it was refused or failed, as `Problem.error` names it.
+    """
+
+    id: str = field(default_factory=new_id)
+    pipeline: str | None = None
+    documents: int | None = None
+    reason: str | None = None
+
+
+current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+
+
+def id_from(header: str | None) -> str:
+    """The id in a request's header X-Request-ID where it is one, else a new one."""
+    return header if header and _FOREIGN_ID.fullmatch(header) else new_id()
+
+
+# Logs: one JSON object a line on standard error, without a word of any question.
+
+
+# They bring handlers of their own.
+_OVERRULED = ("uvicorn", "uvicorn.error", "uvicorn.access", "fastapi", "haystack")
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: time, level, message, and the record's `fields`.
+
+    What a library says goes in with its first line alone, and an exception with its kind and place
+    alone: what follows may quote a question.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage().partition("\n")[0],
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[0]:
+            told["exception"] = record.exc_info[0].__name__
+            told["place"] = "".join(traceback.format_tb(record.exc_info[2]))
+        return json.dumps(told, ensure_ascii=False, default=str)
+
+
+def log_as_json() -> None:
+    """Have every log of this process written as JSON lines on standard error.
+
+    Lexarbor's own from INFO, those of libraries from WARNING.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    for name in _OVERRULED:
+        logger = logging.getLogger(name)
+        logger.handlers = []
+        logger.propagate = True
+        logger.setLevel(logging.NOTSET)
+    logging.getLogger("pipelines").setLevel(logging.INFO)
+
+
+# ServingMetrics: what Prometheus is told.
+
+
+# Seconds. A question takes some 30 ms on an idle machine, and may wait for its turn.
+_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class ServingMetrics:
+    """Counts requests; labels are pipelines, statuses and reasons, never anything of a question.
+
+    Args:
+        gate: its places are told as gauges.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        # They are a second series beside each, that nobody reads.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        self._requests = Counter(
+            "lexarbor_requests",
+            "Requests to a pipeline, by HTTP status.",
+            ("pipeline", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "lexarbor_request_seconds",
+            "Time from a request to its answer, waiting included.",
+            ("pipeline",),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._rejected = Counter(
+            "lexarbor_rejected",
+            "Requests that got no answer, by reason.",
+            ("reason",),
+            registry=self._registry,
+        )
+        for name, help_, read in (
+            ("in_flight", "Questions that are being answered.", lambda: gate.inside),
+            ("waiting", "Questions that wait for their turn.", lambda: gate.waiting),
+        ):
+            gauge = Gauge(f"lexarbor_requests_{name}", help_, registry=self._registry)
+            gauge.set_function(read)
+
+    def count(self, exchange: Exchange, status: int, seconds: float) -> None:
+        """Count one request that has ended."""
+        if exchange.reason is not None:
+            self._rejected.labels(exchange.reason).inc()
+        if exchange.pipeline is not None:
+            self._requests.labels(exchange.pipeline, str(status)).inc()
+            self._seconds.labels(exchange.pipeline).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of it in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+# Joined traces: a caller's trace goes on in the service.
+
+
+class JoinedTraces:
+    """ASGI middleware: the spans of a request go on from its caller's (W3C Trace Context).
+
+    The header `traceparent` names the caller's span; one that is malformed begins a trace of its
+    own. Of `baggage`, which may hold words, nothing is taken.
+
+    Args:
+        app: the service.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._propagator = TraceContextTextMapPropagator()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        token = attach(self._propagator.extract(dict(Headers(scope=scope))))
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            detach(token)
+
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+
+# What may be told. Haystack puts a pipeline's inputs, the question among them, into a plain tag
+# that its switch for content does not reach; so tags are chosen here, not left out.
+_TAGS = frozenset(
+    {
+        "haystack.component.name",
+        "haystack.component.type",
+        "haystack.component.visits",
+        "haystack.pipeline.execution_mode",
+        "hayhooks.pipeline.name",
+        "hayhooks.elapsed_ms",
+    }
+)
+
+
+class _WordlessSpan(Span):
+    def __init__(self, span: otel.Span) -> None:
+        self._span = span
+
+    def set_tag(self, key: str, value: Any) -> None:
+        if key in _TAGS:
+            self._span.set_attribute(key, coerce_tag_value(value))
+
+    def set_content_tag(self, key: str, value: Any) -> None:
+        """Nothing, whatever HAYSTACK_CONTENT_TRACING_ENABLED says."""
+
+    def raw_span(self) -> otel.Span:
+        return self._span
+
+
+class WordlessTracer(Tracer):
+    """Haystack's and hayhooks' spans as OpenTelemetry's, without questions, texts and messages.
+
+    Args:
+        tracer: of OpenTelemetry.
+    """
+
+    def __init__(self, tracer: otel.Tracer) -> None:
+        self._tracer = tracer
+
+    @contextmanager
+    def trace(
+        self,
+        operation_name: str,
+        tags: dict[str, Any] | None = None,
+        parent_span: Span | None = None,  # noqa: ARG002 - the context knows it
+    ) -> Iterator[Span]:
+        """A span around a piece of work; of an exception only its kind is told."""
+        with self._tracer.start_as_current_span(
+            operation_name, record_exception=False, set_status_on_exception=False
+        ) as raw:
+            span = _WordlessSpan(raw)
+            span.set_tags(tags or {})
+            try:
+                yield span
+            except BaseException as error:
+                raw.set_attribute("error.type", type(error.__cause__ or error).__name__)
+                raw.set_status(otel.StatusCode.ERROR)
+                raise
+
+    def current_span(self) -> Span | None:
+        """The span of the moment, if one is recorded."""
+        raw = otel.get_current_span()
+        return _WordlessSpan(raw) if raw.is_recording() else None
+
+
+def wants_traces() -> bool:
+    """Whether the environment names a collector of traces, and does not switch them off."""
+    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    none = os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "none"
+    return not off and not none and any(os.environ.get(name) for name in _ENDPOINTS)
+
+
+def trace_to_collector() -> None:
+    """Send traces to the collector that the environment names; see `wants_traces`.
+
+    Raises:
+        LoadingError: it names a protocol other than OTLP over HTTP.
+    """
+    protocol = next((os.environ[name] for name in _PROTOCOLS if os.environ.get(name)), None)
+    if protocol not in (None, "http/protobuf"):
+        raise LoadingError(
+            f"Traces are sent by OTLP over HTTP; the environment asks for {protocol!r}. Set "
+            f"{_PROTOCOLS[1]}=http/protobuf and give the collector's HTTP port (usually 4318)."
+        )
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    name = os.environ.get("OTEL_SERVICE_NAME", "lexarbor")
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    # It is not made the process's own: FastAPI would trace whole addresses through that.
+    enable_tracing(WordlessTracer(provider.get_tracer("lexarbor")))
