@@ -19,8 +19,8 @@ from training.ablation.settings import AblationSettings, GridSettings
 from training.command_line import SettingsError, TrainingError, run, say, settings_from
 
 if TYPE_CHECKING:
-    from training.ablation.results import Results
-    from training.ablation.run import Run
+    from training.ablation.grid import Results
+    from training.ablation.runs import Run
 
 _DESCRIPTION = """\
 Trains the arms of a comparison, each with several seeds, and measures them on dev: where negatives
@@ -44,8 +44,7 @@ def ablate(settings: GridSettings) -> None:
         TrainingError: A run went wrong.
     """
     from training.ablation.dataset import Dataset
-    from training.ablation.grid import make_missing, runs_of
-    from training.ablation.results import Results
+    from training.ablation.grid import Results, make_missing, runs_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a grid runs in one process: start it without torchrun.")

@@ -8,18 +8,112 @@ The same command goes on where it was interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+import torch
+from accelerate import Accelerator
+
+from components.models.biencoder import BiEncoder
+from components.models.cpu import measured_way
 from training.command_line import run, settings_from
-from training.running import train
+from training.data import Batch, TrainingData
+from training.encoding import RunTexts
+from training.learner import Optimizer, Vectors, warm_up_and_decay
+from training.loop import train
+from training.objective import loss_and_gradient
 from training.settings import CusinesSettings
+from training.start import kept_parts, start_digests, starting_model, train_mode
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
+# The bi-encoder as a training loop sees it.
 
-    from training.biencoder_learner import BiEncoderLearner
-    from training.data import TrainingData
+
+class BiEncoderLearner:
+    """A bi-encoder that learns to find articles.
+
+    Args:
+        settings: Of the run.
+        data: The texts.
+        accelerator: Device and processes.
+
+    Attributes:
+        model: Is trained in place.
+
+    Raises:
+        ModelError: A model cannot be opened, or the parts do not fit together.
+        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
+    """
+
+    def __init__(
+        self, settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
+    ) -> None:
+        torch.manual_seed(settings.seed)  # for a fresh head
+        self.model: BiEncoder = starting_model(settings, accelerator.device)
+        self._settings = settings
+        self._accelerator = accelerator
+        self._texts = RunTexts(self.model, data, settings.token_budget, settings.frozen_layers)
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """Digests of the starting models, and what the towers compute in and with."""
+        return {
+            **start_digests(self._settings),
+            "dtype": self._texts.dtype_name,
+            "products": measured_way(self.model.device, self._texts.dtype),
+        }
+
+    def optimizer(self, total_steps: int) -> Optimizer:
+        """AdamW with warm-up and linear decay; a fresh head has its own rate."""
+        settings = self._settings
+        return Optimizer(
+            self.model,
+            learning_rate=settings.learning_rate,
+            head_lr=settings.head_lr,
+            weight_decay=settings.weight_decay,
+            rates=warm_up_and_decay(total_steps, settings.warmup),
+        )
+
+    def encode(self, progress: Callable[[int], None]) -> Vectors:
+        """Vectors of everything under the weights of this moment; processes share the work."""
+        return self._texts.encode(self._accelerator, progress)
+
+    def loss_and_gradient(self, batch: Batch) -> float:
+        """As `training.objective.loss_and_gradient`."""
+        return loss_and_gradient(batch, self._texts, self._settings, self._accelerator)
+
+    def changes(self) -> dict[str, float]:
+        """How far the head moves articles from their pooled passages, where there is one."""
+        return {} if self.model.head is None else {"head_change": self._texts.head_change()}
+
+    def train_mode(self) -> None:
+        """Dropout on, but in what is frozen."""
+        train_mode(self.model)
+
+    def eval_mode(self) -> None:
+        """Dropout off."""
+        self.model.eval()
+
+    def state(self) -> dict[str, Any]:
+        """The token budget: a device that ran out of memory has halved it."""
+        return {"token_budget": self._texts.budget.tokens}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` gave."""
+        self._texts.budget.tokens = int(state["token_budget"])
+
+    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+        """Write the model folder; a ranker of the starting model is taken over."""
+        start = self._settings.start
+        self.model.save(
+            output,
+            base_model=start,
+            config=self._settings.to_dict(),
+            data=data.digests(),
+            metrics=metrics,
+            kept=kept_parts(start),
+        )
+
 
 _DESCRIPTION = """\
 Trains a bi-encoder on questions with known articles, with negatives whose difficulty comes from the
@@ -47,9 +141,7 @@ def start(
         ModelError: A model cannot be opened, or the parts do not fit together.
         SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
     """
-    # Imported here, so that --help answers without waiting for torch.
-    from training.biencoder_learner import BiEncoderLearner
-    from training.learnt_questions import say_where_dev_is_learnt
+    from training.data import say_where_dev_is_learnt
 
     say_where_dev_is_learnt(settings, data)
     return BiEncoderLearner(settings, data, accelerator)

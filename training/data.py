@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.folder import file_digest
+from components.models.errors import ModelError
+from components.models.folder import MANIFEST_FILE, Manifest, file_digest, find_model
 from components.statutes.article import normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
 from training.command_line import SettingsError, say
+from training.negatives.gold import DrawnNegatives, Gold
+from training.settings import KeptSettings
 
 _NAMED = 3
 
@@ -194,3 +198,180 @@ def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question
 def _some(names: Iterable[str]) -> str:
     names = list(names)
     return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+
+
+# Which questions a model that training starts from has learnt before.
+#
+# What a model knows by heart neither measures nor chooses anything that is built on it.
+
+
+_STARTS = ("model", "query_model", "passage_model", "start")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that a model went through.
+
+    Attributes:
+        model: The folder that it made.
+        config: Its settings.
+    """
+
+    model: str
+    config: Mapping[str, Any]
+
+    def learnt_of_dev(self, data: TrainingData, dev_share: float) -> str | None:
+        """The setting by which it learnt questions that are of dev now, or None.
+
+        Args:
+            data: The same questions' file.
+            dev_share: What is set aside of it where none is of dev.
+        """
+        if not data.dev:
+            return None
+        if self.config.get("final"):
+            return "final"
+        aside = any(question.split == "train" for question in data.dev)
+        own = self.config.get("dev_share", dev_share)
+        return f"dev_share {own}" if aside and own < dev_share else None
+
+
+def trainings_on(questions_sha256: str, settings: KeptSettings) -> list[Training]:
+    """The trainings on a questions' file that led to what a run starts from.
+
+    A model's manifest names what it was made from in its turn, which is followed as far as it is
+    still there. A model without a manifest has learnt no questions.
+
+    Args:
+        questions_sha256: Digest of the file.
+        settings: Of the run.
+
+    Raises:
+        ModelError: A model that the run starts from cannot be found.
+    """
+    ahead = [(name, find_model(name)) for name in _starts(settings.to_dict())]
+    seen: set[Path] = set()
+    found: list[Training] = []
+    while ahead:
+        name, folder = ahead.pop(0)
+        manifest = None if folder in seen else _manifest_in(folder)
+        seen.add(folder)
+        if manifest is not None:
+            if manifest.data.get("questions_sha256") == questions_sha256:
+                found.append(Training(name, manifest.config))
+            ahead += [(each, Path(each).expanduser()) for each in _starts(manifest.config)]
+    return found
+
+
+def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
+    """Say it loudly where the epoch will be chosen by questions that the start has learnt.
+
+    Raises:
+        ModelError: A model that the run starts from cannot be found.
+    """
+    for training in trainings_on(data.questions_sha256, settings):
+        if how := training.learnt_of_dev(data, settings.to_dict()["dev_share"]):
+            say(
+                f"WARNING: {training.model} has learnt questions of dev ({how}), and dev chooses "
+                "the epoch: it will look better than it is, and the choice be a worse one. Start "
+                "from a model that was trained on the same questions with the same dev_share and "
+                "without final"
+            )
+
+
+def _starts(config: Mapping[str, Any]) -> Iterator[str]:
+    return (str(config[name]) for name in _STARTS if config.get(name))
+
+
+def _manifest_in(folder: Path) -> Manifest | None:
+    path = folder / MANIFEST_FILE
+    try:
+        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError, ModelError):
+        return None  # of what a run does start from, opening it says what is wrong
+
+
+# An epoch's pairs in batches, each with its distinct texts and who is whose negative.
+
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The pairs of one step.
+
+    Attributes:
+        questions: int64 `[n_questions]`, the distinct questions (index in the training questions).
+        articles: int64 `[n_articles]`, the distinct articles (position in the corpus).
+        pairs: int64 `[n_pairs, 2]`, each pair as rows of `questions` and `articles`.
+        candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
+        n_listed: Articles that the pairs list, repeats counted: what a trainer would encode that
+            does not look for them.
+    """
+
+    questions: Rows
+    articles: Rows
+    pairs: Rows
+    candidates: NDArray[np.bool_]
+    n_listed: int
+
+
+def epoch_order(n_pairs: int, *, seed: int, epoch: int) -> Rows:
+    """The pairs in the order of an epoch, int64 `[n_pairs]`; each epoch has its own."""
+    return np.random.default_rng([seed, epoch, 0]).permutation(n_pairs)
+
+
+def first_steps(pairs: Rows, order: Rows, batch_size: int, n_questions: int) -> Rows:
+    """The step of the epoch in which each question is first asked, int64 `[n_questions]`."""
+    steps = np.empty(n_questions, dtype=np.int64)
+    # From the last to the first: what is written last stays.
+    steps[pairs[order[::-1], 0]] = np.arange(len(order))[::-1] // batch_size
+    return steps
+
+
+def make_batch(
+    pairs: Rows,
+    drawn: DrawnNegatives,
+    gold: Gold,
+    *,
+    in_batch: bool,
+) -> Batch:
+    """The step of some pairs.
+
+    A question's negatives are shared by its pairs. With `in_batch` the batch's other articles are
+    negatives too, its other questions' positives and negatives; never an article that answers the
+    same question, or reads the same as one that does.
+
+    Args:
+        pairs: int64 `[n_pairs, 2]`, question and position of its positive.
+        drawn: The epoch's negatives.
+        gold: Of the training questions.
+        in_batch: Whether other questions' articles count.
+    """
+    questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
+    negatives = [drawn.of(question) for question in questions.tolist()]
+    articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
+    candidates = np.full((len(questions), len(articles)), in_batch)
+    for row, question in enumerate(questions.tolist()):
+        if not in_batch:
+            candidates[row, np.searchsorted(articles, negatives[row])] = True
+        candidates[row, np.isin(articles, gold.excluded[question])] = False
+    article_rows = np.searchsorted(articles, pairs[:, 1])
+    return Batch(
+        questions=questions,
+        articles=articles,
+        pairs=np.stack([question_rows, article_rows], axis=1),
+        candidates=candidates[question_rows],
+        n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
+    )
+
+
+def steps_in_epoch(n_pairs: int, batch_size: int) -> int:
+    """Steps of an epoch; the last batch may be a short one."""
+    return -(-n_pairs // batch_size)
+
+
+def question_ids(batch: Batch, gold: Gold) -> Sequence[str]:
+    """Ids of the questions of a batch, for messages."""
+    return [gold.question_ids[question] for question in batch.questions.tolist()]

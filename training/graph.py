@@ -8,19 +8,309 @@ The same command goes on where it was interrupted.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from training.command_line import run, settings_from
-from training.graph_training.settings import GraphSettings
-from training.running import train
+import torch
+from accelerate import Accelerator
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
+from components.models.biencoder import BiEncoder
+from components.models.cpu import linear_library
+from components.models.devices import DtypeName
+from components.models.folder import (
+    MANIFEST_FILE,
+    find_model,
+    model_digest,
+    read_manifest,
+    whole_file,
+)
+from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
+from components.models.locks import folder_lock
+from components.statutes.graph import LegislativeGraph
+from training.checkpoint import work_folder_of
+from training.command_line import SettingsError, run, say, settings_from
+from training.data import Batch, TrainingData
+from training.learner import Optimizer, Vectors, constant
+from training.loop import train
+from training.negatives.curriculum import generator
+from training.objective import contrastive_loss
+from training.settings import GraphSettings
 
-    from training.data import TrainingData
-    from training.graph_training.learner import GraphLearner
+# The frozen vectors that a graph network is trained on.
+
+
+DTYPE: DtypeName = "float32"
+"""Of the encoder. What "auto" is, a CPU measures anew in each process: two alike could differ."""
+
+_VECTORS = "vectors"
+
+
+@dataclass(frozen=True)
+class Features:
+    """Unit vectors of a bi-encoder, float32.
+
+    Attributes:
+        nodes: Of the graph's nodes: titles and headings, then articles, `[n_nodes, dim]`.
+        train: Of the training questions, `[n_train, dim]`.
+        dev: Of the dev questions, `[n_dev, dim]`.
+    """
+
+    nodes: Tensor
+    train: Tensor
+    dev: Tensor
+
+
+def start_digests(settings: GraphSettings) -> dict[str, str]:
+    """Digest of the bi-encoder below, by the setting that names it.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    return {"model_sha256": model_digest(find_model(settings.start))}
+
+
+def features_of(
+    settings: GraphSettings,
+    data: TrainingData,
+    graph: LegislativeGraph,
+    folder: Path,
+    device: torch.device,
+) -> Features:
+    """Encode every text once, or find the vectors that an earlier run has kept.
+
+    They are found by the digests of the model and of their texts and by the number format, so no
+    other model's are taken.
+    Articles and questions are kept apart: other questions on the same law, as in a fold of a
+    cross-validation, do not have it encoded again.
+
+    Args:
+        settings: Name the model.
+        data: Articles and questions.
+        graph: Its labels are encoded too.
+        folder: Where vectors are kept.
+        device: Where they are computed and go.
+
+    Raises:
+        ModelError: The model cannot be opened.
+        SettingsError: `text_rule` is not the model's.
+    """
+    digest = start_digests(settings)
+    texts = {
+        "nodes": list(node_texts(graph, data.corpus, settings.text_rule)),
+        "train": [question.text for question in data.train],
+        "dev": [question.text for question in data.dev],
+    }
+    # An encoder reads an article and a question of the same words in different ways.
+    paths = {
+        side: folder / f"{_sha256([digest, DTYPE, side == 'nodes', read])[:32]}.safetensors"
+        for side, read in texts.items()
+    }
+    with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
+        missing = {side: path for side, path in paths.items() if not _is_whole(path)}
+        if missing:
+            _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
+    return Features(**{side: _kept(path, device) for side, path in paths.items()})
+
+
+def _encode(
+    wanted: Mapping[str, tuple[Sequence[str], Path]], settings: GraphSettings, device: torch.device
+) -> None:
+    """Encode the texts of some sides, and keep the vectors of each in its file."""
+    model = BiEncoder.load(settings.start, device=str(device), dtype=DTYPE)
+    if model.text_rule != settings.text_rule:
+        raise SettingsError(
+            f"text_rule is {settings.text_rule}, and {settings.start} was trained with "
+            f"{model.text_rule}. Leave it as the model has it."
+        )
+    number = sum(len(texts) for texts, _ in wanted.values())
+    say(f"Encoding {number:,} articles, headings and questions, once")
+    for side, (texts, path) in wanted.items():
+        encode = model.encode_articles if side == "nodes" else model.encode_queries
+        _keep(path, encode(texts))
+
+
+def _keep(path: Path, vectors: Tensor) -> None:
+    with whole_file(path) as partial:
+        save_file({_VECTORS: vectors}, partial)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether vectors are kept here; a file that was damaged gives way to a new one."""
+    try:
+        with safe_open(path, framework="pt"):
+            return True
+    except (FileNotFoundError, SafetensorError):
+        return False
+
+
+def _kept(path: Path, device: torch.device) -> Tensor:
+    return load_file(path, device=str(device))[_VECTORS]
+
+
+def _sha256(value: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+# The graph network as a training loop sees it.
+
+
+FEATURES = "vectors"
+
+
+class GraphLearner:
+    """A graph network that learns to enrich a frozen bi-encoder's vectors of articles.
+
+    Args:
+        settings: Of the run.
+        data: Law and questions.
+        accelerator: Device.
+
+    Attributes:
+        network: Is trained in place.
+
+    Raises:
+        ModelError: The bi-encoder cannot be opened.
+        SettingsError: A setting does not fit the bi-encoder; or there are several processes.
+    """
+
+    def __init__(
+        self, settings: GraphSettings, data: TrainingData, accelerator: Accelerator
+    ) -> None:
+        if accelerator.num_processes > 1:
+            raise SettingsError("a graph is trained in one process: start it without torchrun.")
+        self._settings = settings
+        device = accelerator.device
+        graph = LegislativeGraph.of(
+            data.corpus, neighbours=settings.neighbours, citations=settings.citations
+        )
+        self._report = graph.report()
+        say(_described(self._report))
+        work = work_folder_of(Path(settings.output))
+        kept = work / FEATURES if settings.vectors is None else Path(settings.vectors)
+        self._features = features_of(settings, data, graph, kept, device)
+        self._graph = GraphTensors.of(graph, device)
+        self._nodes = torch.from_numpy(graph.article_nodes).long().to(device)
+        if settings.permute_tree:
+            # As for the views of the negatives: the same articles stand in the same wrong places.
+            places = generator(settings.seed, "leaves").permutation(len(data.corpus))
+            self._nodes = self._nodes[torch.from_numpy(places).to(device)]
+        self._inputs = self._features.nodes.clone()
+        self._inputs[self._nodes] = self._features.nodes[graph.n_inner :]
+        torch.manual_seed(settings.seed)
+        self.network = LegislativeGraphEncoder(
+            self._inputs.shape[1],
+            layers=settings.layers,
+            heads=settings.heads,
+            kind=settings.network,
+            init=settings.init,
+            edge_kinds=graph.edge_kinds,
+        ).to(device)
+        self._change: float | None = None
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """Digest of the bi-encoder below, and what the network computes in and with."""
+        return {
+            **start_digests(self._settings),
+            "dtype": DTYPE,
+            "linear": linear_library(self._nodes.device),
+        }
+
+    def optimizer(self, total_steps: int) -> Optimizer:  # noqa: ARG002
+        """AdamW with the same rate at every step (G-DSR, Table 5)."""
+        return Optimizer(
+            self.network,
+            learning_rate=self._settings.learning_rate,
+            weight_decay=self._settings.weight_decay,
+            rates=constant,
+        )
+
+    def encode(self, progress: Callable[[int], None]) -> Vectors:
+        """Enriched vectors of all articles, and those of the questions, which stay."""
+        with torch.no_grad():
+            enriched = self.network(self._inputs, self._graph, self._nodes)
+            plain = self._inputs[self._nodes]
+            self._change = float(((enriched - plain).norm(dim=1) / plain.norm(dim=1)).mean())
+        progress(len(enriched))
+        articles = functional.normalize(enriched, dim=1)
+        return Vectors(articles, self._features.train, self._features.dev)
+
+    def loss_and_gradient(self, batch: Batch) -> float:
+        """The loss, computed from what the batch's articles can see of the graph."""
+        articles = functional.normalize(
+            self.network(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
+        )
+        loss = contrastive_loss(
+            self._features.train[self._rows(batch.questions)],
+            articles,
+            self._rows(batch.pairs),
+            torch.from_numpy(batch.candidates).to(articles.device),
+            temperature=self._settings.temperature,
+            reduction=self._settings.reduction,
+        )
+        torch.autograd.backward(loss)
+        return float(loss.detach())
+
+    def changes(self) -> dict[str, float]:
+        """How far the network moves articles, |out - in| / |in|, when last encoded."""
+        return {} if self._change is None else {"graph_change": self._change}
+
+    def train_mode(self) -> None:
+        """Be trained."""
+        self.network.train()
+
+    def eval_mode(self) -> None:
+        """Be measured."""
+        self.network.eval()
+
+    def state(self) -> dict[str, Any]:
+        """Nothing beside the weights."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Nothing to put back."""
+
+    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+        """Write the model folder; the bi-encoder and a ranker are those that were there."""
+        start = self._settings.start
+        folder = find_model(start)
+        kept: dict[str, Path] = {}
+        if (folder / MANIFEST_FILE).exists():
+            kept = {p: folder / p for p in read_manifest(folder).parts if p != "graph"}
+        BiEncoder.load(folder, device="cpu").save(
+            output,
+            base_model=start,
+            config=self._settings.to_dict(),
+            data=data.digests(),
+            metrics={**metrics, "graph": self._report},
+            kept={**kept, "graph": self.network.save},
+        )
+
+    def _rows(self, rows: Any) -> Tensor:
+        return torch.from_numpy(rows).to(self._nodes.device)
+
+
+def _described(report: Mapping[str, Any]) -> str:
+    nodes, edges = (
+        ", ".join(f"{count:,} {name}" for name, count in report[part].items())
+        for part in ("nodes", "edges")
+    )
+    lost = report["unresolved_citations"]
+    return (
+        f"Graph: nodes {nodes}; edges {edges}; {report['mean_degree']:.1f} a node, "
+        f"{report['largest_degree']:,} at most"
+        + (f"; {lost:,} citations lead to no article" if lost else "")
+    )
+
 
 _DESCRIPTION = """\
 Trains a graph network that enriches a bi-encoder's vectors of articles by their place in the law.
@@ -46,9 +336,7 @@ def start(settings: GraphSettings, data: TrainingData, accelerator: Accelerator)
         ModelError: The bi-encoder cannot be opened.
         SettingsError: A setting does not fit the bi-encoder; or there are several processes.
     """
-    # Imported here, so that --help answers without waiting for torch.
-    from training.graph_training.learner import GraphLearner
-    from training.learnt_questions import say_where_dev_is_learnt
+    from training.data import say_where_dev_is_learnt
 
     say_where_dev_is_learnt(settings, data)
     return GraphLearner(settings, data, accelerator)

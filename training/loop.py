@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 from tqdm import tqdm
 
-from training.batches import epoch_order, first_steps, make_batch, question_ids, steps_in_epoch
-from training.command_line import TrainingError, say
-from training.data import TrainingData
+from components.models.dense_index import DenseIndex
+from components.statutes.metrics import evaluate
+from components.statutes.question import Question
+from training.checkpoint import Resuming, RunState, after_no_memory, after_no_number
+from training.command_line import SettingsError, TrainingError, say
+from training.data import (
+    TrainingData,
+    epoch_order,
+    first_steps,
+    make_batch,
+    question_ids,
+    steps_in_epoch,
+)
 from training.learner import Learner, Vectors
-from training.negatives.examples import examples
 from training.negatives.sampling import CurriculumNegatives
-from training.negatives.statistics import statistics
+from training.negatives.statistics import examples, statistics
 from training.processes import from_main, sum_gradients
 from training.records import (
     METRICS_FILE,
@@ -28,10 +42,78 @@ from training.records import (
     refresh_shares,
     write_metrics,
 )
-from training.resuming import Resuming, RunState
-from training.run_settings import RunSettings
-from training.same_run import after_no_memory, after_no_number
-from training.validation import validate
+from training.settings import DEV_DEPTH, RunSettings
+
+# How well the model of this moment finds the articles of questions that it does not learn.
+
+
+METRICS: tuple[str, ...] = (
+    *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
+    "MAP",
+    "MAP@10",
+    "R-precision",
+    "MRR@10",
+    "nDCG@10",
+)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One model on some questions.
+
+    Attributes:
+        values: Metric to question id to value.
+        unseen: Ids of the questions none of whose articles is a training positive: what carries
+            over to law that was not trained on.
+    """
+
+    values: dict[str, dict[str, float]]
+    unseen: list[str]
+
+    def means(self) -> dict[str, float]:
+        """Each metric's mean over the questions."""
+        return {metric: fmean(of.values()) for metric, of in self.values.items()}
+
+    def unseen_means(self) -> dict[str, float]:
+        """The same over the `unseen` questions; empty where there are none."""
+        if not self.unseen:
+            return {}
+        return {
+            metric: fmean(of[question] for question in self.unseen)
+            for metric, of in self.values.items()
+        }
+
+
+def validate(
+    questions: Sequence[Question],
+    vectors: Tensor,
+    articles: Tensor,
+    article_ids: Sequence[str],
+    trained_on: Collection[str],
+    select_by: str,
+) -> Validation:
+    """Search every question's vector among the articles', exactly, and measure what is found.
+
+    Args:
+        questions: `n_questions` of them.
+        vectors: float32 `[n_questions, dim]`.
+        articles: float32 `[n_articles, dim]`.
+        article_ids: By position.
+        trained_on: Ids of the training positives.
+        select_by: A metric that is measured beside `METRICS`.
+    """
+    index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
+    _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
+    run = {
+        question.id: [article_ids[position] for position in row]
+        for question, row in zip(questions, found.tolist(), strict=True)
+    }
+    qrels = {question.id: set(question.relevant) for question in questions}
+    metrics = dict.fromkeys((*METRICS, select_by))
+    values = evaluate(run, qrels, metrics, depth=DEV_DEPTH)
+    trained = set(trained_on)
+    unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
+    return Validation(values, unseen)
 
 
 class TrainingLoop:
@@ -297,3 +379,241 @@ class TrainingLoop:
     def _say(self, stage: Any) -> None:
         if self._accelerator.is_main_process:
             self._progress(stage, step=self._state.step, epoch=self._state.epoch)
+
+
+# From settings to a model folder: what every training run does around its loop.
+
+
+S = TypeVar("S", bound=RunSettings)
+L = TypeVar("L", bound="Learner")
+
+
+def train(
+    command: str, settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]
+) -> None:
+    """Train from the settings' files to the settings' model folder.
+
+    Args:
+        command: Name of the module; what trackers call the run.
+        settings: Of the run.
+        start: Opens what training starts from.
+
+    Raises:
+        SettingsError: A setting does not fit the data, or another process trains into the output.
+        CorpusError: A file cannot be read.
+        ModelError: A model cannot be opened, or the output folder is not empty.
+        TrainingError: A loss or weight is not finite.
+    """
+    from accelerate import Accelerator
+
+    from training.checkpoint import TRACKERS, only_process, work_folder_of
+    from training.processes import sees_what_main_writes, take_device
+
+    output = Path(settings.output)
+    _check_trackers(settings.trackers)
+    device = take_device(settings.device)
+    accelerator = Accelerator(
+        cpu=device.type == "cpu",
+        log_with=list(settings.trackers) or None,
+        project_dir=str(work_folder_of(output) / TRACKERS),
+    )
+    if not sees_what_main_writes(accelerator, output.parent):
+        accelerator.end_training()
+        raise SettingsError(
+            f"output: {output} is not one folder for all processes. Name one on a file system "
+            "that all machines share."
+        )
+    with only_process(output) if accelerator.is_main_process else nullcontext():
+        _train(command, settings, accelerator, work_folder_of(output), start)
+    accelerator.end_training()
+
+
+def _train(
+    command: str,
+    settings: S,
+    accelerator: Accelerator,
+    work: Path,
+    start: Callable[[S, TrainingData, Accelerator], Learner],
+) -> None:
+    from components.models.folder import check_target
+    from training.checkpoint import made, move_in
+    from training.data import TrainingData
+    from training.processes import from_main
+    from training.records import environment
+
+    output = Path(settings.output)
+    if from_main(accelerator, made(output, settings.to_dict())):
+        if accelerator.is_main_process:
+            move_in(output)
+        accelerator.wait_for_everyone()
+        return
+    check_target(output)
+    data = TrainingData.read(
+        settings.corpus,
+        settings.questions,
+        dev_share=settings.dev_share,
+        run_file=settings.run_file,
+        final=settings.final,
+    )
+    if settings.final and not data.dev:
+        raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
+    accelerator.init_trackers(command, init_kwargs={})
+    if settings.final:
+        learner, state, records = _fit_twice(settings, data, accelerator, work, start)
+    else:
+        learner, state = fit(settings, data, accelerator, work, start)
+        records = state.records
+    if accelerator.is_main_process:
+        metrics = {"environment": environment(accelerator.device.type)}
+        _finish(settings, data, learner, state, records, work, metrics)
+    accelerator.wait_for_everyone()
+
+
+def fit(
+    settings: S,
+    data: TrainingData,
+    accelerator: Accelerator,
+    work: Path,
+    start: Callable[[S, TrainingData, Accelerator], L],
+    *,
+    negatives: CurriculumNegatives | None = None,
+    progress: Progress | None = None,
+    stop_after: int | None = None,
+) -> tuple[L, RunState]:
+    """Train one model; what is wrong with settings and data is said before any model is opened.
+
+    Args:
+        settings: Of the run.
+        data: What to learn from and to choose by.
+        accelerator: Device and processes.
+        work: Folder of the checkpoints.
+        start: Opens what training starts from.
+        negatives: Default: those that the settings describe.
+        progress: As for `TrainingLoop`.
+        stop_after: As for `TrainingLoop`.
+
+    Returns:
+        The learner with its best weights, and the state at the end.
+    """
+    from training.checkpoint import compute_as_begun
+
+    if negatives is None:
+        negatives = curriculum_negatives(settings, data, str(accelerator.device))
+    compute_as_begun(work)
+    learner = start(settings, data, accelerator)
+    work.mkdir(parents=True, exist_ok=True)
+    loop = TrainingLoop(
+        *(settings, data, negatives, learner, accelerator, work),
+        progress=progress,
+        stop_after=stop_after,
+    )
+    return learner, loop.run()
+
+
+def _fit_twice(
+    settings: S,
+    data: TrainingData,
+    accelerator: Accelerator,
+    work: Path,
+    start: Callable[[S, TrainingData, Accelerator], L],
+) -> tuple[L, RunState, list[dict[str, Any]]]:
+    """`final`: choose the epoch on dev, then train anew on train and dev up to it.
+
+    Returns:
+        The learner of the second training, the state of the first, the records of both.
+    """
+    from training.records import Length, Progress
+
+    joined = data.joined()
+    # Both before any work starts: the second training must not be what finds a fault of the data.
+    chosen, whole = (
+        curriculum_negatives(settings, each, str(accelerator.device)) for each in (data, joined)
+    )
+    # Which epoch will be the best is not known yet; at most the second training is as long.
+    one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
+    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
+    state = fit(settings, data, accelerator, work, start, negatives=chosen, progress=both)[1]
+    assert state.best is not None
+    epoch = state.best["epoch"]
+    say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
+    one = Length(state.step, state.epoch)
+    two = Length.of(settings, len(joined.pairs), stop_after=epoch)
+    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
+    learner, final = fit(
+        *(settings, joined, accelerator, work / "final", start),
+        negatives=whole,
+        progress=both,
+        stop_after=epoch,
+    )
+    return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
+
+
+def curriculum_negatives(
+    settings: RunSettings, data: TrainingData, device: str
+) -> CurriculumNegatives:
+    """The negatives that the settings describe, for the training questions.
+
+    Raises:
+        SettingsError: The data cannot give them.
+    """
+    from training.negatives.sampling import CurriculumNegatives
+
+    try:
+        return CurriculumNegatives(
+            data.corpus,
+            data.train,
+            views=settings.views,
+            negatives_per_question=settings.negatives_per_question,
+            buckets=settings.buckets,
+            schedule=settings.schedule,
+            share_of=settings.share_of,
+            candidates=settings.candidates,
+            ties=settings.ties,
+            k=settings.k,
+            cross_law=settings.cross_law,
+            bm25_k1=settings.bm25_k1,
+            bm25_b=settings.bm25_b,
+            run=settings.run_file,
+            permute_tree=settings.permute_tree,
+            text_rule=settings.text_rule,
+            seed=settings.seed,
+            device=device,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _finish(
+    settings: RunSettings,
+    data: TrainingData,
+    learner: Learner,
+    state: RunState,
+    records: Sequence[dict[str, Any]],
+    work: Path,
+    metrics: dict[str, Any],
+) -> None:
+    """Make the model folder, and let the work folder go."""
+    from training.checkpoint import move_in
+    from training.records import METRICS_FILE, plot_run, write_metrics
+
+    output = Path(settings.output)
+    write_metrics(work / METRICS_FILE, records)
+    plot_run(records, work, settings.select_by)
+    if state.best is not None:
+        best = next(record for record in records if record["epoch"] == state.best["epoch"])
+        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
+    learner.save(output, data, metrics)
+    move_in(output)
+
+
+def _check_trackers(names: Sequence[str]) -> None:
+    """Refuse a tracker that is not installed; Accelerate leaves it out without a word."""
+    from accelerate.tracking import get_available_trackers
+
+    there = [str(each.value) for each in get_available_trackers()]
+    for name in names:
+        if name not in there:
+            raise SettingsError(
+                f"trackers: {name!r} is not installed; here are {', '.join(there) or 'none'}. "
+                "Install its package, or leave it out."
+            )

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.command_line import SettingsError, run, say, settings_from
-from training.pretraining.settings import PretrainSettings
+from training.pretraining import PretrainSettings
 
 if TYPE_CHECKING:
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.lexical import Segmentation
-    from training.pretraining.blocks import Blocks
-    from training.pretraining.starting import Start
+    from training.pretraining import Blocks, Start
 
 _DESCRIPTION = """\
 Lets an encoder read a law by guessing hidden words (masked-language modelling), either a model at
@@ -51,11 +50,15 @@ def pretrain(settings: PretrainSettings) -> None:
     from components.statutes.article import indexed_text
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.lexical import words_joined
-    from training.as_begun import compute_as_begun
-    from training.hf_trainer.checkpoints import claim
-    from training.pretraining.masked_training import train_masked
-    from training.pretraining.starting import open_start, segmentation_of, start_folder
-    from training.work_folder import made, move_in, only_process, work_folder_of
+    from training.checkpoint import (
+        claim,
+        compute_as_begun,
+        made,
+        move_in,
+        only_process,
+        work_folder_of,
+    )
+    from training.pretraining import open_start, segmentation_of, start_folder, train_masked
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("pretraining runs in one process. Start it with python, not torchrun.")
@@ -91,7 +94,7 @@ def pretrain(settings: PretrainSettings) -> None:
 
 
 def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:
-    from training.pretraining.blocks import make_blocks
+    from training.pretraining import make_blocks
 
     tokenizer = start.tokenizer
     blocks = make_blocks(
@@ -124,10 +127,10 @@ def _finish(
     """Make the model folder, and let the work folder go."""
     from components.models.biencoder import BiEncoder
     from components.models.devices import resolve_device
-    from training.pretraining.records import plot_losses
+    from training.checkpoint import move_in
+    from training.pretraining import plot_losses
     from training.records import METRICS_FILE, environment, write_metrics
-    from training.starting import kept_parts
-    from training.work_folder import move_in
+    from training.start import kept_parts
 
     output = Path(settings.output)
     write_metrics(work / METRICS_FILE, records)

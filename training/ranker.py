@@ -40,15 +40,17 @@ def train(settings: RankerTrainingSettings) -> None:
     # Imported here, so that --help answers without waiting for torch.
     from components.models.folder import check_target
     from components.models.tower import no_progress_bars
-    from training.as_begun import compute_as_begun
-    from training.data import TrainingData
-    from training.hf_trainer.checkpoints import claim
-    from training.learnt_questions import say_where_dev_is_learnt
-    from training.ranking.preparing import fixed_by, prepare
+    from training.checkpoint import (
+        claim,
+        compute_as_begun,
+        made,
+        move_in,
+        only_process,
+        work_folder_of,
+    )
+    from training.data import TrainingData, say_where_dev_is_learnt
     from training.ranking.publishing import publish
-    from training.ranking.quiet import quiet_warnings
-    from training.ranking.training_run import train_ranker
-    from training.work_folder import made, move_in, only_process, work_folder_of
+    from training.ranking.run import fixed_by, prepare, quiet_warnings, train_ranker
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingsError("a ranker is trained in one process. Start it with python.")

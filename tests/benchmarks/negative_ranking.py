@@ -28,10 +28,8 @@ from tree_distances import corpus
 
 from components.statutes import Article, LegislativeTree, Question
 from training.negatives import CurriculumNegatives, Gold
-from training.negatives.fusion import fuse
-from training.negatives.ranking import mid_ranks
+from training.negatives.ranking import TieKeys, fuse, mid_ranks
 from training.negatives.sampling import BLOCK_CELLS
-from training.negatives.tie_keys import TieKeys
 from training.negatives.views import SemanticView, SequenceView, TreeView
 
 DIM = 768

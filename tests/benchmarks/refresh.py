@@ -25,13 +25,13 @@ from accelerate import Accelerator
 
 from components.models.encoding import encode_tokenized
 from components.models.folder import BUNDLED_MODEL
-from training.biencoder_learner import BiEncoderLearner
 from training.command_line import Place, Target
+from training.cusines import BiEncoderLearner
 from training.data import TrainingData
-from training.running import fit
+from training.encoding import RunTexts
+from training.loop import fit
 from training.settings import CusinesSettings
-from training.starting import starting_model
-from training.texts import RunTexts
+from training.start import starting_model
 
 
 def main() -> None:

@@ -41,15 +41,14 @@ from transformers.utils import logging as transformers_logging
 
 from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
-from training.batches import Batch, epoch_order, make_batch
-from training.data import TrainingData
+from training.data import Batch, TrainingData, epoch_order, make_batch
+from training.encoding import RunTexts
+from training.learner import Optimizer, warm_up_and_decay
 from training.negatives import CurriculumNegatives
-from training.negatives.drawn import DrawnNegatives
-from training.optimizer import Optimizer, warm_up_and_decay
+from training.negatives.gold import DrawnNegatives
+from training.objective import loss_and_gradient
 from training.settings import CusinesSettings
-from training.starting import starting_model, train_mode
-from training.step import loss_and_gradient
-from training.texts import RunTexts
+from training.start import starting_model, train_mode
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPERATURE = 0.05

@@ -21,8 +21,8 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice
 def site(serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """The view over a finished run, one that is going on, and a grid; gives its address."""
     from components.stores.sqlite import StatuteDocumentStore
-    from training.ablation.markdown import markdown
-    from training.plots import plot_run
+    from training.ablation.report import markdown
+    from training.records import plot_run
     from ui.collection import Collection
     from ui.server import build_server
     from ui.training import Sources, training_routes

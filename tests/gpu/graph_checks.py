@@ -19,13 +19,12 @@ from train_checks import invented_law
 from components.models.graph import GraphTensors, LegislativeGraphEncoder
 from components.statutes.graph import LegislativeGraph
 from components.statutes.question import Question
+from training import graph as learner_module
 from training.command_line import Place, Target
 from training.data import TrainingData
-from training.graph_training import learner as learner_module
-from training.graph_training.features import Features
-from training.graph_training.learner import GraphLearner
-from training.graph_training.settings import GraphSettings
-from training.running import fit
+from training.graph import Features, GraphLearner
+from training.loop import fit
+from training.settings import GraphSettings
 
 TRAINING_S = 10.0
 DIFFERENCE = 1e-4

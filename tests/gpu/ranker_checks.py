@@ -13,7 +13,7 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
 from components.models.cross_encoder import CrossEncoderRanker
-from training.ranking.starting import open_start
+from training.ranking.run import open_start
 
 DIFFERENCE = 1e-4
 FORWARD_RATIO = 1.2

@@ -16,14 +16,13 @@ from components.models.encoding import encode_tokenized
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.question import Question
-from training.batches import epoch_order, make_batch
 from training.command_line import Place
-from training.data import TrainingData
+from training.data import TrainingData, epoch_order, make_batch
+from training.encoding import RunTexts
 from training.negatives import CurriculumNegatives
+from training.objective import loss_and_gradient
 from training.settings import CusinesSettings
-from training.starting import starting_model, train_mode
-from training.step import loss_and_gradient
-from training.texts import RunTexts
+from training.start import starting_model, train_mode
 
 RANKING_MS = 0.2
 REFRESH_RATIO = 1.1

@@ -8,8 +8,8 @@ from typing import Any
 from accelerate import Accelerator
 
 from training.data import TrainingData
-from training.graph_training.learner import GraphLearner
-from training.graph_training.settings import GraphSettings
+from training.graph import GraphLearner
+from training.settings import GraphSettings
 
 Settings = Callable[..., GraphSettings]
 

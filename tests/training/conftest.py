@@ -19,16 +19,13 @@ from components.models import devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings
-from training.biencoder_learner import BiEncoderLearner
 from training.command_line import DONE
-from training.cusines import main
+from training.cusines import BiEncoderLearner, main
 from training.data import TrainingData
-from training.graph_training.settings import GraphSettings
-from training.running import fit
-from training.settings import CusinesSettings
-from training.starting import starting_model
-from training.texts import RunTexts
-from training.validation import Validation
+from training.encoding import RunTexts
+from training.loop import Validation, fit
+from training.settings import CusinesSettings, GraphSettings
+from training.start import starting_model
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 OFFICES = ("landlord", "tenant", "employer", "worker", "parent")
@@ -267,7 +264,7 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
 @pytest.fixture
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without drawing, which takes longer than training does here."""
-    monkeypatch.setattr("training.plots.plot_run", lambda *_: None)
+    monkeypatch.setattr("training.records.plot_run", lambda *_: None)
 
 
 @pytest.fixture

@@ -17,15 +17,14 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from components.models.tower import Tower
-from training.batches import make_batch
 from training.cusines import main
-from training.data import TrainingData
+from training.data import TrainingData, make_batch
+from training.encoding import RunTexts
 from training.negatives.sampling import CurriculumNegatives
+from training.objective import loss_and_gradient
 from training.processes import share, sum_gradients
 from training.settings import CusinesSettings
-from training.starting import starting_model
-from training.step import loss_and_gradient
-from training.texts import RunTexts
+from training.start import starting_model
 
 # Name to (first pair, last pair, negatives a question, settings).
 STEPS: dict[str, tuple[int, int, int, dict[str, Any]]] = {

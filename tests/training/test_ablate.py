@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from training import ablate, ablate_ranker
-from training.ablation.metrics import DENSE_METRICS, METRICS, RANKER_METRICS
+from training.ablation.arms import DENSE_METRICS, METRICS, RANKER_METRICS
 from training.command_line import DONE, FAILED, INTERRUPTED
 from training.loop import TrainingLoop
-from training.ranking.first_stage import FirstStage
+from training.ranking.data import FirstStage
 
 # training.ablate
 

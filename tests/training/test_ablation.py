@@ -23,24 +23,20 @@ from components.models.locks import folder_lock
 from components.statutes.article import indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
-from training.ablation.arms import CUSINES_ARMS, GRAPH_ARMS
-from training.ablation.dataset import Dataset
-from training.ablation.folds import folds_of
-from training.ablation.grid import Outcome, make_missing, runs_of
-from training.ablation.measuring import fuse_ranks, measure
-from training.ablation.metrics import DENSE_METRICS, FUSED, METRICS
+from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
+from training.ablation.dataset import Dataset, folds_of
+from training.ablation.grid import Outcome, Results, make_missing, runs_of
 from training.ablation.plots import plot_arms
-from training.ablation.results import Results
-from training.ablation.run import Run
+from training.ablation.report import tables
+from training.ablation.runs import Run, fuse_ranks, measure
 from training.ablation.settings import GridSettings
-from training.ablation.tables import tables
 from training.command_line import SettingsError, TrainingError
 from training.cusines import start
+from training.loop import fit
 from training.rank_fusion import FUSED_FROM
-from training.ranking.article_pairs import ArticlePairs
+from training.ranking.data import ArticlePairs
 from training.ranking.measuring import DevLists
 from training.records import environment
-from training.running import fit
 from training.settings import CusinesSettings
 
 

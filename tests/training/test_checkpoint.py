@@ -25,23 +25,25 @@ from components.models import cpu as cpu_linear
 from components.models import devices
 from components.models.biencoder import BiEncoder
 from components.models.cpu import linear_library, settle_linear_library
-from training import checkpoints
-from training.as_begun import compute_as_begun
-from training.checkpoints import (
+from training import checkpoint as checkpoints
+from training.checkpoint import (
+    COMPLETE_FILE,
     STATE_FILE,
+    Resuming,
+    RunState,
+    compute_as_begun,
     newest_checkpoint,
+    newest_complete,
     read_checkpoint,
     remove_old,
+    seal,
     write_checkpoint,
 )
 from training.command_line import SettingsError, TrainingError
 from training.cusines import main, start
 from training.data import TrainingData
-from training.hf_trainer.checkpoints import COMPLETE_FILE, newest_complete, seal
-from training.loop import TrainingLoop
-from training.optimizer import Optimizer
-from training.resuming import Resuming, RunState
-from training.running import fit
+from training.learner import Optimizer
+from training.loop import TrainingLoop, fit
 from training.settings import CusinesSettings
 
 # Checkpoints of our loop
@@ -471,7 +473,7 @@ def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone,
 def start_command() -> Iterator[Callable[[list[str]], BaseProcess]]:
     """Starts the command in a process that has everything imported already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["training.loop", "training.starting", "matplotlib.pyplot"])
+    context.set_forkserver_preload(["training.loop", "training.start", "matplotlib.pyplot"])
     running: list[BaseProcess] = []
 
     def started(arguments: list[str]) -> BaseProcess:

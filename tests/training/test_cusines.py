@@ -79,7 +79,7 @@ def test_two_towers_are_saved_apart(flags, output, tiny_bert, other_bert):
 
 
 def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monkeypatch, capsys):
-    from training.optimizer import Optimizer
+    from training.learner import Optimizer
 
     step, calls = Optimizer.step, [0]
 
@@ -111,18 +111,19 @@ def test_stopped_once_it_is_saved_the_same_command_tidies_up(flags, output, monk
 
 
 @pytest.mark.parametrize(
-    "moment", ["training.records.write_metrics", *slow("training.plots.plot_run", "shutil.rmtree")]
+    "moment",
+    ["training.records.write_metrics", *slow("training.records.plot_run", "shutil.rmtree")],
 )
 def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
     flags, output, monkeypatch, moment
 ):
     """The model may be there already, its metrics and plots not yet."""
-    from training import running
+    from training import loop
 
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    finish = running._finish
+    finish = loop._finish
 
     def interrupted(*arguments: Any) -> None:
         with monkeypatch.context() as patched:
@@ -130,7 +131,7 @@ def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
             finish(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "_finish", interrupted)
+        patched.setattr(loop, "_finish", interrupted)
         assert main(flags()) == INTERRUPTED
     assert main(flags()) == DONE
     assert len(records(output)) == 3

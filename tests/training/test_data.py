@@ -18,13 +18,10 @@ from components.statutes.question import Question
 from components.statutes.sources.records import CorpusError
 from training.ablation.dataset import Dataset
 from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
-from training.batches import epoch_order, make_batch
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
-from training.data import TrainingData
-from training.learnt_questions import trainings_on
-from training.negatives.drawn import DrawnNegatives
-from training.negatives.gold import Gold
+from training.data import TrainingData, epoch_order, make_batch, trainings_on
+from training.negatives.gold import DrawnNegatives, Gold
 from training.settings import CusinesSettings
 
 # Questions and splits

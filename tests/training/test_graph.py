@@ -22,12 +22,11 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_
 from components.models.locks import folder_lock
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-from training.batches import make_batch
-from training.graph import main
-from training.graph_training.learner import GraphLearner
-from training.graph_training.settings import GraphSettings
+from training.data import make_batch
+from training.graph import GraphLearner, main
+from training.loop import curriculum_negatives, fit
 from training.objective import contrastive_loss
-from training.running import curriculum_negatives, fit
+from training.settings import GraphSettings
 
 
 def move(network: torch.nn.Module, seed: int = 0) -> None:

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from components.statutes.question import Question
-from training import biencoder_learner
+from training import cusines
 from training import loop as loop_module
 from training.command_line import TrainingError
 from training.data import TrainingData
+from training.learner import Optimizer
+from training.loop import validate
 from training.negatives.sampling import CurriculumNegatives
-from training.optimizer import Optimizer
 from training.records import PROGRESS_FILE, Progress
-from training.validation import validate
 
 Weights = dict[str, torch.Tensor]
 
@@ -43,13 +43,13 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(train, no_
 
 def test_dropout_is_on_in_training_and_differs_in_each_step(train, monkeypatch):
     seeds: list[int] = []
-    step = biencoder_learner.loss_and_gradient
+    step = cusines.loss_and_gradient
 
     def watching(*arguments: Any) -> float:
         seeds.append(torch.initial_seed())
         return step(*arguments)
 
-    monkeypatch.setattr(biencoder_learner, "loss_and_gradient", watching)
+    monkeypatch.setattr(cusines, "loss_and_gradient", watching)
     _, dropping = train("one", dropout=0.3)
     assert len(set(seeds)) == 6
     _, again = train("two", dropout=0.3)

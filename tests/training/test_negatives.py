@@ -23,7 +23,6 @@ from torch.nn.functional import normalize
 from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
 from components.statutes.article import normalised
 from training.negatives import sampling
-from training.negatives.bucket_draws import BucketDraws
 from training.negatives.curriculum import (
     MAX_BUCKETS,
     allot,
@@ -34,13 +33,11 @@ from training.negatives.curriculum import (
     phase_shares,
     shares,
 )
-from training.negatives.drawn import DrawnNegatives
-from training.negatives.examples import examples
-from training.negatives.gold import Gold
+from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.options import NegativesOptions
-from training.negatives.sampling import CurriculumNegatives
+from training.negatives.sampling import BucketDraws, CurriculumNegatives
 from training.negatives.semihard import Strategy, mine_negatives, score_statistics
-from training.negatives.statistics import statistics
+from training.negatives.statistics import examples, statistics
 from training.negatives.views.bm25 import BM25View
 
 # Shares and phases

@@ -30,17 +30,22 @@ from components.models.folder import file_digest, read_manifest
 from components.models.tower import PassageTokenizer, open_towers
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
+from training import hf
 from training.command_line import DONE, Place, SettingsError, TrainingError
-from training.hf_trainer import watch
 from training.pretrain import main
-from training.pretraining.blocks import Blocks, make_blocks
-from training.pretraining.masked_training import train_masked
-from training.pretraining.masking import Masking
-from training.pretraining.reading_order import ReadingOrder
-from training.pretraining.settings import PretrainSettings, TokenizerKind
-from training.pretraining.starting import open_start, start_folder
-from training.pretraining.tokenizer import train_tokenizer
-from training.starting import starting_model
+from training.pretraining import (
+    Blocks,
+    Masking,
+    PretrainSettings,
+    ReadingOrder,
+    TokenizerKind,
+    make_blocks,
+    open_start,
+    start_folder,
+    train_masked,
+    train_tokenizer,
+)
+from training.start import starting_model
 
 # The command
 
@@ -63,7 +68,7 @@ def flags(**fields: Any) -> list[str]:
 @pytest.fixture(autouse=True)
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.pretraining.records.plot_losses", lambda *_: None)
+    monkeypatch.setattr("training.pretraining.plot_losses", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -201,14 +206,14 @@ def train(train_in: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
 
 
 def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = watch.RunWatch.on_step_begin
+    begin = hf.RunWatch.on_step_begin
 
     def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step == step:
             raise KilledError
         begin(self, args, state, control, **kwargs)
 
-    monkeypatch.setattr(watch.RunWatch, "on_step_begin", killed)
+    monkeypatch.setattr(hf.RunWatch, "on_step_begin", killed)
 
 
 @pytest.mark.parametrize("step", [11, *slow(3, 5, 16)])
@@ -317,7 +322,7 @@ def tokens(trained: PreTrainedTokenizerFast, text: str) -> list[str]:
 def test_the_same_texts_give_the_same_tokenizer_in_every_process(kind):
     code = (
         "from components.statutes.corpus import StatuteCorpus\n"
-        "from training.pretraining.tokenizer import train_tokenizer\n"
+        "from training.pretraining import train_tokenizer\n"
         "texts = [article.text for article in StatuteCorpus.read('aldermere')]\n"
         f"trained = train_tokenizer(texts, {kind!r}, 900, max_tokens=64)\n"
         "print(trained.backend_tokenizer.to_str())"

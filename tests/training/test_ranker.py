@@ -24,12 +24,18 @@ from components.models.folder import read_manifest
 from training.command_line import DONE, Place, Target, TrainingError
 from training.data import TrainingData
 from training.ranker import main
-from training.ranking import watch
-from training.ranking.preparing import prepare
+from training.ranking import run as watch
+from training.ranking.run import (
+    MODEL_FOLDER,
+    best_folder,
+    head_parameters,
+    open_start,
+    prepare,
+    start_digest,
+    start_folder,
+    train_ranker,
+)
 from training.ranking.settings import RankerTrainingSettings
-from training.ranking.starting import head_parameters, open_start, start_digest, start_folder
-from training.ranking.training_run import train_ranker
-from training.ranking.watch import MODEL_FOLDER, best_folder
 
 # The command
 

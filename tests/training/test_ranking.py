@@ -30,22 +30,29 @@ from training.data import TrainingData
 from training.negatives.gold import Gold
 from training.negatives.semihard import mine_negatives
 from training.rank_fusion import FULL_COVERAGE
-from training.ranking.article_pairs import ArticlePairs, probabilities
-from training.ranking.best_passage_loss import BestPassageLoss
-from training.ranking.calibration import (
+from training.ranking.data import (
+    RERANKED,
+    ArticlePairs,
+    EpochBatches,
+    Examples,
+    FirstStage,
+    open_network,
+    pipeline_candidates,
+    probabilities,
+    stage_digest,
+)
+from training.ranking.measuring import (
+    DevLists,
+    FusionWeight,
+    RankerMeasuring,
     answers_among,
+    best_record,
     calibration_error,
     calibration_report,
     fit_calibration,
+    make_records,
 )
-from training.ranking.epoch_batches import EpochBatches
-from training.ranking.examples import Examples
-from training.ranking.first_stage import FirstStage, open_network, stage_digest
-from training.ranking.fusion_weight import FusionWeight
-from training.ranking.measuring import DevLists, RankerMeasuring
-from training.ranking.pipeline_lists import RERANKED, pipeline_candidates
-from training.ranking.records import best_record, make_records
-from training.ranking.starting import open_start
+from training.ranking.run import BestPassageLoss, open_start
 
 
 def test_an_article_scores_as_its_best_passage():

@@ -34,12 +34,10 @@ from training.command_line import (
     run,
     settings_from,
 )
-from training.graph_training.settings import GraphSettings
-from training.optimizer import EPSILON
-from training.pretraining.settings import PretrainSettings
+from training.learner import EPSILON
+from training.pretraining import PretrainSettings
 from training.ranking.settings import RankerTrainingSettings
-from training.run_settings import RunSettings
-from training.settings import CusinesSettings
+from training.settings import CusinesSettings, GraphSettings, RunSettings
 
 # Files and flags
 

@@ -41,9 +41,8 @@ from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
 from training.cusines import main
 from training.data import TrainingData
-from training.frozen_states import FrozenStates
-from training.starting import kept_parts, stack_of, starting_model, train_mode
-from training.texts import RunTexts
+from training.encoding import FrozenStates, RunTexts
+from training.start import kept_parts, stack_of, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]

@@ -21,17 +21,14 @@ from components.models.encoding import TextEncoder, TokenBudget, encode
 from components.models.head import HierarchicalArticleHead
 from components.models.tower import Tower, open_towers
 from components.statutes.article import indexed_text
-from training.batches import Batch, make_batch
 from training.command_line import settings_from
-from training.data import TrainingData
-from training.gradients import GradientVectors, Side
+from training.data import Batch, TrainingData, make_batch
+from training.encoding import GradientVectors, RunTexts, Side
+from training.learner import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import contrastive_loss
-from training.optimizer import Optimizer, warm_up_and_decay
+from training.objective import contrastive_loss, loss_and_gradient
 from training.settings import CusinesSettings
-from training.starting import starting_model, train_mode
-from training.step import loss_and_gradient
-from training.texts import RunTexts
+from training.start import starting_model, train_mode
 
 # The loss
 

@@ -32,13 +32,17 @@ from components.statutes import (
 )
 from components.statutes.lexical import analyzer
 from training.negatives import views
-from training.negatives.fused_ranking import FusedRanking
-from training.negatives.fusion import fuse
 from training.negatives.gold import Gold
-from training.negatives.ranking import mid_ranks, permutation_ranks
+from training.negatives.options import DynamicView
+from training.negatives.ranking import (
+    FusedRanking,
+    TieKeys,
+    descending,
+    fuse,
+    mid_ranks,
+    permutation_ranks,
+)
 from training.negatives.sampling import CurriculumNegatives
-from training.negatives.tie_keys import TieKeys, descending
-from training.negatives.view import DynamicView
 from training.negatives.views import semantic
 from training.negatives.views.bm25 import BM25View
 from training.negatives.views.run import RunView

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.home import TrainedDemo
-from training.ablation.markdown import markdown
+from training.ablation.report import markdown
 from training.records import Progress, write_metrics
 from ui.collection import Collection
 from ui.frame import SCRIPTS

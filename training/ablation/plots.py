@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.statutes.significance import ArmScore, Line, compare_arms
-from training.ablation.arms import BUCKETS, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
-from training.ablation.metrics import FUSED
+from training.ablation.arms import BUCKETS, FUSED, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,13 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_type_hints
 
-from training.ablation.arms import TrainingSettings
-from training.ablation.metrics import RE_RANKED_DEPTH, MeasuredOn
-from training.ablation.systems import CUSINES, GRAPH, RANKER, System
+from training.ablation.arms import RE_RANKED_DEPTH, MeasuredOn, TrainingSettings
+from training.ablation.runs import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target, say
 from training.ranking.settings import RankerTrainingSettings
-from training.run_settings import RunSettings
-from training.setting_checks import at_least, folder_named
+from training.settings import RunSettings, at_least, folder_named
 
 if TYPE_CHECKING:
     from training.ablation.dataset import Dataset
@@ -130,7 +128,7 @@ class FoldedGridSettings(GridSettings):
             ModelError: There is no such model.
         """
         # Imported here, so that --help answers at once.
-        from training.learnt_questions import trainings_on
+        from training.data import trainings_on
 
         folds = dataset.n_folds(self.folds)
         base = self.base(dataset.place)
@@ -174,7 +172,7 @@ class RankerGridSettings(GridSettings):
             SettingsError: It has no dev split; or dev is measured, and the start has learnt it.
             ModelError: There is no such model.
         """
-        from training.learnt_questions import say_where_dev_is_learnt
+        from training.data import say_where_dev_is_learnt
 
         if not dataset.given.dev:
             raise SettingsError(
@@ -210,7 +208,7 @@ def refuse_learnt_dev(dataset: Dataset, base: TrainingSettings) -> None:
         SettingsError: It has; names the model.
         ModelError: There is no such model.
     """
-    from training.learnt_questions import trainings_on
+    from training.data import trainings_on
 
     for training in trainings_on(dataset.given.questions_sha256, base):
         if how := training.learnt_of_dev(dataset.given, base.dev_share):

@@ -5,6 +5,7 @@ Shares are exact fractions, so that no rounding decides how many negatives a buc
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,6 +13,20 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Random numbers that depend on what they are for, and on nothing else.
+
+
+def generator(seed: int, *purpose: object) -> np.random.Generator:
+    """A generator of its own for a seed and a purpose, such as (epoch, question id).
+
+    Counter-based (Philox, Salmon et al., SC 2011) and keyed by a digest: the numbers of one
+    question do not depend on how many were drawn for others, nor on `PYTHONHASHSEED`.
+    """
+    text = "/".join(map(str, (seed, *purpose)))
+    key = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
+
 
 Schedule = Literal["curriculum", "constant", "reversed", "fixed"]
 ShareOf = Literal["negatives", "bucket"]

@@ -3,21 +3,66 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from components.statutes.article import TextRule
-from components.statutes.tree import CrossLaw
+from components.statutes.article import Article, TextRule
+from components.statutes.question import Question
+from components.statutes.tree import CrossLaw, LegislativeTree
 from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_shares
 from training.negatives.gold import Gold
-from training.negatives.view import View
+
+# What a view is.
+
+
+@runtime_checkable
+class View(Protocol):
+    """A way to say how difficult an article is as a negative of a question.
+
+    Attributes:
+        name: What the view is called in settings and statistics; no other view beside it has it.
+    """
+
+    name: str
+
+    def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
+        """Difficulty of every article for some questions.
+
+        A question's row must not depend on what other rows are asked for with it: the caller may
+        split the questions into blocks of any size.
+
+        Args:
+            rows: int64 `[n_rows]`, which questions.
+
+        Returns:
+            float32 `[n_rows, n_articles]` on any device, finite; higher is harder.
+        """
+        ...
+
+
+@runtime_checkable
+class DynamicView(View, Protocol):
+    """A view that ranks by the model as it is now: it is given the model's vectors at each draw."""
+
+    def refresh(self, questions: Tensor, articles: Tensor) -> None:
+        """Take the vectors that the next difficulties are computed from.
+
+        Args:
+            questions: float32 `[n_questions, dim]`, of unit length, on any device.
+            articles: float32 `[n_articles, dim]`, of unit length, on any device.
+        """
+        ...
+
 
 Ties = Literal["mid_rank", "permutation"]
 
@@ -189,3 +234,30 @@ def _view_names() -> tuple[str, ...]:
 
 def _among(names: tuple[str, ...]) -> str:
     return f"choose among {', '.join(names)}"
+
+
+# What a view is made from.
+
+
+@dataclass(frozen=True)
+class Given:
+    """A law, its questions and the wishes: all that a view may need.
+
+    Attributes:
+        options: What `CurriculumNegatives` was asked for.
+        articles: In their order, `n_articles`.
+        questions: `n_questions`.
+        gold: Which articles answer which questions.
+        tree: Of the law.
+        device: Where difficulties are put.
+        permutation: Another article's place for each, int64 `[n_articles]`; None leaves the tree as
+            it is.
+    """
+
+    options: NegativesOptions
+    articles: Sequence[Article]
+    questions: Sequence[Question]
+    gold: Gold
+    tree: LegislativeTree
+    device: torch.device
+    permutation: NDArray[np.int64] | None

@@ -2,10 +2,144 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from training.negatives.tie_keys import descending, group_edges
+from training.negatives.gold import Gold, flattened
+from training.negatives.options import Ties, View
+
+# Keys that break ties: the same on every device, in every process, in any block.
+
+
+_SIGN = 1 << 63
+
+
+class TieKeys:
+    """A pseudo-random key for every (question, article), from their ids and a seed.
+
+    key(q, a) = mix(hash(seed, purpose, q) xor hash(a)): BLAKE2b for the ids, and the finaliser of
+    SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) for `mix`. That is a bijection on 64 bits, so
+    two articles have the same key for a question only if their ids' hashes collide.
+
+    Args:
+        seed: Another seed, another order.
+        question_ids: Ids of the questions.
+        article_ids: Ids of the articles by position.
+        device: Where the keys are made.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        question_ids: Sequence[str],
+        article_ids: Sequence[str],
+        device: torch.device,
+    ) -> None:
+        self._seed = seed
+        self._question_ids = question_ids
+        self._articles = _hashes(article_ids).to(device)
+
+    def of(self, rows: NDArray[np.int64], purpose: str) -> Tensor:
+        """Keys of all articles for some questions.
+
+        Args:
+            rows: int64 `[n_rows]`, which questions.
+            purpose: What the keys are for; another purpose, another order.
+
+        Returns:
+            int64 `[n_rows, n_articles]`.
+        """
+        texts = [f"{self._seed}/{purpose}/{self._question_ids[row]}" for row in rows.tolist()]
+        return _mix(_hashes(texts).to(self._articles.device)[:, None] ^ self._articles)
+
+
+def descending(scores: Tensor, keys: Tensor) -> Tensor:
+    """Places by score, highest first, and of equal scores the smallest key first.
+
+    Args:
+        scores: `[n_rows, n]`.
+        keys: int64, same shape.
+
+    Returns:
+        int64 `[n_rows, n]`: each row is a permutation.
+    """
+    values, order = scores.sort(dim=1, descending=True)
+    starts, ends = group_edges(values)
+    # Fused scores are seldom equal, and to sort all keys takes as long as to sort all scores.
+    tied = ~(starts & ends)
+    group = starts.flatten().cumsum(0)[tied.flatten()]
+    places = order[tied]
+    by_key = keys[tied.nonzero()[:, 0], places].argsort()
+    by_group = group[by_key].argsort(stable=True)
+    order[tied] = places[by_key[by_group]]
+    return order
+
+
+def group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Where in sorted rows a group of equal values starts, and where it ends.
+
+    Args:
+        values: `[n_rows, n]`, each row sorted.
+
+    Returns:
+        Two bool tensors of the same shape.
+    """
+    edges = torch.ones(values.shape[0], values.shape[1] + 1, dtype=torch.bool, device=values.device)
+    torch.ne(values[:, 1:], values[:, :-1], out=edges[:, 1:-1])
+    return edges[:, :-1], edges[:, 1:]
+
+
+def _hashes(texts: Sequence[str]) -> Tensor:
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    signed = [int.from_bytes(digest, "little") - _SIGN for digest in digests]
+    return torch.tensor(signed, dtype=torch.int64)
+
+
+def _mix(x: Tensor) -> Tensor:
+    x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
+    x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)
+    return x ^ _shifted(x, 31)
+
+
+def _shifted(x: Tensor, bits: int) -> Tensor:
+    """Shift to the right that brings in zeros; torch's own brings in the sign."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(constant: int) -> int:
+    return constant - (1 << 64) if constant >= _SIGN else constant
+
+
+# Several rankings of the negatives made into one (CuSINeS, section 3).
+
+
+def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
+    """Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (k + rank).
+
+    In float64 division and addition are rounded alike on every device, so is the order.
+
+    Args:
+        ranks: For each view float32 `[n_rows, n_articles]`, 1 is hardest, infinity where excluded.
+        keys: int64 `[n_rows, n_articles]`; of equal sums the smallest key goes first.
+        k: How much less the first ranks count; 60 is what Cormack et al. found to be good, the
+            CuSINeS paper gives none.
+
+    Returns:
+        int64 `[n_rows, n_articles]`: articles by fused difficulty, hardest first, the excluded
+        ones last. Each row is a permutation of all articles.
+    """
+    score = torch.zeros_like(keys, dtype=torch.float64)
+    for view in ranks:
+        # The excluded have rank infinity and end with 0, less than any negative.
+        score += 1 / (view.double() + k)
+    return descending(score, keys)
 
 
 def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,3 +191,99 @@ def permutation_ranks(difficulty: Tensor, excluded: Tensor, keys: Tensor) -> tup
 
 def _tied(values: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     return (~(starts & ends) & (values > -torch.inf)).sum(dim=1)
+
+
+# All negatives of some questions in one order of difficulty, hardest first.
+
+
+@dataclass(frozen=True)
+class RankedBlock:
+    """The negatives of a block of questions.
+
+    Attributes:
+        order: int64 `[n_rows, n_articles]`: articles, hardest negative first, then the excluded.
+        ranks: For each view float32 `[n_rows, n_articles]`: the rank of each article in it.
+        tied: For each view how many negatives it ties with another, int64 `[n_rows]`.
+    """
+
+    order: Tensor
+    ranks: tuple[Tensor, ...]
+    tied: tuple[Tensor, ...]
+
+
+class FusedRanking:
+    """Asks the views, ranks the negatives in each, and fuses the rankings.
+
+    Args:
+        views: At least one.
+        gold: The questions; what is excluded there stands last.
+        ties: "mid_rank" or "permutation".
+        k: Of the reciprocal rank fusion.
+        seed: Decides ties.
+        device: Where the negatives are ranked.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        gold: Gold,
+        *,
+        ties: Ties,
+        k: int,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self._views = views
+        self._gold = gold
+        self._ties = ties
+        self._k = k
+        self._device = device
+        self._keys = TieKeys(seed, gold.question_ids, gold.article_ids, device)
+
+    @torch.no_grad()
+    def of(self, rows: NDArray[np.int64]) -> RankedBlock:
+        """Rank the negatives of some questions; memory grows with `n_rows * n_articles`.
+
+        Args:
+            rows: int64 `[n_rows]`, which questions.
+
+        Raises:
+            ValueError: A view gave no finite float32 `[n_rows, n_articles]`; names it.
+        """
+        excluded = torch.zeros(
+            len(rows), self._gold.n_articles, dtype=torch.bool, device=self._device
+        )
+        cells = flattened(self._gold.excluded, rows)
+        excluded[tuple(torch.from_numpy(each).to(self._device) for each in cells)] = True
+        ranked = [self._ranks(view, rows, excluded) for view in self._views]
+        ranks, tied = zip(*ranked, strict=True)
+        order = fuse(ranks, self._keys.of(rows, "fusion"), self._k)
+        return RankedBlock(order, ranks, tied)
+
+    def _ranks(
+        self, view: View, rows: NDArray[np.int64], excluded: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        difficulty = _checked(view, view.difficulty(rows), excluded).to(self._device)
+        if self._ties == "mid_rank":
+            return mid_ranks(difficulty, excluded)
+        keys = self._keys.of(rows, f"view {view.name}")
+        return permutation_ranks(difficulty, excluded, keys)
+
+
+def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
+    """A view's difficulties; what is none would end in an order that means nothing."""
+    asked = f"It must give a float32 tensor {list(excluded.shape)}, a row a question"
+    if not isinstance(difficulty, Tensor):
+        raise ValueError(f"view {view.name!r} gave {type(difficulty).__name__}. {asked}")
+    if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
+        kind = str(difficulty.dtype).removeprefix("torch.")
+        raise ValueError(f"view {view.name!r} gave {kind} {list(difficulty.shape)}. {asked}")
+    # NaN comes through as both, in one pass.
+    for value in map(float, difficulty.aminmax()):
+        if not math.isfinite(value):
+            n = int((~difficulty.isfinite()).sum())
+            raise ValueError(
+                f"view {view.name!r} gave {n:,} difficulties that are not finite, such as {value}. "
+                "Give what has no difficulty a number below all others"
+            )
+    return difficulty

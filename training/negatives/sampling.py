@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,167 @@ from components.models.devices import resolve_device
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
-from training.negatives.bucket_draws import BucketDraws
-from training.negatives.choosing import views_of
-from training.negatives.curriculum import Schedule, ShareOf
-from training.negatives.drawn import DrawnNegatives
-from training.negatives.fused_ranking import FusedRanking
-from training.negatives.gold import Gold
-from training.negatives.options import NegativesOptions, Ties, in_range
-from training.negatives.view import DynamicView, View
+from training.negatives import views
+from training.negatives.curriculum import (
+    Schedule,
+    ShareOf,
+    allot,
+    allot_of_buckets,
+    bucket_edges,
+    generator,
+    phase_of,
+    phase_shares,
+)
+from training.negatives.gold import DrawnNegatives, Gold
+from training.negatives.options import DynamicView, Given, NegativesOptions, Ties, View, in_range
+from training.negatives.ranking import FusedRanking
+
+# The views that the options name.
+
+
+def views_of(
+    options: NegativesOptions,
+    articles: Sequence[Article],
+    questions: Sequence[Question],
+    gold: Gold,
+    tree: LegislativeTree,
+    device: torch.device,
+) -> list[View]:
+    """The views in the order of `options.views`, each ready but for the dynamic ones' vectors.
+
+    A name's is made by the function `of` of the module that has it; an object is one already.
+
+    Raises:
+        ValueError: BM25 or the run file do not go with the corpus; or a module makes no view.
+        OSError: The run file cannot be opened.
+    """
+    permutation = None
+    if options.permute_tree:
+        permutation = generator(options.seed, "leaves").permutation(gold.n_articles)
+    given = Given(options, articles, questions, gold, tree, device, permutation)
+    return [_made(view, given) if isinstance(view, str) else view for view in options.views]
+
+
+def _made(name: str, given: Given) -> View:
+    module = import_module(f"{views.__name__}.{name}")
+    if not hasattr(module, "of"):
+        raise ValueError(
+            f"views: {module.__file__} has no function 'of', which makes the view {name!r}. Write "
+            "of(given) into it"
+        )
+    made = module.of(given)
+    if not isinstance(made, View):
+        raise ValueError(
+            f"views: of(given) of {module.__file__} made {type(made).__name__}, which is no view. "
+            "Return an object with a `name` and the method `difficulty`"
+        )
+    if made.name != name:
+        raise ValueError(
+            f"views: of(given) of {module.__file__} made a view with the name {made.name!r}. Call "
+            f"it {name!r}, as its file"
+        )
+    return made
+
+
+# Which places of a list ordered by difficulty are drawn in an epoch.
+
+
+class BucketDraws:
+    """Draws places by the schedule; what stands at a place is not known here.
+
+    A list has the hardest negative at place 0 and as many places as its question has negatives,
+    or candidates, where only the hardest ones are drawn from.
+
+    Args:
+        options: Schedule, buckets, shares and seed.
+        gold: The questions.
+    """
+
+    def __init__(self, options: NegativesOptions, gold: Gold) -> None:
+        self._options = options
+        self._question_ids = gold.question_ids
+        self._phase_shares = phase_shares(options.schedule, options.buckets)
+        self._starts, ends = bucket_edges(options.list_lengths(gold), options.buckets)
+        self._sizes = ends - self._starts
+
+    def phases(self, progress: float | NDArray[np.float64]) -> NDArray[np.int64]:
+        """The phase that each question is in.
+
+        Args:
+            progress: Share of training that is done, in [0, 1), one or `[n_questions]`.
+
+        Returns:
+            int64 `[n_questions]`.
+
+        Raises:
+            ValueError: A number is out of range, or they are too many or too few.
+        """
+        done = np.asarray(progress, dtype=np.float64)
+        n_questions = len(self._question_ids)
+        if done.shape not in ((), (n_questions,)):
+            raise ValueError(
+                f"progress must be one number or {n_questions:,}, one a question, not of shape "
+                f"{done.shape}"
+            )
+        if not ((done >= 0) & (done < 1)).all():
+            raise ValueError("progress must be in [0, 1): the share of training that is done")
+        return phase_of(np.broadcast_to(done, n_questions), len(self._phase_shares))
+
+    def places(self, epoch: int, phases: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The places drawn for each question, each at most once.
+
+        Args:
+            epoch: Another epoch, other places; but for "fixed", which takes the first.
+            phases: int64 `[n_questions]`.
+        """
+        if self._options.schedule == "fixed":
+            hardest = np.arange(self._options.negatives_per_question)
+            return [hardest] * len(self._question_ids)
+        counts = self.counts(epoch, phases)
+        return [
+            self._drawn(generator(self._options.seed, "draw", epoch, question), row, counts[row])
+            for row, question in enumerate(self._question_ids)
+        ]
+
+    def counts(self, epoch: int, phases: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many each question draws from each bucket, int64 `[n_questions, n_buckets]`.
+
+        The questions of one phase share an apportionment, so that an epoch that a phase ends in has
+        the right shares before and after. Arguments as for `places`.
+        """
+        counts = np.zeros_like(self._sizes)
+        for phase in np.unique(phases).tolist():
+            (rows,) = np.nonzero(phases == phase)
+            shares = self._phase_shares[phase]
+            chance = generator(self._options.seed, "allot", epoch, phase)
+            if self._options.share_of == "bucket":
+                counts[rows] = allot_of_buckets(self._sizes[rows], shares, chance)
+            else:
+                n = self._options.negatives_per_question
+                counts[rows] = allot(len(rows), n, shares, chance)
+        return counts
+
+    def buckets_at(self, rows: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The bucket that a place of a question's list lies in, int8; 0 is the easiest.
+
+        Args:
+            rows: int64 `[n_places]`, which question.
+            places: int64 `[n_places]`.
+        """
+        # As many buckets are easier as start behind the place.
+        easier: NDArray[np.int8] = (self._starts[rows] > places[:, None]).sum(axis=1, dtype=np.int8)
+        return easier
+
+    def _drawn(
+        self, chance: np.random.Generator, row: int, counts: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        buckets = zip(
+            self._starts[row].tolist(), self._sizes[row].tolist(), counts.tolist(), strict=True
+        )
+        return np.concatenate(
+            [start + chance.choice(size, count, replace=False) for start, size, count in buckets]
+        )
+
 
 # Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
 BLOCK_CELLS = 1 << 20
@@ -60,7 +214,7 @@ class CurriculumNegatives:
         articles: The corpus, in the law's order.
         questions: Questions with at least one relevant article each.
         views: Among "tree", "sequence", "semantic" (the model being trained), "bm25" and "run", and
-            objects of your own (`training.negatives.view.View`); none draws uniformly at random.
+            objects of your own (`training.negatives.options.View`); none draws uniformly at random.
         negatives_per_question: How many are drawn for each question and epoch; 0 leaves a batch's
             other articles as the only negatives. The paper gives no number.
         buckets: How many equal parts the fused list is cut into, 1 to 6; the paper has 3.

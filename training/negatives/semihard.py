@@ -8,9 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from training.negatives.gold import Gold
-from training.negatives.question_negatives import QuestionNegatives
-from training.negatives.seeding import generator
+from training.negatives.curriculum import generator
+from training.negatives.gold import Gold, QuestionNegatives
 
 Strategy = Literal["semi_hard", "hard", "easy"]
 

@@ -13,7 +13,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
-from training.negatives.drawn import DrawnNegatives
+from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives, refuse_what_is_no_list
 
 if TYPE_CHECKING:

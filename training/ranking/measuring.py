@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -12,13 +13,119 @@ from numpy.typing import NDArray
 from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.model import BaseModel
 
-from components.models.cross_encoder import rank_candidates
+from components.models.cross_encoder import Calibration, rank_candidates
 from components.statutes.metrics import evaluate, metric_depth
 from components.statutes.question import Question
+from training.hf import measurings
+from training.negatives.gold import Gold
 from training.negatives.semihard import score_statistics
-from training.ranking.article_pairs import ArticlePairs, Score, probabilities
-from training.ranking.records import START_RANKS
+from training.ranking.data import ArticlePairs, Score, probabilities
 from training.records import numbers_of
+
+# What a ranker's run has to show: metrics on dev and how its negatives score, by epoch.
+
+
+MEASURED = "eval_"
+"""What the Trainer puts before the name of everything that is measured."""
+
+START_RANKS = "start_ranks"
+"""In the record before the first step: whether training starts from a cross-encoder."""
+
+_NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
+
+
+def make_records(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One record for each measuring.
+
+    Args:
+        history: What the Trainer logged, in its order; "/" in a name joins levels.
+
+    Returns:
+        `step`; `epoch`, times that each example was seen; what was measured, such as `dev` (metric
+        to mean) and `negatives` (see `training.ranking.measuring`); after step 0 also `loss`, the
+        mean of the training steps since the last record, and `learning_rate` of the last of them.
+    """
+    return [
+        {
+            "step": entry["step"],
+            "epoch": round(entry.get("epoch") or 0.0, 3),
+            **nested(_measured(entry)),
+            **trained,
+        }
+        for entry, trained in measurings(history, lambda entry: bool(_measured(entry)))
+    ]
+
+
+def _measured(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a logged entry was measured, by name."""
+    return {
+        name.removeprefix(MEASURED): value
+        for name, value in entry.items()
+        if name.startswith(MEASURED) and name not in _NOT_MEASURED
+    }
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"dev/R@1": .5}` as `{"dev": {"R@1": .5}}`."""
+    levels: dict[str, Any] = {}
+    for name, value in flat.items():
+        *above, last = name.split("/")
+        level = levels
+        for each in above:
+            level = level.setdefault(each, {})
+        level[last] = value
+    return levels
+
+
+def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
+    """The record of the highest `metric` on dev, the first of several; None where there is none.
+
+    Before the first step a fresh head is chance, so that record does not count. What was a
+    cross-encoder before (`START_RANKS`) may be the best, where training does harm.
+    """
+    measured = [
+        record
+        for record in records
+        if "dev" in record and (record["step"] or record.get(START_RANKS))
+    ]
+    return max(measured, key=lambda record: record["dev"][metric], default=None)
+
+
+def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
+    """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
+    # Imported here: only the end of a run draws.
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (dev, scores) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    measured = [record for record in records if "dev" in record]
+    dev.plot(
+        [record["epoch"] for record in measured],
+        [record["dev"][metric] for record in measured],
+        marker="o",
+        label="re-ranked",
+    )
+    for record in records[:1]:
+        if "first_stage" in record:
+            dev.axhline(record["first_stage"][metric], color="grey", label="first stage")
+    dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
+    dev.legend()
+    for record in records:
+        for judge, statistics in record.get("negatives", {}).items():
+            shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
+            scores.plot(
+                *zip(*shares.items(), strict=True),
+                marker="o",
+                label=f"{judge}, epoch {record['epoch']:g}",
+            )
+    scores.set(xlabel="score", ylabel="share", title="How the negatives score")
+    scores.legend()
+    for suffix in ("png", "svg"):
+        figure.savefig(folder / f"metrics.{suffix}", dpi=150)
+    plt.close(figure)
+
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")
 
@@ -154,3 +261,181 @@ class RankerMeasuring(BaseEvaluator):
                 "biencoder": score_statistics(self._cosines),
             }
         return numbers_of(measured)
+
+
+# How much the order before a ranker counts beside its own.
+
+
+WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Weights of the first stage's rank among which dev chooses."""
+
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class FusionWeight:
+    """The weight of the first stage's rank, and what was found in choosing it.
+
+    Attributes:
+        chosen: The one that is best on dev, the smallest of several.
+        tried: The metric of each, by `str(weight)`.
+        of_others: For each dev question the weight that is best on the other four fifths of them:
+            the best of several weights would flatter itself.
+        held_out: The metric of each dev question with that one.
+    """
+
+    chosen: float
+    tried: dict[str, float]
+    of_others: list[float]
+    held_out: list[float]
+
+    @classmethod
+    def choose(cls, lists: DevLists, logits: NDArray[np.float32], metric: str) -> FusionWeight:
+        """Try all weights on dev.
+
+        Args:
+            lists: The dev lists.
+            logits: `[n_questions, depth]`.
+            metric: What decides.
+        """
+        values = np.array(
+            [lists.values(lists.re_ranked(logits, weight), metric) for weight in WEIGHTS]
+        )
+        folds = np.arange(values.shape[1]) % _FOLDS
+        rows = np.empty(values.shape[1], np.int64)
+        for fold in np.unique(folds):
+            rows[folds == fold] = _best(values[:, folds != fold])
+        return cls(
+            chosen=WEIGHTS[_best(values)],
+            tried={
+                str(weight): float(own.mean()) for weight, own in zip(WEIGHTS, values, strict=True)
+            },
+            of_others=[WEIGHTS[row] for row in rows],
+            held_out=values[rows, np.arange(len(rows))].tolist(),
+        )
+
+
+def _best(values: NDArray[np.float64]) -> int:
+    """The first row of the highest mean; sums in one order, so that equal rows stay equal."""
+    return int(np.argmax(values.sum(axis=1)))
+
+
+# What dev says of a ranker's logits as probabilities.
+
+_BINS = 10
+_STEPS = 100
+
+
+def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
+    """Which candidates answer their question, as what reads the same as one that does.
+
+    Metrics count the articles that are marked; a ranker cannot tell their twins from them, which
+    are no negatives in training either.
+
+    Args:
+        found: Positions, `[n_questions, depth]`.
+        gold: Of the same questions.
+
+    Returns:
+        bool `[n_questions, depth]`.
+    """
+    rows = [np.isin(*each) for each in zip(found, gold.excluded, strict=True)]
+    return np.array(rows, dtype=np.bool_)
+
+
+def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:
+    """The a and b of p = sigmoid(a z + b) that make dev most likely (Platt 1999).
+
+    The targets are Platt's (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, so that a is
+    finite where a bound parts the two without fault.
+
+    Args:
+        logits: z, `[...]`, of all candidates of all questions: at their natural rate.
+        answers: Of the same shape.
+
+    Returns:
+        None where no candidate answers, all do, all have one logit, or a higher one speaks against
+        an article.
+    """
+    z = logits.astype(np.float64).ravel()
+    positive = answers.ravel()
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    if not (n_positive and n_negative) or (z == z[0]).all():
+        return None
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    middle, spread = z.mean(), z.std()
+    x = np.stack([(z - middle) / spread, np.ones_like(z)], axis=1)
+    weights = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
+    for _ in range(_STEPS):
+        p = probabilities(x @ weights)
+        gradient = x.T @ (p - target)
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        # Newton's step, shortened until it does not make things worse.
+        while _cost(x @ (weights - step), target) > _cost(x @ weights, target) + 1e-12:
+            step /= 2
+        weights = weights - step
+        if np.abs(step).max() < 1e-9:
+            break
+    scale = float(weights[0] / spread)
+    if not scale > 0:
+        return None
+    return Calibration(scale, float(weights[1] - scale * middle))
+
+
+def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
+    """How far probabilities are from what happens, in the mean (expected calibration error).
+
+    Candidates are put into ten bins of equal number by probability; of each the difference between
+    mean probability and share of answers counts by the bin's size. Where a bound parts candidates
+    of equal probability, each side has their mean share of answers.
+
+    Args:
+        predicted: Probabilities, `[...]`.
+        answers: Of the same shape.
+    """
+    values, group, size = np.unique(predicted, return_inverse=True, return_counts=True)
+    shares = np.bincount(group.ravel(), weights=answers.ravel()) / size
+    bins = zip(
+        np.array_split(np.repeat(values, size), _BINS),
+        np.array_split(np.repeat(shares, size), _BINS),
+        strict=True,
+    )
+    return float(sum(abs(p.mean() - a.mean()) * len(p) for p, a in bins if len(p)) / answers.size)
+
+
+def calibration_report(
+    logits: NDArray[np.float32], answers: NDArray[np.bool_]
+) -> dict[str, float] | None:
+    """The calibration error of questions that a calibration was not fitted on.
+
+    Args:
+        logits: `[n_questions, depth]`.
+        answers: Of the same shape.
+
+    Returns:
+        `error` with a calibration fitted on the other four fifths of the questions, `uncalibrated`
+        that of sigmoid(z). Nearly all candidates answer nothing and are told apart with ease, so of
+        each question's best candidate, which thresholds look at, also the mean probability,
+        `best_probability`, and the share of them that answer, `best_answers`. None where one cannot
+        be fitted.
+    """
+    fitted = np.empty(logits.shape)
+    folds = np.arange(len(logits)) % _FOLDS
+    for fold in range(min(_FOLDS, len(logits))):
+        own = folds == fold
+        calibration = fit_calibration(logits[~own], answers[~own])
+        if calibration is None:
+            return None
+        fitted[own] = probabilities(calibration.scale * logits[own] + calibration.offset)
+    best = np.arange(len(logits)), fitted.argmax(axis=1)
+    return {
+        "best_probability": float(fitted[best].mean()),
+        "best_answers": float(answers[best].mean()),
+        "error": calibration_error(fitted, answers),
+        "uncalibrated": calibration_error(probabilities(logits), answers),
+    }
+
+
+def _cost(z: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    return float((np.logaddexp(0, z) - target * z).sum())

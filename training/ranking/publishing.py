@@ -12,19 +12,23 @@ from components.models.cross_encoder import RankerSettings
 from components.models.devices import resolve_device
 from components.models.folder import MANIFEST_FILE, RANKER_PART, find_model, read_manifest
 from components.statutes.significance import paired_randomisation
+from training.checkpoint import move_in
 from training.command_line import say
 from training.data import TrainingData
 from training.negatives.gold import Gold
 from training.rank_fusion import RERANKED
-from training.ranking.calibration import answers_among, calibration_report, fit_calibration
-from training.ranking.fusion_weight import FusionWeight
-from training.ranking.pipeline_lists import pipeline_candidates
-from training.ranking.preparing import Prepared, candidate_lists, open_ranker
-from training.ranking.records import best_record, plot_records
+from training.ranking.data import pipeline_candidates
+from training.ranking.measuring import (
+    FusionWeight,
+    answers_among,
+    best_record,
+    calibration_report,
+    fit_calibration,
+    plot_records,
+)
+from training.ranking.run import MODEL_FOLDER, Prepared, best_folder, candidate_lists, open_ranker
 from training.ranking.settings import RankerTrainingSettings
-from training.ranking.watch import MODEL_FOLDER, best_folder
 from training.records import METRICS_FILE, environment, write_metrics
-from training.work_folder import move_in
 
 
 def publish(

@@ -8,10 +8,10 @@ from components.models.devices import DtypeName
 from components.models.folder import BUNDLED_MODEL
 from components.statutes.lexical import Segmentation
 from training.command_line import Place, SettingsError, Target
-from training.kept_settings import KeptSettings
 from training.negatives.semihard import Strategy
 from training.rank_fusion import RERANKED
-from training.setting_checks import (
+from training.settings import (
+    KeptSettings,
     above_zero,
     at_least,
     depth_of_metric,

@@ -24,8 +24,8 @@ from components.models.errors import ModelError
 from components.models.folder import digests_of_parts
 from components.models.graph import LegislativeGraphEncoder
 from components.models.head import HierarchicalArticleHead
-from training.pretraining.starting import open_start as open_pretraining_start
-from training.ranking.starting import open_start as open_ranking_start
+from training.pretraining import open_start as open_pretraining_start
+from training.ranking.run import open_start as open_ranking_start
 
 CPU = torch.device("cpu")
 TEXTS = ["tenant must pay the rent", "the court"]

@@ -1,7 +1,7 @@
 """Views: each says how difficult every article is as a negative of a question.
 
 Every module here is a view: its name is what the view is called in settings, and its function
-`of` makes it from a law and its questions (`training.negatives.given.Given`).
+`of` makes it from a law and its questions (`training.negatives.options.Given`).
 """
 
 from training.negatives.views.bm25 import BM25View

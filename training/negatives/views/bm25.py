@@ -12,8 +12,8 @@ from torch import Tensor
 
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
-from training.bm25.searching import CountedLaw, Variant
-from training.negatives.given import Given
+from training.bm25 import CountedLaw, Variant
+from training.negatives.options import Given
 
 
 class BM25View:

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.negatives.given import Given
 from training.negatives.gold import Gold, flattened
+from training.negatives.options import Given
 
 _SETTING = "run_file (in Python: run)"
 _COLUMNS = 6

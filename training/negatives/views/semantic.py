@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.negatives.given import Given
+from training.negatives.options import Given
 
 # Articles whose float64 copies are made at a time: 6 MB at 768 dimensions, which a cache can hold.
 _ARTICLES_AT_A_TIME = 1024

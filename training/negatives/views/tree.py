@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.statutes.tree import CrossLaw, LegislativeTree
-from training.negatives.given import Given
 from training.negatives.gold import Gold, flattened
+from training.negatives.options import Given
 
 
 class TreeView:

@@ -24,9 +24,21 @@ from components.models.folder import (
 from components.models.head import HierarchicalArticleHead
 from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError, say
-from training.dropout import set_dropout
-from training.setting_checks import only_where
-from training.settings import CusinesSettings, StartPooling
+from training.settings import CusinesSettings, StartPooling, only_where
+
+# The dropout of a model that came with its own.
+
+
+def set_dropout(model: nn.Module, probability: float) -> None:
+    """Give every place of a model where something is dropped the same probability."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = probability
+        # What drops within a function, as some attention does, keeps its probability as a number.
+        for name in ("dropout", "attention_dropout"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, probability)
+
 
 _PROBE_TOKENS = 4
 _PROBE_TEXT = "law"

@@ -1,19 +1,123 @@
-"""Vectors of texts whose gradient comes later: whole, or in pieces that fit into memory."""
+"""All texts of a run, tokenised once, and their vectors under the weights of the moment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from components.models.encoding import TextEncoder, TokenBudget
-from components.models.tower import Passages
+from components.models.biencoder import BiEncoder
+from components.models.devices import resolve_dtype
+from components.models.encoding import TextEncoder, TokenBudget, encode_tokenized
+from components.models.tower import Passages, Tower
+from components.statutes.article import indexed_text
+from components.statutes.question import Question
+from training.data import TrainingData
+from training.learner import Vectors
+from training.processes import gather, share
+from training.start import stack_of
+
+# What frozen layers made of a text is kept: they make the same of it at every refresh.
+
+
+# Of states kept on the device, at most; batches that no longer fit in are computed each time.
+MOST_BYTES = 2 << 30
+
+
+class FrozenStates:
+    """Replays the frozen layers of a tower for batches that it has encoded before.
+
+    A batch is known again by its token ids and their mask, so that it does not matter which batches
+    come in which order. States are kept as they are, in full precision: the vectors are the same
+    bits with and without.
+
+    Args:
+        tower: Its embeddings and first layers are frozen.
+        n_layers: How many layers.
+        most_bytes: Of all states together.
+    """
+
+    def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
+        self._tower = tower
+        self._layers = list(stack_of(tower)[1])[:n_layers]
+        self._most_bytes = most_bytes
+        self._kept: dict[bytes, Any] = {}
+        self._bytes = 0
+        self._batch = b""
+
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """In this block the tower's frozen layers compute nothing that is known; no gradients."""
+        if not self._layers:
+            yield
+            return
+        *lower, last = self._layers
+        with ExitStack() as stack:
+            hook = self._tower.register_forward_pre_hook(self._see)
+            stack.callback(hook.remove)
+            for layer in lower:
+                stack.enter_context(_instead(layer, self._skipping(layer.forward)))
+            stack.enter_context(_instead(last, self._replaying(last.forward)))
+            yield
+
+    def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
+        ids: Tensor = inputs[0]
+        # A text may hold the padding's own token: ids alone do not say what is padding.
+        mask: Tensor | None = inputs[1]
+        digest = hashlib.sha256(str(tuple(ids.shape)).encode())
+        for part in (ids, mask):
+            digest.update(b"" if part is None else part.cpu().numpy().tobytes())
+        self._batch = digest.digest()
+
+    def _skipping(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def skip(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch not in self._kept:
+                return forward(states, *arguments, **named)
+            kept = self._kept[self._batch]
+            # A layer that returns more than its states is given back what its kind returns.
+            return (states, *kept[1:]) if isinstance(kept, tuple) else states
+
+        return skip
+
+    def _replaying(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def replay(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch in self._kept:
+                return self._kept[self._batch]
+            made = forward(states, *arguments, **named)
+            tensors = [each for each in _flat(made) if isinstance(each, Tensor)]
+            size = sum(each.element_size() * each.nelement() for each in tensors)
+            if self._bytes + size <= self._most_bytes:
+                self._kept[self._batch] = made
+                self._bytes += size
+            return made
+
+        return replay
+
+
+def _flat(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@contextmanager
+def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+    layer.forward = forward
+    try:
+        yield
+    finally:
+        del layer.forward
+
+
+# Vectors of texts whose gradient comes later: whole, or in pieces that fit into memory.
+
 
 Rows = NDArray[np.int64]
 
@@ -205,3 +309,83 @@ def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> Non
         torch.cuda.set_rng_state(states[1], device)
     elif device.type == "mps":
         torch.mps.set_rng_state(states[1])
+
+
+# Training keeps activations: on a CPU larger pieces than encoding's pay for the gradients' sums.
+_TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
+_DEFAULT_TRAINING_TOKENS = 8_192
+_ARTICLES_LOOKED_AT = 256
+
+
+class RunTexts:
+    """The articles and questions of a run as token ids.
+
+    Args:
+        model: Its tokenizers cut the texts.
+        data: The texts.
+        token_budget: Padded tokens a forward pass of training; None: what suits the device.
+        frozen_layers: Layers of each tower that are never trained: `encode` runs them once, and
+            keeps their states, up to 2 GB a tower.
+
+    Attributes:
+        articles: The articles, to be trained on.
+        questions: The training questions, to be trained on.
+    """
+
+    def __init__(
+        self,
+        model: BiEncoder,
+        data: TrainingData,
+        token_budget: int | None,
+        frozen_layers: int = 0,
+    ) -> None:
+        self.dtype = resolve_dtype(model.dtype, model.device)
+        default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
+        self.budget = TokenBudget(token_budget or default)
+        by_rule = [indexed_text(a.headings, a.text, model.text_rule) for a in data.corpus]
+        self.articles = self._side(model.article_encoder, by_rule)
+        self.questions = self._side(model.query_encoder, _texts(data.train))
+        self._dev = self._side(model.query_encoder, _texts(data.dev))
+        towers = {id(tower): tower for tower in (model.query, model.passage)}
+        self._frozen = [
+            FrozenStates(tower, frozen_layers) for tower in towers.values() if frozen_layers
+        ]
+
+    def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
+        return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
+
+    def encode(self, accelerator: Accelerator, progress: Callable[[int], None]) -> Vectors:
+        """Vectors of everything under the weights of this moment; processes share the work."""
+        with ExitStack() as stack:
+            for states in self._frozen:
+                stack.enter_context(states.replaying())
+            return Vectors(
+                *(
+                    self._encode(accelerator, side, progress)
+                    for side in (self.articles, self.questions, self._dev)
+                )
+            )
+
+    def _encode(
+        self, accelerator: Accelerator, side: Side, progress: Callable[[int], None]
+    ) -> Tensor:
+        n_texts = len(side.passages.per_text)
+        own = share(accelerator, n_texts)
+        passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
+        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype, progress=progress)
+        return gather(accelerator, vectors, n_texts)
+
+    def head_change(self) -> float:
+        """How far the head moves the first articles from their pooled passages; see its method."""
+        n_articles = len(self.articles.passages.per_text)
+        some = np.arange(min(_ARTICLES_LOOKED_AT, n_articles))
+        return self.articles.encoder.head_change(self.articles.passages.take(some))
+
+    @property
+    def dtype_name(self) -> str:
+        """The number format of the towers, such as "bfloat16"."""
+        return str(self.dtype).removeprefix("torch.")
+
+
+def _texts(questions: Sequence[Question]) -> list[str]:
+    return [question.text for question in questions]

@@ -1,0 +1,778 @@
+"""What a grid can be of: CuSINeS's negatives, networks over the tree, negatives of a ranker."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import CrossEncoderRanker
+from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device, resolve_dtype
+from components.models.tower import no_progress_bars
+from components.statutes.metrics import evaluate
+from components.statutes.question import Question
+from training import cusines, graph
+from training.ablation.arms import (
+    CUSINES_ARMS,
+    DENSE_METRICS,
+    FIRST_STAGE,
+    FUSED,
+    GRAPH_ARMS,
+    METRICS,
+    RANKER_ARMS,
+    RANKER_METRICS,
+    RE_RANKED_METRICS,
+    UNTRAINED,
+    WITH_FIRST_STAGE,
+    Arms,
+    MeasuredOn,
+    TrainingSettings,
+)
+from training.ablation.dataset import Dataset, Split
+from training.bm25 import Ranking
+from training.checkpoint import RunState, claim, compute_as_begun
+from training.data import TrainingData
+from training.learner import Vectors
+from training.loop import fit
+from training.processes import take_device
+from training.rank_fusion import FUSED_FROM, fuse_ranks
+from training.ranking.data import Candidates, FirstStage, Passages, open_network
+from training.ranking.measuring import DevLists, FusionWeight, best_record
+from training.ranking.run import (
+    LOGITS_FILE,
+    MODEL_FOLDER,
+    FirstStageSetup,
+    best_folder,
+    candidate_lists,
+    fixed_by,
+    open_ranker,
+    passages_read,
+    prepare_on,
+    quiet_warnings,
+    train_ranker,
+)
+from training.ranking.settings import RankerTrainingSettings
+from training.records import environment
+from training.settings import CusinesSettings, GraphSettings, RunSettings
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from training.learner import Learner
+
+
+# How well a model finds, alone and beside BM25.
+
+
+DEPTH = 1_000
+_FUSED_DEPTH = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model on a split's dev questions.
+
+    Attributes:
+        values: Metric to its values, `[n_dev]` each.
+        unseen: Indices of the dev questions none of whose articles is a training positive.
+    """
+
+    values: dict[str, list[float]]
+    unseen: list[int]
+
+
+def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Measured:
+    """Search every dev question's vector among the articles', exactly, and measure what is found.
+
+    Args:
+        vectors: Of the articles and of the dev questions.
+        data: The law and the questions.
+        lexical: BM25's ranking for each dev question.
+    """
+    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
+    _, found = index.search(vectors.dev.cpu().numpy(), DEPTH)
+    dense = [row.tolist() for row in found]
+    fused = [
+        fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
+        for words, meaning in zip(lexical, dense, strict=True)
+    ]
+    return Measured(
+        {
+            **_values(data, dense, DENSE_METRICS, DEPTH),
+            FUSED: _values(data, fused, ("R@10",), _FUSED_DEPTH)["R@10"],
+        },
+        unseen(data, data.dev),
+    )
+
+
+def unseen(data: TrainingData, asked: Sequence[Question]) -> list[int]:
+    """Indices of the questions none of whose articles is a training positive."""
+    trained = {article for question in data.train for article in question.relevant}
+    return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
+
+
+def _values(
+    data: TrainingData, rankings: Sequence[Sequence[int]], metrics: Sequence[str], depth: int
+) -> dict[str, list[float]]:
+    ids = data.corpus.ids
+    found = [[ids[position] for position in ranking] for ranking in rankings]
+    return values_of(data.dev, found, metrics, depth)
+
+
+def values_of(
+    asked: Sequence[Question],
+    found: Sequence[Sequence[str]],
+    metrics: Sequence[str],
+    depth: int,
+) -> dict[str, list[float]]:
+    """Metric to its values, `[n_questions]` each.
+
+    Args:
+        asked: `n_questions` of them.
+        found: Ids by question, best first.
+        metrics: Which.
+        depth: How many articles were asked for.
+    """
+    by_metric = evaluate(
+        {question.id: ids for question, ids in zip(asked, found, strict=True)},
+        {question.id: set(question.relevant) for question in asked},
+        metrics,
+        depth=depth,
+    )
+    return {
+        metric: [of_question[question.id] for question in asked]
+        for metric, of_question in by_metric.items()
+    }
+
+
+Perform = Callable[["Run", Path], dict[str, Any]]
+"""Makes a run in a work folder, and gives its line."""
+
+# Where things lie, and what else tells runs apart (digests, the seed).
+_NOT_IN_KEY = {
+    *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
+    *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers", "start"),
+    "vectors",
+}
+
+
+@dataclass(frozen=True)
+class System:
+    """One of the trainings, as grids use it.
+
+    Attributes:
+        name: Of its command.
+        settings: Of one run.
+        arms: What is compared.
+        metrics: What is measured of each run.
+        digests: Digests of the models that training starts from.
+        performer: Opens what makes runs of these settings, one after the other.
+        tables: Writes the results of a dataset, see `training.ablation.report.tables`.
+        untrained: The arms that are not trained, and the settings that matter for each.
+        decided: Settings that the grid decides, beside those that it decides for every system.
+    """
+
+    name: str
+    settings: type[TrainingSettings]
+    arms: Arms
+    metrics: Sequence[str]
+    digests: Callable[[Any], dict[str, str]]
+    performer: Callable[[Any], Perform]
+    tables: Callable[..., str]
+    untrained: Mapping[str, frozenset[str]]
+    decided: frozenset[str] = frozenset()
+
+    def keyed(self, arm: str) -> list[str]:
+        """The settings that an arm's result depends on, paths apart."""
+        matter = self.untrained.get(arm)
+        return [
+            field.name
+            for field in dataclasses.fields(self.settings)
+            if field.name not in _NOT_IN_KEY and (matter is None or field.name in matter)
+        ]
+
+    def defaults(self, arm: str) -> Mapping[str, Any]:
+        """Their defaults, as JSON has them."""
+        default = {field.name: field.default for field in dataclasses.fields(self.settings)}
+        values = {name: default[name] for name in self.keyed(arm)}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+
+# Torch and models are loaded when they are needed; --help does not wait for them.
+def _cusines_digests(settings: CusinesSettings) -> dict[str, str]:
+    from training.start import start_digests
+
+    return start_digests(settings)
+
+
+def _graph_digests(settings: GraphSettings) -> dict[str, str]:
+    from training.graph import start_digests
+
+    return start_digests(settings)
+
+
+def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
+    from training.ranking.data import stage_digest
+    from training.ranking.run import start_digest, start_folder
+
+    return {
+        "model_sha256": stage_digest(settings.model),
+        "start_sha256": start_digest(start_folder(settings.start)),
+        # Only where the start decides it: lines of before have no such field.
+        **({"start_segmentation": words} if (words := _words_of_start(settings)) else {}),
+    }
+
+
+def _words_of_start(settings: RankerTrainingSettings) -> str | None:
+    from training.ranking.run import reading_of
+
+    return None if settings.segmentation else reading_of(settings).segmentation
+
+
+def _cusines_runs(settings: CusinesSettings) -> Perform:
+
+    return learner_runs(settings, cusines.start)
+
+
+def _graph_runs(settings: GraphSettings) -> Perform:
+
+    return learner_runs(settings, graph.start)
+
+
+def _ranker_runs(_: RankerTrainingSettings) -> Perform:
+
+    return RankerRuns().perform
+
+
+def _tables(*arguments: Any) -> str:
+    from training.ablation.report import tables
+
+    return tables(*arguments)
+
+
+def _ranker_tables(*arguments: Any) -> str:
+    from training.ablation.report import ranker_tables
+
+    return ranker_tables(*arguments)
+
+
+CUSINES = System(
+    "cusines",
+    CusinesSettings,
+    CUSINES_ARMS,
+    METRICS,
+    _cusines_digests,
+    _cusines_runs,
+    _tables,
+    {
+        UNTRAINED: frozenset(
+            {
+                *("pooling", "max_tokens", "head", "passage_tokens", "max_passages"),
+                *("head_pooling", "text_rule", "segmentation", "bm25_k1", "bm25_b", "dtype"),
+            }
+        )
+    },
+)
+GRAPH = System(
+    "graph",
+    GraphSettings,
+    GRAPH_ARMS,
+    METRICS,
+    _graph_digests,
+    _graph_runs,
+    _tables,
+    {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
+    frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
+)
+_LISTS = frozenset({"candidates", "dev_candidates", "dtype"})
+RANKER = System(
+    "ranker",
+    RankerTrainingSettings,
+    RANKER_ARMS,
+    RANKER_METRICS,
+    _ranker_digests,
+    _ranker_runs,
+    _ranker_tables,
+    {
+        FIRST_STAGE: _LISTS,
+        # What is chosen by select_by is the weight of the first stage's rank.
+        UNTRAINED: _LISTS | {"passages", "passage_tokens", "segmentation", "select_by"},
+    },
+    frozenset({"strategy", "negatives"}),
+)
+SYSTEMS = {system.name: system for system in (CUSINES, GRAPH, RANKER)}
+
+
+# What makes two runs the same run: an old line of the results is found by it.
+
+
+_IDENTITY = (
+    *("corpus_sha256", "questions_sha256", "split_sha256", "start"),
+    *("trained", "settings", "seed", "fold", "folds"),
+)
+
+
+def keyed_settings(system: System, arm: str, settings: TrainingSettings) -> dict[str, Any]:
+    """The settings that an arm's result depends on, without paths, as JSON has them."""
+    values = settings.to_dict()
+    return {name: values[name] for name in system.keyed(arm)}
+
+
+def key_of(line: Mapping[str, Any]) -> str:
+    """The key of a run, from what its line in the results says of it.
+
+    A setting that did not exist when the line was written has its default, so that a new one does
+    not make old results void. Lines that name no system are of CuSINeS.
+
+    Raises:
+        KeyError: The line lacks a field.
+    """
+    system = SYSTEMS[line["system"]] if "system" in line else CUSINES
+    identity = {name: line[name] for name in _IDENTITY}
+    defaults = system.defaults(line["arm"])
+    identity["settings"] = {**defaults, **line["settings"]}
+    if system is not CUSINES:
+        identity["system"] = system.name
+    text = json.dumps(identity, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# One run of a grid, from its settings to its line in the results.
+
+
+PLACES = 4
+
+
+@dataclass(frozen=True)
+class Run:
+    """An arm on a fold of a dataset, with a seed.
+
+    Attributes:
+        system: What is trained.
+        arm: Its name.
+        dataset: The law and all its questions.
+        settings: Of the training.
+        start: Digests of the models that training starts from.
+        fold: Which part of the questions it is measured on, from 0.
+        folds: How many parts there are; 1 for the given splits.
+        measured_on: Of the given splits, dev or test.
+    """
+
+    system: System
+    arm: str
+    dataset: Dataset
+    settings: TrainingSettings
+    start: Mapping[str, str]
+    fold: int
+    folds: int
+    measured_on: MeasuredOn = "dev"
+
+    @property
+    def trained(self) -> bool:
+        """False for the model as training would start from it."""
+        return self.arm not in self.system.untrained
+
+    @cached_property
+    def split(self) -> Split:
+        """The questions that it learns from and is measured on."""
+        if self.measured_on == "test":
+            return self.dataset.test_split
+        return self.dataset.split(self.folds, self.fold, seed=self.settings.seed)
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What its line says before it is made: names, data, settings."""
+        return {
+            "system": self.system.name,
+            "dataset": self.dataset.name,
+            "arm": self.arm,
+            "seed": self.settings.seed,
+            "fold": self.fold,
+            "folds": self.folds,
+            "trained": self.trained,
+            **self.dataset.given.digests(),
+            "split_sha256": self.split.sha256,
+            "start": dict(self.start),
+            "settings": keyed_settings(self.system, self.arm, self.settings),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """Tells it from every other run, on every machine."""
+        return key_of(self.about)
+
+    def __str__(self) -> str:
+        fold = f", fold {self.fold + 1} of {self.folds}" if self.folds > 1 else ""
+        return f"{self.dataset.name}, seed {self.settings.seed}{fold}: {self.arm}"
+
+
+def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perform:
+    """What makes runs of `training.cusines` and `training.graph`.
+
+    Args:
+        settings: Of any of the runs.
+        start: Opens what training starts from.
+    """
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
+    return lambda run, work: perform(run, accelerator, start, work)
+
+
+def perform(
+    run: Run, accelerator: Accelerator, start: Callable[..., Learner], work: Path
+) -> dict[str, Any]:
+    """Train, or go on in the work folder; measure; the run's line.
+
+    Raises:
+        SettingsError: A setting does not fit the data, or the work folder.
+        TrainingError: A loss or weight is not finite.
+    """
+    started = time.perf_counter()
+    data, settings = run.split.data, run.settings
+    assert isinstance(settings, RunSettings)
+    if run.trained:
+        work.mkdir(parents=True, exist_ok=True)
+        learner, state = fit(settings, data, accelerator, work, start)
+    else:
+        learner, state = start(settings, data, accelerator), RunState()
+    measuring = time.perf_counter()
+    rankings = run.dataset.lexical(
+        k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
+    )
+    vectors = learner.encode(lambda _: None)
+    measured = measure(vectors, data, [rankings[row] for row in run.split.rows])
+    measuring = time.perf_counter() - measuring
+    seconds = {**_seconds(state), "measuring": measuring}
+    # A run that was taken up again took longer than this process saw of it.
+    seconds["total"] = max(sum(seconds.values()), time.perf_counter() - started)
+    return {
+        "key": run.key,
+        **run.about,
+        "environment": surroundings(learner.fixed["dtype"], accelerator.device.type),
+        "n_train": len(data.train),
+        "n_pairs": len(data.pairs),
+        "steps": state.step,
+        **_counts(state),
+        "seconds": rounded(seconds, 1),
+        "epoch": state.best["epoch"] if state.best else 0,
+        "epochs": [_epoch(record) for record in state.records],
+        **found(run, measured),
+    }
+
+
+def rounded(value: Any, places: int) -> Any:
+    """All floats in a JSON value to some places; those that are whole become whole numbers."""
+    if isinstance(value, Mapping):
+        return {name: rounded(each, places) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each, places) for each in value]
+    if isinstance(value, float):
+        near = round(value, places)
+        return int(near) if near.is_integer() else near
+    return value
+
+
+def found(run: Run, measured: Measured) -> dict[str, Any]:
+    """What a run's line says of its result."""
+    rows = list(run.split.rows)
+    means = {metric: sum(each) / len(each) for metric, each in measured.values.items()}
+    return {
+        "means": rounded(means, PLACES),
+        # Places among the questions, split by split in the file's order: ids would be longer.
+        "questions": rows,
+        "unseen": [rows[row] for row in measured.unseen],
+        "values": rounded(measured.values, PLACES),
+    }
+
+
+def surroundings(dtype: str, device: str) -> dict[str, Any]:
+    """Where a run was made, and in which number format."""
+    return {
+        **environment(device),
+        "runs_on": device,
+        "dtype": dtype,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _counts(state: RunState) -> dict[str, Any]:
+    encoded, listed = (
+        sum(record.get(name, 0) for record in state.records)
+        for name in ("articles_encoded", "articles_listed")
+    )
+    return {
+        "articles_encoded": encoded,
+        "articles_listed": listed,
+        "passes_saved": round(1 - encoded / listed, PLACES) if listed else 0,
+    }
+
+
+def _seconds(state: RunState) -> dict[str, float]:
+    return {
+        name: sum(record.get(f"seconds_{field}", 0.0) for record in state.records)
+        for name, field in (
+            ("training", "training"),
+            ("encoding", "encoding"),
+            ("drawing", "measuring_and_drawing"),
+        )
+    }
+
+
+def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the results keep of an epoch: dev before it, its loss and its negatives."""
+    kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
+    if "dev" in record:
+        kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
+    return rounded(kept, PLACES)  # type: ignore[no-any-return]
+
+
+# Runs of a grid of rankers: what their first stage finds once, then arm by arm.
+
+
+_FUSED = tuple(
+    name.removeprefix(WITH_FIRST_STAGE)
+    for name in RANKER_METRICS
+    if name.startswith(WITH_FIRST_STAGE)
+)
+Logits = NDArray[np.float32]
+_RECORDED = ("step", "epoch", "loss", "first_stage", "dev", "negatives")
+Ids = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class SharedOnDataset:
+    """What all runs on a dataset share.
+
+    Attributes:
+        setup: First stage, what it finds, what is read.
+        dev: The lists that choose, of `dev_candidates`.
+        measured: The lists that are measured, of all candidates; dev's own where they are the same.
+    """
+
+    setup: FirstStageSetup
+    dev: DevLists
+    measured: DevLists
+
+    @property
+    def is_on_dev(self) -> bool:
+        """Whether the questions that choose are measured too."""
+        return self.measured.questions == self.dev.questions
+
+    @classmethod
+    def of(cls, settings: RankerTrainingSettings, split: Split) -> SharedOnDataset:
+        """Search the law.
+
+        Raises:
+            ModelError: A model cannot be opened.
+        """
+        data = split.data
+        biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
+        # Dev and test in one search, so that the law is encoded once.
+        asked = [*data.dev, *split.test]
+        both = TrainingData(data.corpus, data.train, asked, data.questions_sha256)
+        network = open_network(settings.model, settings.device)
+        stage = FirstStage.search(biencoder, both, settings.candidates, network)
+        passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
+        return cls._on(settings, split, biencoder, stage, passages)
+
+    def kept_in(
+        self, work: Path, settings: RankerTrainingSettings, split: Split
+    ) -> SharedOnDataset:
+        """The same with what was found when the run began, see `FirstStage.kept_in`."""
+        setup = self.setup
+        stage = setup.stage.kept_in(work)
+        if np.array_equal(stage.dev.found, setup.stage.dev.found):
+            return replace(self, setup=replace(setup, stage=stage))
+        return self._on(settings, split, setup.biencoder, stage, setup.passages)
+
+    @classmethod
+    def _on(
+        cls,
+        settings: RankerTrainingSettings,
+        split: Split,
+        biencoder: BiEncoder,
+        stage: FirstStage,
+        passages: Passages,
+    ) -> SharedOnDataset:
+        data = split.data
+        asked = stage.dev.questions
+
+        def lists(rows: slice, depth: int) -> DevLists:
+            own = Candidates(asked[rows], stage.dev.vectors[rows], stage.dev.found[rows])
+            return candidate_lists(data, own, depth, passages)
+
+        of_dev = slice(len(data.dev))
+        of_measured = slice(len(data.dev), None) if split.test else of_dev
+        dev = measured = lists(of_dev, settings.re_ranked)
+        if split.test or settings.re_ranked < settings.candidates:
+            measured = lists(of_measured, settings.candidates)
+        return cls(FirstStageSetup(biencoder, stage, passages, dev), dev, measured)
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the candidates of the measured questions are ranked, and how that came to be.
+
+    Attributes:
+        re_ranked: Ids by question, best first.
+        fused: The same with the first stage's ranks.
+        weight: What these count beside the ranker's; None for the first stage itself.
+        records: By epoch, see `training.ranking.measuring.make_records`; none of an untrained one.
+        mined: How many examples and negatives there were.
+        epoch: Of the weights, 0 for an untrained one.
+    """
+
+    re_ranked: Ids
+    fused: Ids
+    weight: float | None = None
+    records: Sequence[Mapping[str, Any]] = ()
+    mined: Mapping[str, int] = field(default_factory=dict)
+    epoch: float = 0
+
+    @classmethod
+    def of(
+        cls,
+        settings: RankerTrainingSettings,
+        shared: SharedOnDataset,
+        dev: Logits,
+        measured: Logits,
+        **about: Any,
+    ) -> Order:
+        """By logits, fused with the weight that is best on dev; of dev itself, each question with
+        the weight that is best on four fifths of the others.
+
+        Args:
+            settings: Of the run.
+            shared: The lists.
+            dev: Of dev's lists, float32 `[n_dev, depth]`.
+            measured: Of those that are measured, float32 `[n_measured, depth]`.
+            about: The other attributes.
+        """
+        weight = FusionWeight.choose(shared.dev, dev, settings.select_by)
+        lists = shared.measured
+        n_measured = len(lists.questions)
+        weights = weight.of_others if shared.is_on_dev else [weight.chosen] * n_measured
+        by_weight = {each: lists.re_ranked(measured, each) for each in set(weights)}
+        fused = [by_weight[each][row] for row, each in enumerate(weights)]
+        return cls(lists.re_ranked(measured), fused, weight.chosen, **about)
+
+
+class RankerRuns:
+    """Makes the runs of a grid. A law is searched once, not once a run.
+
+    All runs on a dataset have the same first stage, start and passages.
+    """
+
+    def __init__(self) -> None:
+        quiet_warnings()
+        self._shared: tuple[str, SharedOnDataset] | None = None
+
+    @no_progress_bars()
+    def perform(self, run: Run, work: Path) -> dict[str, Any]:
+        """Train, or go on in the work folder; measure; the run's line.
+
+        Its seconds are those of the process that ended it; the search of the law counts as the
+        first stage's.
+
+        Raises:
+            SettingsError: A setting does not fit the data, or the work folder.
+            ModelError: A model cannot be opened.
+            TrainingError: A loss is not finite.
+        """
+        started = time.perf_counter()
+        settings, split = run.settings, run.split
+        assert isinstance(settings, RankerTrainingSettings)
+        shared = self._shared_for(run, settings)
+        if run.arm == FIRST_STAGE:
+            order = Order(shared.measured.found, shared.measured.found)
+        else:
+            started = time.perf_counter()
+            if run.trained:
+                order = _trained(settings, split, shared, work)
+            else:
+                ranker = open_ranker(settings, shared.setup.biencoder)
+                dev = measured = _logits(ranker, shared.dev)
+                if shared.measured is not shared.dev:
+                    measured = _logits(ranker, shared.measured)
+                order = Order.of(settings, shared, dev, measured)
+        depth = settings.candidates
+        values = values_of(split.measured, order.re_ranked, RE_RANKED_METRICS, depth)
+        with_first = values_of(split.measured, order.fused, _FUSED, depth)
+        values |= {WITH_FIRST_STAGE + metric: own for metric, own in with_first.items()}
+        device = resolve_device(settings.device)
+        dtype = str(resolve_dtype(settings.dtype, device)).removeprefix("torch.")
+        epochs = [{n: each[n] for n in _RECORDED if n in each} for each in order.records]
+        return {
+            "key": run.key,
+            **run.about,
+            "measured_on": run.measured_on,
+            "environment": surroundings(dtype, device.type),
+            "n_train": len(split.data.train),
+            "mined": dict(order.mined),
+            "steps": epochs[-1]["step"] if epochs else 0,
+            "seconds": {"total": rounded(time.perf_counter() - started, 1)},
+            "epoch": order.epoch,
+            "epochs": rounded(epochs, PLACES),
+            "fusion_weight": order.weight,
+            "ceiling": _ceiling(shared.measured, settings),
+            **found(run, Measured(values, unseen(split.data, split.measured))),
+        }
+
+    def _shared_for(self, run: Run, settings: RankerTrainingSettings) -> SharedOnDataset:
+        place = run.dataset.place
+        if self._shared is None or self._shared[0] != place:
+            self._shared = None  # two laws at once may not fit
+            self._shared = (place, SharedOnDataset.of(settings, run.split))
+        return self._shared[1]
+
+
+def _trained(
+    settings: RankerTrainingSettings, split: Split, shared: SharedOnDataset, work: Path
+) -> Order:
+    """Train, or go on in the work folder; what the weights that are best on dev make of it."""
+    data = split.data
+    compute_as_begun(work)
+    claim(work, fixed_by(settings, data))
+    shared = shared.kept_in(work, settings, split)
+    setup = shared.setup
+    prepared = prepare_on(setup, settings, data, open_ranker(settings, setup.biencoder))
+    records = train_ranker(settings, prepared, work)
+    best = best_folder(work, records, settings.select_by)
+    record = best_record(records, settings.select_by)
+    assert best is not None and record is not None
+    dev: Logits = np.load(best / LOGITS_FILE, allow_pickle=False)
+    measured = dev
+    if shared.measured is not shared.dev:
+        weights = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
+        measured = _logits(weights, shared.measured)
+    return Order.of(
+        *(settings, shared, dev, measured),
+        records=records,
+        mined=prepared.mined,
+        epoch=record["epoch"],
+    )
+
+
+def _logits(ranker: CrossEncoderRanker, lists: DevLists) -> Logits:
+    return lists.logits(lambda pairs: ranker.logits(pairs).numpy())
+
+
+def _ceiling(lists: DevLists, settings: RankerTrainingSettings) -> dict[str, float]:
+    """What no order of the candidates can be better than."""
+    names = [f"{metric}@{settings.candidates}" for metric in ("R", "Exist")]
+    values = values_of(lists.questions, lists.found, names, settings.candidates)
+    return {name: round(fmean(own), PLACES) for name, own in values.items()}

@@ -1,1 +1,0 @@
-"""What `python -m training.graph` is made of."""

@@ -1,0 +1,280 @@
+"""What happens beside the Trainer's own steps: progress, checks, checkpoints that count."""
+
+# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch import nn
+from torch.nn.utils import get_total_norm
+from tqdm import tqdm
+from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from training.checkpoint import after_no_memory, after_no_number, seal
+from training.command_line import TrainingError
+from training.records import Progress
+
+# What a Hugging Face Trainer is told of a run's settings.
+
+
+class TrainerSettings(Protocol):
+    """The settings that every such training has."""
+
+    @property
+    def batch_size(self) -> int:
+        """Examples a step."""
+
+    @property
+    def weight_decay(self) -> float:
+        """AdamW's."""
+
+    @property
+    def warmup(self) -> float:
+        """Share of the steps in which the learning rate rises; then it falls to zero."""
+
+    @property
+    def clip(self) -> float:
+        """Highest norm of the gradient."""
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Steps between two checkpoints."""
+
+    @property
+    def dtype(self) -> DtypeName:
+        """Number format of the forward pass."""
+
+    @property
+    def device(self) -> str | None:
+        """cpu, cuda, ...; None is the best there is."""
+
+    @property
+    def seed(self) -> int:
+        """Of everything that is drawn."""
+
+
+# The arguments that a Hugging Face Trainer is given.
+
+
+_STEPS_BETWEEN_LOGS = 10
+_CHECKPOINTS_KEPT = 2
+
+A = TypeVar("A", bound=TrainingArguments)
+
+
+def trainer_arguments(
+    kind: type[A],
+    settings: TrainerSettings,
+    work: Path,
+    *,
+    steps: int,
+    rate: float,
+    resumed: bool,
+    **others: Any,
+) -> A:
+    """Arguments of a run on one device that says nothing by itself and keeps its checkpoints.
+
+    Args:
+        kind: The trainer's own class of arguments.
+        settings: Of the run.
+        work: Folder of the checkpoints.
+        steps: Of the whole run.
+        rate: Highest learning rate, after the warm-up; then it falls to zero.
+        resumed: Whether it goes on from a checkpoint; else it is measured before the first step.
+        others: What this kind of training has of its own.
+    """
+    device = resolve_device(settings.device)
+    arguments = kind(
+        output_dir=str(work),
+        max_steps=steps,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=rate,
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip,
+        bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
+        use_cpu=device.type == "cpu",
+        seed=settings.seed,
+        eval_on_start=not resumed,
+        logging_steps=_STEPS_BETWEEN_LOGS,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=settings.checkpoint_every,
+        save_total_limit=_CHECKPOINTS_KEPT,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+        **others,
+    )
+    if device.type == "cuda":
+        # Else it would spread each batch over all cards, and take a larger one.
+        arguments._n_gpu = 1
+    return arguments
+
+
+# What a Hugging Face Trainer logs, as records.
+
+
+# The Trainer's names for what it logs.
+LOSS, EVAL_LOSS = "loss", "eval_loss"
+
+
+def measurings(
+    history: Sequence[Mapping[str, Any]], is_measuring: Callable[[Mapping[str, Any]], bool]
+) -> Iterator[tuple[Mapping[str, Any], dict[str, float]]]:
+    """Each measuring of a run, with what the steps before it cost.
+
+    Args:
+        history: What the Trainer logged, in its order.
+        is_measuring: Tells an entry of something measured from the others.
+
+    Yields:
+        The entry; and after step 0 `loss`, the mean of the training steps since the last measuring,
+        and `learning_rate` of the last of them.
+    """
+    summed, last_logged, last_measured = 0.0, 0, 0
+    rate = 0.0
+    for entry in history:
+        step = entry["step"]
+        if LOSS in entry:
+            summed += entry[LOSS] * (step - last_logged)
+            last_logged, rate = step, entry["learning_rate"]
+        if not is_measuring(entry):
+            continue
+        trained = {}
+        if step > last_measured:
+            trained = {"loss": summed / (step - last_measured), "learning_rate": rate}
+            summed, last_measured = 0.0, step
+        yield entry, trained
+
+
+# Training with one of transformers' Trainers, and what it says where memory runs out.
+
+
+def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
+    """Train to the end.
+
+    Args:
+        trainer: Of the run.
+        checkpoint: Where it goes on; None for the start.
+        work: Its folder.
+
+    Raises:
+        TrainingError: Memory ran out.
+    """
+    try:
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    except torch.OutOfMemoryError as error:
+        step = trainer.state.global_step
+        raise TrainingError(after_no_memory(step, "a smaller batch_size", work)) from error
+
+
+class RunWatch(TrainerCallback):
+    """Watches over a run.
+
+    Losses and weights are looked at before each checkpoint: no broken weights replace good ones.
+
+    Args:
+        work: Folder of the checkpoints.
+        label: Stands before the progress bar.
+        examples_a_step: Examples that a step takes.
+        n_examples: Of an epoch.
+        steps: Of the whole run.
+        measured: Called after each measuring, with all that was logged.
+    """
+
+    def __init__(
+        self,
+        work: Path,
+        *,
+        label: str,
+        examples_a_step: int,
+        n_examples: int,
+        steps: int,
+        measured: Callable[[list[dict[str, float]]], object],
+    ) -> None:
+        self._work = work
+        self._label = label
+        self._examples_a_step = examples_a_step
+        self._n_examples = n_examples
+        self._measured = measured
+        epochs = max(1, round(steps * examples_a_step / n_examples))
+        self._progress = Progress(work, steps=steps, epochs=epochs)
+        self._bar: tqdm[Any] | None = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Show the bar; only on a terminal."""
+        self._bar = tqdm(
+            desc=self._label, initial=state.global_step, total=state.max_steps, disable=None
+        )
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Report the step; have the loss logged where it is needed."""
+        if self._bar is not None:
+            self._bar.update()
+        self._say("saving" if control.should_save else "training", state)
+        # The Trainer logs before it measures and saves.
+        control.should_log |= control.should_save or control.should_evaluate
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        model: nn.Module | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Stop where something is not a number.
+
+        Raises:
+            TrainingError: A loss, the gradient's norm or a weight is not finite.
+        """
+        values = {name: (logs or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)}
+        if model is not None:
+            # The last step's loss was of the weights before it.
+            values["the weights' norm"] = float(get_total_norm(model.parameters()))
+        for name, value in values.items():
+            self._check_finite(name, value, state)
+
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Hand on what was measured."""
+        self._measured(state.log_history)
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Make the checkpoint count."""
+        seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
+        self._say("training", state)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _check_finite(self, name: str, value: float, state: TrainerState) -> None:
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"up to step {state.global_step}: {name} is {value}. {after_no_number(self._work)}"
+            )
+
+    def _say(self, stage: Any, state: TrainerState) -> None:
+        step = state.global_step
+        epoch = max(0, step * self._examples_a_step - 1) // self._n_examples
+        self._progress(stage, step=step, epoch=epoch)

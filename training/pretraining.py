@@ -1,0 +1,776 @@
+"""Masked-language modelling with transformers' Trainer, resuming by itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from torch import Tensor
+from torch.utils.data import Dataset
+from transformers import (
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    DataCollatorForLanguageModeling,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+    PrinterCallback,
+    Trainer,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+
+from components.models.devices import DtypeName
+from components.models.encoding import checked_segmentation
+from components.models.errors import ModelError
+from components.models.folder import (
+    BUNDLED_MODEL,
+    MANIFEST_FILE,
+    QUERY_PART,
+    find_model,
+    read_manifest,
+    whole_folder,
+)
+from components.models.tower import PassageTokenizer, Tower, open_towers
+from components.statutes.article import TextRule
+from components.statutes.lexical import Segmentation
+from training.checkpoint import newest_complete
+from training.command_line import Place, SettingsError, Target, say
+from training.hf import EVAL_LOSS, RunWatch, measurings, train_from, trainer_arguments
+from training.records import METRICS_FILE, write_metrics
+from training.settings import (
+    KeptSettings,
+    above_zero,
+    at_least,
+    first_card,
+    seed_in_range,
+    share,
+    share_above_zero,
+)
+
+# The settings of `python -m training.pretrain`.
+
+
+TokenizerKind = Literal["wordpiece", "bpe"]
+
+SCRATCH = "scratch"
+
+# What is made anew for `scratch`, and what a checkpoint brings with it.
+_OF_SCRATCH = ("tokenizer", "vocabulary", "layers", "width", "heads")
+_LEARNING_RATE, _LEARNING_RATE_FROM_SCRATCH = 5e-5, 5e-4
+_LONGEST_BLOCK = 512
+_BUNDLED = Place(BUNDLED_MODEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainSettings(KeptSettings):
+    """An encoder that has read a law, by masked-language modelling.
+
+    "Paper" is LegalCamemBERT, which is CamemBERT that has read BSARD (Louis, van Dijck, Spanakis,
+    EACL 2023).
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        model: What training starts from: name or folder of a Hugging Face, sentence-transformers or
+            Lexarbor model, or "scratch" for a fresh one. Paper: camembert-base.
+        tokenizer: From scratch: wordpiece (lower case; each Chinese character a word of its own) or
+            bpe (byte-level, case kept).
+        vocabulary: From scratch: most tokens that the tokenizer may have.
+        layers: From scratch: layers of the encoder.
+        width: From scratch: width of its vectors; its feed-forward layers are 4 times as wide.
+        heads: From scratch: attention heads of a layer.
+        block_tokens: Tokens of a block of text; from scratch also the longest text that the model
+            will ever read. Default: the most that the model reads, up to 512. Paper: 512.
+        text_rule: What of an article is read.
+        segmentation: vi joins the syllables of Vietnamese words by "_" before they are read, as
+            models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
+        masked: Share of the tokens to be guessed; of these 80% are hidden, 10% are replaced by
+            others and 10% stay.
+        held_out: Share of the blocks that is measured by and never trained on.
+        epochs: Times that each block is read. Paper: 200.
+        max_steps: Steps in place of epochs. Paper: 50000.
+        batch_size: Blocks a step. Paper: 32.
+        learning_rate: Highest learning rate; default: 5e-5 from a checkpoint, 5e-4 from scratch.
+            Paper: 5e-5.
+        weight_decay: AdamW's. Paper: 0.01.
+        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
+            Paper: 0.01.
+        clip: Highest norm of the gradient.
+        checkpoint_every: Steps between two checkpoints.
+        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
+        device: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+
+    Raises:
+        SettingsError: A value is out of its range, or two do not fit together.
+    """
+
+    corpus: Place
+    output: Target
+    model: Place = _BUNDLED
+    tokenizer: TokenizerKind = "wordpiece"
+    vocabulary: int = 16_000
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    block_tokens: int | None = None
+    text_rule: TextRule = "headings_text"
+    segmentation: Segmentation | None = None
+    masked: float = 0.15
+    held_out: float = 0.05
+    epochs: int = 10
+    max_steps: int | None = None
+    batch_size: int = 32
+    learning_rate: float | None = None
+    weight_decay: float = 0.01
+    warmup: float = 0.05
+    clip: float = 1.0
+    checkpoint_every: int = 500
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "layers", "width", "heads", "epochs", "batch_size", "checkpoint_every")
+        at_least(self, 1, "max_steps")
+        at_least(self, 8, "block_tokens")
+        at_least(self, 300, "vocabulary")
+        at_least(self, 0, "weight_decay")
+        seed_in_range(self.seed)
+        above_zero(self, "learning_rate", "clip")
+        share_above_zero(self, "masked", "held_out")
+        share(self, "warmup")
+        if self.width % self.heads:
+            raise SettingsError(
+                f"width {self.width} cannot be shared by {self.heads} heads. Take a multiple."
+            )
+        first_card(self.device)
+        if not self.from_scratch:
+            self._leave_alone(_OF_SCRATCH)
+
+    def _leave_alone(self, names: tuple[str, ...]) -> None:
+        """Refuse a setting that would say nothing."""
+        for field in dataclasses.fields(self):
+            if field.name in names and getattr(self, field.name) != field.default:
+                raise SettingsError(
+                    f"{field.name} is for --model {SCRATCH}; {self.model} brings its own. Leave "
+                    "it out."
+                )
+
+    @property
+    def from_scratch(self) -> bool:
+        """Whether a fresh encoder is made, with a tokenizer of its own."""
+        return self.model == SCRATCH
+
+    @property
+    def rate(self) -> float:
+        """The highest learning rate."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return _LEARNING_RATE_FROM_SCRATCH if self.from_scratch else _LEARNING_RATE
+
+    def block(self, limit: int | None = None) -> int:
+        """Tokens of a block, for a model that reads at most `limit`, or for one yet to be made.
+
+        Raises:
+            SettingsError: The block is longer than the model reads.
+        """
+        if self.block_tokens is None:
+            return min(limit or _LONGEST_BLOCK, _LONGEST_BLOCK)
+        if limit is not None and self.block_tokens > limit:
+            raise SettingsError(
+                f"block_tokens is {self.block_tokens}, and {self.model} reads at most {limit}. "
+                "Take fewer."
+            )
+        return self.block_tokens
+
+
+# A tokenizer trained on a corpus, for a language or a wording that no model at hand reads well.
+
+
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_PAD, _UNKNOWN, _FIRST, _LAST, _MASK = _SPECIAL
+_INSIDE = "##"
+
+
+def train_tokenizer(
+    texts: Sequence[str], kind: TokenizerKind, vocabulary: int, *, max_tokens: int
+) -> PreTrainedTokenizerFast:
+    """Train a tokenizer; the same texts always give the same one.
+
+    Both kinds first bring characters to one form (NFKC), so that full-width and decomposed letters
+    are read like any others, and keep accents. WordPiece is in lower case, splits at white space
+    and punctuation and takes each Chinese character as a word, as BERT does. Byte-level BPE keeps
+    case, knows every character, and joins characters across a whole Chinese phrase.
+
+    Args:
+        texts: What to learn the vocabulary from.
+        kind: "wordpiece" or "bpe".
+        vocabulary: Most tokens, special ones included; a small corpus gives fewer.
+        max_tokens: Longest text that the model reads, special tokens included.
+
+    Returns:
+        A tokenizer with BERT's special tokens, [PAD] being 0.
+
+    Raises:
+        SettingsError: The characters alone are more than `vocabulary`.
+    """
+    tokenizer = _wordpiece(texts, vocabulary) if kind == "wordpiece" else _bpe(texts, vocabulary)
+    ids = {token: tokenizer.token_to_id(token) for token in (_FIRST, _LAST)}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{_FIRST} $A {_LAST}", special_tokens=list(ids.items())
+    )
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer,
+        pad_token=_PAD,
+        unk_token=_UNKNOWN,
+        cls_token=_FIRST,
+        sep_token=_LAST,
+        mask_token=_MASK,
+        model_max_length=max_tokens,
+    )
+
+
+def _wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.BertNormalizer(lowercase=True, strip_accents=False)]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words = _words(tokenizer, texts)
+    # The trainer numbers pieces as a hash map of random order gives them, and equal counts are
+    # decided by number. Given all single characters beforehand, it has no choice left. And a letter
+    # that only ever began a word is known inside one too.
+    characters = sorted({each for word in words for each in word})
+    inside = sorted({_INSIDE + each for word in words if len(word) > 1 for each in word})
+    known = [*_SPECIAL, *characters, *inside]
+    if len(known) > vocabulary:
+        raise SettingsError(
+            f"vocabulary is {vocabulary}, and the characters of the corpus alone are {len(known)} "
+            "tokens. Take more, or tokenizer bpe."
+        )
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary, min_frequency=2, special_tokens=known, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    # A new one, in which single characters are not special.
+    trained = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token=_UNKNOWN))
+    trained.normalizer = tokenizer.normalizer
+    trained.pre_tokenizer = tokenizer.pre_tokenizer
+    trained.decoder = decoders.WordPiece(prefix=_INSIDE)
+    trained.add_special_tokens(list(_SPECIAL))
+    return trained
+
+
+def _bpe(texts: Sequence[str], vocabulary: int) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        min_frequency=2,
+        special_tokens=list(_SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
+    normalizer, splitter = tokenizer.normalizer, tokenizer.pre_tokenizer
+    return {
+        word
+        for text in texts
+        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
+    }
+
+
+# The text of a law as blocks of tokens of one length.
+
+
+_TEXTS_AT_ONCE = 1_000
+_LEAST_BLOCKS = 3
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A law in blocks, some of which are never trained on.
+
+    Attributes:
+        train: int32 `[n_train, block_tokens]`, special tokens included.
+        held_out: int32 `[n_held_out, block_tokens]`.
+        tokens: Tokens of the law, special ones left out.
+        unknown: How many of them the tokenizer does not know.
+    """
+
+    train: Tensor
+    held_out: Tensor
+    tokens: int
+    unknown: int
+
+
+def make_blocks(
+    texts: Sequence[str],
+    tokenizer: PassageTokenizer,
+    *,
+    block_tokens: int,
+    separator: int | None,
+    unknown: int | None,
+    held_out: float,
+    seed: int,
+) -> Blocks:
+    """Join all texts in their order, cut them into full blocks, hold some out by chance.
+
+    No token is lost and none is padding: the last block begins early enough to be full. Since it
+    repeats some of the last but one, neither of the two is held out.
+
+    Args:
+        texts: Articles in the order of the law.
+        tokenizer: The model's; its special tokens stand around each block.
+        block_tokens: Tokens of a block, special ones included.
+        separator: Id that stands between two texts.
+        unknown: Id of a token that stands for what is not known.
+        held_out: Share of the blocks to hold out; at least one is.
+        seed: Of which ones.
+
+    Raises:
+        SettingsError: The texts are too short for three blocks.
+    """
+    room = block_tokens - tokenizer.special_tokens
+    stream = _joined(texts, tokenizer, separator)
+    n_blocks = -(-len(stream) // room) if room > 0 else 0
+    if n_blocks < _LEAST_BLOCKS:
+        raise SettingsError(
+            f"the corpus has {len(stream)} tokens, which is too little for {_LEAST_BLOCKS} blocks "
+            f"of {block_tokens} (special tokens included). Take smaller block_tokens."
+        )
+    starts = np.minimum(np.arange(n_blocks) * room, len(stream) - room)
+    bodies = stream[starts[:, None] + np.arange(room)]
+    first, last = (
+        np.tile(np.array(ids, np.int32), (n_blocks, 1))
+        for ids in (tokenizer.prefix, tokenizer.suffix)
+    )
+    blocks = torch.from_numpy(np.concatenate([first, bodies, last], axis=1))
+    n_held = min(max(1, round(held_out * n_blocks)), n_blocks - 2)
+    rows = np.random.default_rng(seed).choice(n_blocks - 2, size=n_held, replace=False)
+    held = torch.zeros(n_blocks, dtype=torch.bool)
+    held[torch.from_numpy(rows)] = True
+    return Blocks(
+        train=blocks[~held],
+        held_out=blocks[held],
+        tokens=len(stream),
+        unknown=0 if unknown is None else int((stream == unknown).sum()),
+    )
+
+
+def _joined(
+    texts: Sequence[str], tokenizer: PassageTokenizer, separator: int | None
+) -> NDArray[np.int32]:
+    between = [] if separator is None else [separator]
+    parts = []
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        ids = tokenizer.token_ids(texts[start : start + _TEXTS_AT_ONCE])
+        parts.append(np.array([i for text in ids for i in (*text, *between)], np.int32))
+    joined: NDArray[np.int32] = np.concatenate(parts) if parts else np.empty(0, np.int32)
+    return joined[: len(joined) - len(between)]
+
+
+# Which block is read when.
+
+
+Item = tuple[tuple[int, int], Tensor]
+"""What chance depends on when the block is masked: (0 in training or 1 in measuring, place), and
+the block."""
+
+_TRAINING, _MEASURING = 0, 1
+
+
+class ReadingOrder(Dataset[Item]):
+    """The blocks of a whole run, one after the other; each epoch in an order of its own.
+
+    A run that is taken up again needs its step only to know what comes next.
+
+    Args:
+        blocks: int32 `[n_blocks, block_tokens]`.
+        length: Blocks that the run reads, repeats counted.
+        seed: Of the orders.
+    """
+
+    def __init__(self, blocks: Tensor, length: int, seed: int) -> None:
+        self._blocks = blocks
+        self._length = length
+        self._seed = seed
+        self._epoch = -1
+        self._order: NDArray[np.int64] = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, place: int) -> Item:
+        epoch, index = divmod(place, len(self._blocks))
+        if epoch != self._epoch:
+            chance = np.random.default_rng([self._seed, epoch])
+            self._epoch, self._order = epoch, chance.permutation(len(self._blocks))
+        return (_TRAINING, place), self._blocks[int(self._order[index])]
+
+
+def held_out_items(blocks: Tensor) -> list[Item]:
+    """Blocks to measure by: the same words are masked in them every time."""
+    return [((_MEASURING, place), block) for place, block in enumerate(torch.unbind(blocks))]
+
+
+# Hiding words from a model.
+
+
+class Masking:
+    """Makes batches of blocks in which some tokens are to be guessed.
+
+    Of those, 80% are hidden behind the mask token, 10% replaced by any other and 10% left as they
+    are (BERT). Which ones depends on the seed and the batch's first place in the run, on nothing
+    that happened before.
+
+    Args:
+        tokenizer: The model's.
+        share: Of the tokens to be guessed, special ones aside.
+        seed: Of the choice.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, share: float, seed: int) -> None:
+        self._collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=share)
+        self._special = torch.tensor(sorted(set(tokenizer.all_special_ids)))
+        self._seed = seed
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        """A batch: `input_ids` and `labels`, int64 `[n_blocks, block_tokens]`.
+
+        A label is -100 where nothing is to be guessed.
+        """
+        ids = torch.stack([block for _, block in items]).long()
+        words = [self._seed, *items[0][0]]
+        chance = int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
+        self._collator.generator = torch.Generator().manual_seed(chance)
+        ids, labels = self._collator.torch_mask_tokens(
+            ids, special_tokens_mask=torch.isin(ids, self._special)
+        )
+        return {"input_ids": ids, "labels": labels}
+
+
+# What a pretraining run has to show: its losses, as records and as a plot.
+
+
+def make_records(
+    history: Sequence[Mapping[str, Any]], blocks_a_step: int, n_blocks: int
+) -> list[dict[str, Any]]:
+    """One record for each time that the held-out blocks were measured.
+
+    Args:
+        history: What the Trainer logged, in its order.
+        blocks_a_step: Blocks that a step reads.
+        n_blocks: Blocks of an epoch.
+
+    Returns:
+        `step`; `epoch`, times that each block was read; `held_out_loss`, the mean over held-out
+        blocks of the cross-entropy of a hidden token (natural logarithm); `perplexity`, its
+        exponential; after step 0 also `loss`, the mean of the training steps since the last record,
+        and `learning_rate` of the last of them.
+    """
+    records = []
+    for entry, trained in measurings(history, lambda entry: EVAL_LOSS in entry):
+        record = {
+            "step": entry["step"],
+            "epoch": round(entry["step"] * blocks_a_step / n_blocks, 3),
+            "held_out_loss": entry[EVAL_LOSS],
+            "perplexity": perplexity(entry[EVAL_LOSS]),
+        }
+        records.append(record | trained)
+    return records
+
+
+def perplexity(loss: float) -> float:
+    """The exponential of a loss, at most that of 700: JSON holds no number far beyond it."""
+    return math.exp(min(loss, 700.0))
+
+
+def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
+    # Imported here: only the end of a run draws.
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
+        points = [(record["step"], record[name]) for record in records if name in record]
+        axes.plot(*zip(*points, strict=True), marker="o", label=label)
+    axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
+    axes.legend()
+    for suffix in ("png", "svg"):
+        figure.savefig(folder / f"metrics.{suffix}", dpi=150)
+    plt.close(figure)
+
+
+# What pretraining starts from: a model at hand, or a fresh one with a tokenizer of its own.
+
+
+_START = "start"
+
+
+@dataclass(frozen=True)
+class Start:
+    """A text encoder, and the same Transformer with a head that guesses masked words.
+
+    Attributes:
+        tower: What becomes of it: Transformer and pooling. Its Transformer is not trained itself.
+        masked: What is trained, in float32.
+    """
+
+    tower: Tower
+    masked: PreTrainedModel
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """The model's own tokenizer."""
+        tokenizer: PreTrainedTokenizerBase = self.tower.encoder.tokenizer
+        return tokenizer
+
+    @property
+    def encoder(self) -> PreTrainedModel:
+        """The tower's Transformer."""
+        return cast(PreTrainedModel, self.tower.encoder.transformers_model)
+
+    def trained(self) -> Tower:
+        """The tower with the weights that were trained, on the CPU; the head stays behind."""
+        weights = {name: each.cpu() for name, each in self.masked.base_model.state_dict().items()}
+        # A pooler, which no masked word ever trains, stays as the checkpoint had it.
+        self.encoder.load_state_dict(weights, strict=False)
+        return self.tower
+
+
+def segmentation_of(settings: PretrainSettings) -> Segmentation | None:
+    """The language whose words are joined in what is read; by default as the model has it.
+
+    Raises:
+        ModelError: There is no such model, or what tells words apart is not installed.
+    """
+    chosen = settings.segmentation
+    if chosen is None and not settings.from_scratch:
+        folder = find_model(settings.model)
+        if (folder / MANIFEST_FILE).exists():
+            chosen = read_manifest(folder).segmentation
+    return checked_segmentation(chosen)
+
+
+def open_start(folder: Path, seed: int) -> Start:
+    """Open a model's tower, and its Transformer with a head for masked words.
+
+    Where the model comes without such a head, as sentence-transformers do, a fresh one is made.
+
+    Args:
+        folder: As `start_folder` gives it.
+        seed: Of weights that the folder lacks.
+
+    Raises:
+        ModelError: It cannot be opened, or cannot be trained this way.
+    """
+    torch.manual_seed(seed)
+    tower, second = open_towers(folder)
+    if second is not None:
+        raise ModelError(
+            f"{folder}: routes questions and articles to two towers. Give a model of one."
+        )
+    tokenizer = tower.encoder.tokenizer
+    if tokenizer.mask_token is None:
+        raise ModelError(
+            f"{folder}: its tokenizer has no mask token, so it cannot learn from masked words. "
+            "Choose a model that was made with them (BERT, RoBERTa, CamemBERT, ...)."
+        )
+    try:
+        masked, report = AutoModelForMaskedLM.from_pretrained(
+            _reader(folder),
+            dtype=torch.float32,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except ValueError as error:
+        raise ModelError(f"{folder}: has no head for masked words: {error}") from error
+    start = Start(tower, masked)
+    if type(masked.base_model) is not type(start.encoder):
+        raise ModelError(
+            f"{folder}: is a {type(start.encoder).__name__}, and masked words would train a "
+            f"{type(masked.base_model).__name__}. Choose another model."
+        )
+    if len(tokenizer) > masked.get_input_embeddings().num_embeddings:
+        raise ModelError(f"{folder}: its tokenizer has more tokens than its model has embeddings.")
+    own = masked.base_model_prefix + "."
+    if any(not name.startswith(own) for name in report["missing_keys"]):
+        say("The model has no head for masked words; a fresh one is trained along")
+    return start
+
+
+def start_folder(settings: PretrainSettings, texts: Sequence[str], work: Path) -> Path:
+    """The folder of the tower that training starts from; made in `work` from scratch, once.
+
+    Raises:
+        ModelError: There is no such model, or it holds two towers.
+        SettingsError: The vocabulary is too small for the corpus.
+    """
+    if settings.from_scratch:
+        folder = work / _START
+        if not folder.exists():
+            _make(folder, settings, texts)
+        return folder
+    folder = find_model(settings.model)
+    if not (folder / MANIFEST_FILE).exists():
+        return folder
+    towers = read_manifest(folder).towers
+    if not towers or towers["query"] != towers["passage"]:
+        raise ModelError(
+            f"{folder}: holds {'two towers' if towers else 'no bi-encoder'}. Give the folder of "
+            f"one tower, such as {folder / QUERY_PART}."
+        )
+    return folder / towers["query"]
+
+
+def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> None:
+    """A fresh encoder with a tokenizer trained on the texts, complete or not at all."""
+    block = settings.block()
+    tokenizer = train_tokenizer(texts, settings.tokenizer, settings.vocabulary, max_tokens=block)
+    say(f"A tokenizer of {len(tokenizer):,} tokens was trained on {len(texts):,} articles")
+    torch.manual_seed(settings.seed)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=4 * settings.width,
+        max_position_embeddings=block,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with whole_folder(folder, replace=True) as partial:
+        BertForMaskedLM(config).save_pretrained(partial)
+        tokenizer.save_pretrained(str(partial))
+
+
+def _reader(folder: Path) -> Path:
+    """Where a sentence-transformers folder keeps its Transformer; the folder itself elsewhere."""
+    modules = folder / "modules.json"
+    if not modules.exists():
+        return folder
+    return folder / str(json.loads(modules.read_text(encoding="utf-8"))[0]["path"])
+
+
+# What happens beside the Trainer's own steps when it lets a model read.
+
+
+class ReadingWatch(RunWatch):
+    """Watches over a run, and says what the held-out blocks cost. Its examples are blocks."""
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Mapping[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Say what the held-out blocks cost."""
+        loss = (metrics or {})[EVAL_LOSS]
+        say(
+            f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
+            f"(loss {loss:.3f})"
+        )
+        super().on_evaluate(args, state, control, **kwargs)
+
+
+def train_masked(
+    settings: PretrainSettings, start: Start, blocks: Blocks, work: Path
+) -> list[dict[str, Any]]:
+    """Train `start.masked` on the blocks, from the newest complete checkpoint if there is one.
+
+    The held-out blocks are measured before the first step, after each epoch and at the end. A run
+    that was killed and taken up again ends, on a CPU, with the weights of one left alone.
+
+    Args:
+        settings: Of the run.
+        start: What is trained, in place.
+        blocks: What it reads.
+        work: Folder of the checkpoints.
+
+    Returns:
+        The records of `make_records`.
+
+    Raises:
+        TrainingError: A loss is not finite.
+    """
+    n_blocks = len(blocks.train)
+    epoch_steps = -(-n_blocks // settings.batch_size)
+    steps = settings.max_steps or -(-settings.epochs * n_blocks // settings.batch_size)
+    checkpoint = newest_complete(work, say)
+    if checkpoint is not None:
+        say(f"Going on from {checkpoint.name} of {steps:,} steps")
+
+    def records_of(history: list[dict[str, float]]) -> list[dict[str, Any]]:
+        return make_records(history, settings.batch_size, n_blocks)
+
+    watch = ReadingWatch(
+        work,
+        label="Reading",
+        examples_a_step=settings.batch_size,
+        n_examples=n_blocks,
+        steps=steps,
+        measured=lambda history: write_metrics(work / METRICS_FILE, records_of(history)),
+    )
+    trainer = Trainer(
+        model=start.masked,
+        args=trainer_arguments(
+            TrainingArguments,
+            settings,
+            work,
+            steps=steps,
+            rate=settings.rate,
+            resumed=checkpoint is not None,
+            per_device_eval_batch_size=settings.batch_size,
+            eval_strategy="steps",
+            eval_steps=epoch_steps,
+            # The dataset is the run: its order and epochs are its own.
+            train_sampling_strategy="sequential",
+            remove_unused_columns=False,
+            label_names=["labels"],
+            # A masked-language head takes the mean over its own batch, whatever else is announced.
+            average_tokens_across_devices=False,
+            prediction_loss_only=True,
+        ),
+        data_collator=Masking(start.tokenizer, settings.masked, settings.seed),
+        train_dataset=ReadingOrder(blocks.train, steps * settings.batch_size, settings.seed),
+        eval_dataset=held_out_items(blocks.held_out),
+        callbacks=[watch],
+    )
+    trainer.remove_callback(PrinterCallback)
+    train_from(trainer, checkpoint, work)
+    return records_of(trainer.state.log_history)

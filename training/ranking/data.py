@@ -1,0 +1,324 @@
+"""Which examples make a batch, decided by seed and epoch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from datasets import Dataset
+from numpy.typing import NDArray
+from sentence_transformers.base.sampler import DefaultBatchSampler
+
+from components.models.biencoder import BiEncoder
+from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device
+from components.models.folder import (
+    GRAPH_PART,
+    MANIFEST_FILE,
+    find_model,
+    graph_model_digest,
+    model_digest,
+    read_manifest,
+    whole_file,
+)
+from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
+from components.models.lexical_index import LexicalIndex
+from components.statutes.article import Article, TextRule, indexed_text
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.lexical import coverage, trust
+from components.statutes.question import Question
+from training.data import TrainingData
+from training.negatives.gold import Gold, flattened
+from training.negatives.semihard import MinedNegatives
+from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, RERANKED, fuse_ranks
+
+# (question, article) pairs as a cross-encoder reads them: passage by passage.
+
+
+Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]
+"""Logits `[n_pairs]` of (question, passage) pairs."""
+
+
+@dataclass(frozen=True)
+class ArticlePairs:
+    """The (question, passage) pairs of some (question, article) pairs.
+
+    Attributes:
+        pairs: All of them, article after article.
+        starts: Where each article's begin, int64 `[n_articles]`.
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> ArticlePairs:
+        """Join each question with the passages of the article beside it; every one has some."""
+        counts = [len(each) for each in passages]
+        return cls(
+            pairs=[(q, p) for q, own in zip(questions, passages, strict=True) for p in own],
+            starts=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[:-1].astype(np.int64),
+        )
+
+    def logits(self, score: Score) -> NDArray[np.float32]:
+        """The logit of each article: its best passage's, float32 `[n_articles]`."""
+        if not len(self.starts):
+            return np.empty(0, np.float32)
+        best: NDArray[np.float32] = np.maximum.reduceat(score(self.pairs), self.starts)
+        return best
+
+
+def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Sigmoid of logits, without overflow."""
+    values: NDArray[np.float64] = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    return values
+
+
+# What a ranker learns from: questions with articles that answer them, and with mined ones.
+
+
+Passages = Callable[[str, Sequence[int]], list[list[str]]]
+"""From a question's text and positions of articles to the passages of each that are read."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """(question, article) examples, positives before negatives.
+
+    Attributes:
+        questions: Rows of the questions, int64 `[n]`.
+        articles: Positions of the articles, int64 `[n]`.
+        n_positives: How many of them, from the first, are positives.
+    """
+
+    questions: NDArray[np.int64]
+    articles: NDArray[np.int64]
+    n_positives: int
+
+    @classmethod
+    def of(cls, gold: Gold, negatives: MinedNegatives) -> Examples:
+        """Each (question, positive) once, and each (question, mined negative) once."""
+        rows, positives = flattened(gold.positives, np.arange(gold.n_questions))
+        return cls(
+            questions=np.concatenate([rows, negatives.questions]),
+            articles=np.concatenate([positives, negatives.articles]),
+            n_positives=len(rows),
+        )
+
+    def dataset(self, questions: Sequence[Question], passages: Passages) -> Dataset:
+        """Columns `question`, `passages` (of the article, one or more) and `label` (1 or 0)."""
+        texts = [questions[row].text for row in self.questions.tolist()]
+        return Dataset.from_dict(
+            {
+                "question": texts,
+                "passages": read_passages(texts, self.articles.tolist(), passages),
+                "label": [float(place < self.n_positives) for place in range(len(texts))],
+            }
+        )
+
+
+def read_passages(
+    questions: Sequence[str], articles: Sequence[int], passages: Passages
+) -> list[list[str]]:
+    """The passages that are read of each (question, article); each question is asked once.
+
+    Args:
+        questions: `[n]`.
+        articles: Positions, `[n]`.
+        passages: Chooses them.
+    """
+    places: dict[str, list[int]] = {}
+    for place, question in enumerate(questions):
+        places.setdefault(question, []).append(place)
+    chosen: list[list[str]] = [[] for _ in questions]
+    for question, own in places.items():
+        for place, texts in zip(own, passages(question, [articles[p] for p in own]), strict=True):
+            chosen[place] = texts
+    return chosen
+
+
+# What a bi-encoder finds for the questions of a run: the candidates of a ranker.
+
+
+_FOUND_FILE = "found.npz"
+
+
+def open_network(model: str, device: str | None) -> LegislativeGraphEncoder | None:
+    """The graph network in a model folder; None where it has none.
+
+    Raises:
+        ModelError: There is no such model within reach, or its network is broken.
+    """
+    folder = find_model(model)
+    if not _has_graph(folder):
+        return None
+    return LegislativeGraphEncoder.load(folder / GRAPH_PART).to(resolve_device(device))
+
+
+def stage_digest(model: str) -> str:
+    """Digest of all that finds candidates: of the bi-encoder, and of the graph where there is one.
+
+    Raises:
+        ModelError: There is no such model within reach.
+    """
+    folder = find_model(model)
+    return graph_model_digest(folder) if _has_graph(folder) else model_digest(folder)
+
+
+def _has_graph(folder: Path) -> bool:
+    return (folder / MANIFEST_FILE).exists() and GRAPH_PART in read_manifest(folder).parts
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The articles found for some questions.
+
+    Attributes:
+        questions: `n_questions` of them.
+        vectors: Of the questions, float32 `[n_questions, dim]`, of unit length.
+        found: Positions of the articles nearest to each, best first, int64 `[n_questions, m]`.
+    """
+
+    questions: Sequence[Question]
+    vectors: NDArray[np.float32]
+    found: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """A model's exact search over a law: a bi-encoder's, or a graph network's over it.
+
+    Attributes:
+        articles: Vectors of the articles, float32 `[n_articles, dim]`, of unit length.
+        train: What is found for the questions to learn from.
+        dev: What is found for the questions to choose by.
+    """
+
+    articles: NDArray[np.float32]
+    train: Candidates
+    dev: Candidates
+
+    @classmethod
+    def search(
+        cls,
+        biencoder: BiEncoder,
+        data: TrainingData,
+        m: int,
+        network: LegislativeGraphEncoder | None = None,
+    ) -> FirstStage:
+        """Encode law and questions, and find the m nearest articles of each question.
+
+        Args:
+            biencoder: The first stage.
+            data: Law and questions.
+            m: Articles to find; a smaller law gives all that it has.
+            network: What the articles' vectors go through, as they do when the law is indexed.
+        """
+        if network is None:
+            texts = [
+                indexed_text(each.headings, each.text, biencoder.text_rule) for each in data.corpus
+            ]
+            articles = biencoder.encode_articles(texts).numpy()
+        else:
+            graph = graph_for(network, data.corpus)
+            nodes = list(node_texts(graph, data.corpus, biencoder.text_rule))
+            vectors_of_nodes = biencoder.encode_articles(nodes)
+            articles = enriched(
+                network, graph, range(len(data.corpus)), lambda rows: vectors_of_nodes[rows]
+            ).numpy()
+        index = DenseIndex(articles, device=str(biencoder.device.type))
+
+        def candidates(questions: Sequence[Question]) -> Candidates:
+            vectors = biencoder.encode_queries([each.text for each in questions]).numpy()
+            return Candidates(questions, vectors, index.search(vectors, m)[1])
+
+        return cls(articles, candidates(data.train), candidates(data.dev))
+
+    def kept_in(self, work: Path) -> FirstStage:
+        """The same with what was found when the run began, which is written down where it is not.
+
+        Encoded anew, near articles may change places on some devices; a run that is taken up again
+        must not learn from other negatives than before.
+        """
+        path = work / _FOUND_FILE
+        if not path.exists():
+            with whole_file(path) as partial, partial.open("wb") as file:
+                np.savez(file, train=self.train.found, dev=self.dev.found)
+        with np.load(path, allow_pickle=False) as kept:
+            return replace(
+                self,
+                train=replace(self.train, found=kept["train"]),
+                dev=replace(self.dev, found=kept["dev"]),
+            )
+
+    def cosines(
+        self, questions: NDArray[np.int64], articles: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Similarity of training questions and articles, pair by pair.
+
+        Args:
+            questions: int64 `[n]`, rows of the training questions.
+            articles: int64 `[n]`, positions of articles.
+        """
+        cosines: NDArray[np.float32] = np.einsum(
+            "ij,ij->i", self.train.vectors[questions], self.articles[articles]
+        )
+        return cosines
+
+
+# What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
+
+
+# As StatuteBM25Retriever has them by default.
+_K1, _B = 1.5, 0.75
+
+
+def pipeline_candidates(
+    stage: FirstStage, corpus: StatuteCorpus, text_rule: TextRule
+) -> Candidates:
+    """The `RERANKED` best articles of each dev question by BM25 and the first stage, fused by rank.
+
+    As in the pipeline, but for what a question cites: that stands above the re-ranked there.
+
+    Args:
+        stage: The vectors of articles and dev questions.
+        corpus: The law.
+        text_rule: What of an article the words are taken from.
+
+    Returns:
+        As many for each question; of a smaller law all that it has.
+    """
+    texts = (
+        (position, indexed_text(article.headings, article.text, text_rule), article.language)
+        for position, article in enumerate(corpus)
+    )
+    words = LexicalIndex.build(texts, k1=_K1, b=_B)
+    nearest = DenseIndex(stage.articles, device="cpu").search(stage.dev.vectors, FUSED_FROM)[1]
+    found = []
+    for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True):
+        by_words = words.search(question.text, FUSED_FROM)[0].tolist()
+        weight = _weight_of_words(question.text, corpus[by_words[0]]) if by_words else 0.0
+        found.append(fuse_ranks([by_words, by_vector], [weight, 1.0])[:RERANKED])
+    return replace(stage.dev, found=np.array(found, dtype=np.int64))
+
+
+def _weight_of_words(question: str, first: Article) -> float:
+    text = indexed_text(first.headings, first.text)
+    return trust(coverage(question, text, first.language), FULL_COVERAGE)
+
+
+class EpochBatches(DefaultBatchSampler):
+    """The examples in an order of each epoch's own.
+
+    The sampler of sentence-transformers draws from one stream of random numbers: taken up again in
+    its second epoch, a run would see the order of the first.
+    """
+
+    def __iter__(self) -> Iterator[list[int]]:
+        n_examples = len(cast(Sized, self.sampler))
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(n_examples).tolist()
+        for start in range(0, n_examples, self.batch_size):
+            yield order[start : start + self.batch_size]

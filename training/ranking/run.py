@@ -1,0 +1,658 @@
+"""A ranker's training with sentence-transformers' CrossEncoderTrainer, resuming by itself."""
+
+# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from safetensors import safe_open
+from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from sentence_transformers.util import batch_to_device
+from torch import Tensor, nn
+from transformers import PrinterCallback, TrainerControl, TrainerState, TrainingArguments
+
+from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import (
+    SETTINGS_FILE,
+    CrossEncoderRanker,
+    PassageChooser,
+    RankerSettings,
+)
+from components.models.devices import resolve_device, resolve_dtype
+from components.models.errors import ModelError
+from components.models.folder import (
+    MANIFEST_FILE,
+    QUERY_PART,
+    RANKER_PART,
+    find_model,
+    model_digest,
+    read_manifest,
+    whole_folder,
+)
+from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
+from components.models.weights import check_loaded
+from components.statutes.article import indexed_text
+from training.checkpoint import newest_complete
+from training.command_line import SettingsError, say
+from training.data import TrainingData
+from training.hf import RunWatch, train_from, trainer_arguments
+from training.negatives.gold import Gold
+from training.negatives.semihard import mine_negatives
+from training.ranking.data import (
+    ArticlePairs,
+    Candidates,
+    EpochBatches,
+    Examples,
+    FirstStage,
+    Passages,
+    open_network,
+    read_passages,
+    stage_digest,
+)
+from training.ranking.measuring import DevLists, RankerMeasuring, best_record, make_records
+from training.ranking.settings import RankerTrainingSettings
+from training.records import METRICS_FILE, write_metrics
+from training.start import set_dropout
+
+# Libraries that would talk between our own lines.
+
+
+def quiet_warnings() -> None:
+    """Leave out what sentence-transformers warns of."""
+    # Turning an encoder into a cross-encoder is intended; the warning about its fresh head says
+    # nothing new.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+
+# Binary cross-entropy of an article's best passage.
+
+
+class BestPassageLoss(BinaryCrossEntropyLoss):
+    """sentence-transformers' BinaryCrossEntropyLoss where a text may be several passages.
+
+    In use an article's logit is its best passage's, z = max_p z_p, and so it is here:
+
+        loss = mean over (question, article) of -[y log sigmoid(z) + (1 - y) log(1 - sigmoid(z))]
+
+    Nothing is learnt from the other passage of an article that answers a question, which need not
+    answer it itself. Of articles of one passage it is the parent's loss.
+
+    Args:
+        model: A CrossEncoder of one label.
+        as_read: From a question or passage to the text that its tokenizer reads.
+
+    Inputs:
+        | texts                            | labels                        |
+        |----------------------------------|-------------------------------|
+        | (question, list of passages)     | 1 if it answers it, 0 if not  |
+    """
+
+    def __init__(self, model: CrossEncoder, as_read: Callable[[str], str] = str) -> None:
+        super().__init__(model)
+        self._as_read = as_read
+
+    def forward(
+        self,
+        inputs: Sequence[Sequence[Any]],
+        labels: Tensor,
+        prompt: str | None = None,
+        task: str | None = None,
+    ) -> Tensor:
+        """The loss, a float32 scalar.
+
+        Args:
+            inputs: Questions, and the passages of the article beside each; every one has some.
+            labels: `[n]`, 1 or 0.
+            prompt: As for the parent.
+            task: As for the parent.
+        """
+        questions, articles = inputs
+        pairs = [
+            (self._as_read(question), self._as_read(passage))
+            for question, passages in zip(questions, articles, strict=True)
+            for passage in passages
+        ]
+        features = self.model.preprocess(pairs, prompt=prompt, task=task)
+        logits = self.model(batch_to_device(features, self.model.device))["scores"].view(-1)
+        best = [own.max() for own in logits.float().split([len(each) for each in articles])]
+        loss: Tensor = self.bce_with_logits_loss(torch.stack(best), labels.float())
+        return loss
+
+
+# What a ranker starts from.
+
+
+# What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
+_RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+
+
+def start_folder(name: str) -> Path:
+    """The folder of the encoder or cross-encoder that a name stands for.
+
+    Of a Lexarbor folder it is the ranker, or the tower of questions where there is none.
+
+    Raises:
+        ModelError: There is no such model within reach.
+    """
+    folder = find_model(name)
+    if not (folder / MANIFEST_FILE).exists():
+        return folder
+    parts = read_manifest(folder).parts
+    return folder / (RANKER_PART if RANKER_PART in parts else QUERY_PART)
+
+
+def start_reading(name: str) -> RankerSettings | None:
+    """What a ranker that training starts from reads of an article, and how; of a Lexarbor folder
+    without a ranker how its bi-encoder reads words. None for any other model.
+
+    Raises:
+        ModelError: There is no such model within reach, or its `ranker.json` is broken.
+    """
+    folder = start_folder(name)
+    if (folder / SETTINGS_FILE).exists():
+        return RankerSettings.load(folder)
+    whole = find_model(name)
+    if (whole / MANIFEST_FILE).exists():
+        return RankerSettings(segmentation=read_manifest(whole).segmentation)
+    return None
+
+
+def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
+    """What the ranker will read of an article; its words as the start reads them, if not told.
+
+    Raises:
+        ModelError: As `start_reading`, or what tells words apart is not installed.
+    """
+    before = start_reading(settings.start)
+    return RankerSettings(
+        passages=settings.passages,
+        passage_tokens=settings.passage_tokens,
+        segmentation=settings.segmentation or (before.segmentation if before else None),
+    )
+
+
+def start_digest(folder: Path) -> str:
+    """sha256 that names what training starts from: weights, configuration and tokenizer.
+
+    Raises:
+        ModelError: The folder has no safetensors weights.
+    """
+    check_weight_files(folder)
+    return model_digest(folder)
+
+
+def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
+    """Names of the parameters of a head that is still to be learnt, in the model's order.
+
+    Those that the start's folder lacks; where it lacks some, also the pooler below them: the
+    folder's, if it has one, was trained for another task, or is what was left when its encoder was
+    trained with mean pooling. Empty for a cross-encoder.
+
+    Args:
+        model: As `open_start` gives it.
+        folder: What it was opened from.
+    """
+    stored: set[str] = set()
+    for path in folder.rglob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            stored.update(_as_loaded(key) for key in file.keys())  # noqa: SIM118
+    names = [name for name, _ in model.named_parameters()]
+    # An encoder's own names begin where the encoder of a cross-encoder does ("bert.").
+    lacking = {
+        name
+        for name in names
+        if not any(name == known or name.endswith(f".{known}") for known in stored)
+    }
+    return [name for name in names if lacking and (name in lacking or ".pooler." in name)]
+
+
+def _as_loaded(key: str) -> str:
+    for before, now in _RENAMED.items():
+        key = key.replace(before, now)
+    return key
+
+
+def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
+    """A cross-encoder of one label in float32; a head that the folder lacks is made from `seed`.
+
+    Raises:
+        ModelError: It cannot be opened, or its files do not hold exactly the encoder's weights (of
+            a cross-encoder, the head's too).
+    """
+    torch.manual_seed(seed)
+    with opening(folder, "cross-encoder"):
+        model: CrossEncoder = CrossEncoder(
+            str(folder),
+            # What is trained and served are logits.
+            activation_fn=nn.Identity(),
+            **{**OPENED_SAFELY, "device": str(device)},
+        )
+        check_loaded(model, folder, fresh_head=True)
+    reader: object = model[0]
+    if isinstance(reader, Transformer):
+        # Where a tokenizer states no limit, the library takes RoBERTa's rows of positions for it,
+        # the first of which are the padding's.
+        reader.max_seq_length = token_limit(reader)
+    return model
+
+
+# From settings to what a ranker learns and is measured by.
+
+
+# Negatives whose scores are looked at; more say no more.
+_SCORED = 2_000
+
+
+@dataclass(frozen=True)
+class FirstStageSetup:
+    """What runs that differ in nothing but their negatives and seed have in common.
+
+    Attributes:
+        biencoder: The first stage.
+        stage: What it finds.
+        passages: Chooses what is read of an article.
+        dev: Lists to re-rank; None where no question is of dev.
+    """
+
+    biencoder: BiEncoder
+    stage: FirstStage
+    passages: Passages
+    dev: DevLists | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run works with.
+
+    Attributes:
+        setup: First stage, what it finds, what is read.
+        ranker: What is trained.
+        examples: Columns `question`, `passages`, `label`.
+        measuring: What is measured.
+        mined: How many examples and negatives there are, and how many questions got too few.
+    """
+
+    setup: FirstStageSetup
+    ranker: CrossEncoderRanker
+    examples: Dataset
+    measuring: RankerMeasuring
+    mined: dict[str, int]
+
+
+def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, Any]:
+    """What must be the same when a run is taken up again, by name.
+
+    Raises:
+        ModelError: A model cannot be found.
+    """
+    device = resolve_device(settings.device)
+    dtype = resolve_dtype(settings.dtype, device)
+    return {
+        **settings.to_dict(),
+        **data.digests(),
+        "device": device.type,
+        "dtype": str(dtype).removeprefix("torch."),
+        "model_sha256": stage_digest(settings.model),
+        "start_sha256": start_digest(start_folder(settings.start)),
+        "segmentation": reading_of(settings).segmentation,
+    }
+
+
+def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) -> Prepared:
+    """Search the law with the first stage, mine negatives, open what training starts from.
+
+    Args:
+        settings: Of the run.
+        data: Law and questions.
+        work: Keeps what the first stage found.
+
+    Raises:
+        ModelError: A model cannot be opened.
+        SettingsError: There is nothing to tell answers from.
+    """
+    biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
+    ranker = open_ranker(settings, biencoder)
+    _say_what_is_read(settings, ranker)
+    network = open_network(settings.model, settings.device)
+    stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
+    passages = passages_read(data, biencoder, ranker)
+    dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
+    return prepare_on(FirstStageSetup(biencoder, stage, passages, dev), settings, data, ranker)
+
+
+def open_ranker(
+    settings: RankerTrainingSettings, biencoder: BiEncoder, weights: Path | None = None
+) -> CrossEncoderRanker:
+    """What training starts from, reading what of an article the bi-encoder reads.
+
+    Args:
+        settings: Of the run.
+        biencoder: The first stage.
+        weights: Folder of an epoch's weights, in place of the start's.
+
+    Raises:
+        ModelError: It cannot be opened, or scores no pairs of texts; the message names it.
+    """
+    folder = weights or start_folder(settings.start)
+    try:
+        return CrossEncoderRanker(
+            open_start(folder, resolve_device(settings.device), settings.seed),
+            reading_of(settings),
+            text_rule=biencoder.text_rule,
+            dtype=settings.dtype,
+            name=settings.start,
+        )
+    except ModelError as error:
+        if str(folder) in str(error):
+            raise
+        raise ModelError(f"start {settings.start}: {error}") from error
+
+
+def _say_what_is_read(settings: RankerTrainingSettings, ranker: CrossEncoderRanker) -> None:
+    """Say where that is not what was asked for, or not what the start learnt on."""
+    reading, before = ranker.settings, start_reading(settings.start)
+    if reading.segmentation != settings.segmentation:
+        say(f"Words are read as the start reads them: segmentation {reading.segmentation}")
+    if (folder := start_folder(settings.start)).name == RANKER_PART and before is not None:
+        learnt, asked = (f"{each.passages} of {each.passage_tokens}" for each in (before, reading))
+        if learnt != asked:
+            say(
+                f"{folder} learnt on passages of an article, {learnt} tokens; here it reads "
+                f"{asked} (passages, passage_tokens)"
+            )
+    if ranker.passage_tokens < reading.passage_tokens:
+        say(
+            f"passage_tokens is {reading.passage_tokens}, and {settings.start} reads "
+            f"{ranker.tokenizer.format.room} tokens of question and passage together: passages "
+            f"are of {ranker.passage_tokens}"
+        )
+
+
+def prepare_on(
+    setup: FirstStageSetup,
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    ranker: CrossEncoderRanker,
+) -> Prepared:
+    """Mine negatives from what was found, and lay out what is learnt and measured.
+
+    Args:
+        setup: Of these settings, but for `strategy`, `negatives` and `seed`.
+        settings: Of the run.
+        data: Law and questions.
+        ranker: What training starts from.
+
+    Raises:
+        SettingsError: There is nothing to tell answers from.
+    """
+    stage = setup.stage
+    try:
+        gold = Gold.of(list(data.corpus), data.train)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    negatives = mine_negatives(
+        gold,
+        stage.train.found,
+        strategy=settings.strategy,
+        n=settings.negatives,
+        seed=settings.seed,
+    )
+    if not len(negatives.articles):
+        raise SettingsError(
+            f"no question has a negative: all {settings.candidates} candidates answer it, or the "
+            "law has no other articles. Give a larger law, or more candidates."
+        )
+    examples = Examples.of(gold, negatives)
+    mined = {
+        "examples": len(examples.articles),
+        "negatives": len(negatives.articles),
+        "questions_with_fewer": len(negatives.short),
+    }
+    say(
+        f"{len(data.train):,} questions, {examples.n_positives:,} positives, "
+        f"{mined['negatives']:,} {settings.strategy} negatives"
+        + (f"; {len(negatives.short):,} questions have fewer" if negatives.short else "")
+    )
+    dataset = examples.dataset(data.train, setup.passages)
+    seen = examples.n_positives + np.unique(
+        np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
+    )
+    measuring = RankerMeasuring(
+        lambda pairs: ranker.logits(pairs).numpy(),
+        dev=setup.dev,
+        negatives=_pairs(dataset.select(seen)),
+        cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
+        select_by=settings.select_by,
+        start_ranks=not head_parameters(ranker.encoder, start_folder(settings.start)),
+    )
+    return Prepared(setup, ranker, dataset, measuring, mined)
+
+
+def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
+    """What the ranker reads of articles, in training and on dev as in use."""
+    texts = [indexed_text(each.headings, each.text, ranker.text_rule) for each in data.corpus]
+    chooser = PassageChooser(biencoder)
+
+    def passages(question: str, articles: Sequence[int]) -> list[list[str]]:
+        own = [texts[position] for position in articles]
+        chosen = ranker.chosen_passages(question, own, chooser)
+        return [
+            [text[start:end] for start, end in spans]
+            for text, spans in zip(own, chosen, strict=True)
+        ]
+
+    return passages
+
+
+def _pairs(examples: Dataset) -> ArticlePairs:
+    return ArticlePairs.of(list(examples["question"]), list(examples["passages"]))
+
+
+def candidate_lists(
+    data: TrainingData, candidates: Candidates, depth: int, passages: Passages
+) -> DevLists:
+    """The lists of some questions, with what is read of those that are re-ranked.
+
+    Args:
+        data: The law.
+        candidates: What the first stage finds.
+        depth: How many of each question are re-ranked.
+        passages: Chooses what is read.
+    """
+    ids = list(data.corpus.ids)
+    depth = min(depth, candidates.found.shape[1])
+    questions = [question.text for question in candidates.questions for _ in range(depth)]
+    read = read_passages(questions, candidates.found[:, :depth].ravel().tolist(), passages)
+    return DevLists(
+        questions=candidates.questions,
+        found=[[ids[position] for position in row] for row in candidates.found.tolist()],
+        pairs=ArticlePairs.of(questions, read),
+        depth=depth,
+    )
+
+
+# What happens beside the Trainer's own steps when it trains a ranker.
+
+
+MODEL_FOLDER = "model"
+LOGITS_FILE = "dev_logits.npy"
+_BEST = "best-"
+
+
+class RankerWatch(RunWatch):
+    """Watches over a run, and keeps the weights that were best on dev.
+
+    They lie in `best-STEP/model`, beside the logits of dev. An older one goes once a checkpoint
+    knows of the newer: a run that is killed before goes on from a checkpoint for which the older is
+    the best.
+
+    Args:
+        work: Folder of the checkpoints.
+        examples_a_step: Examples that a step takes.
+        n_examples: Of an epoch.
+        steps: Of the whole run.
+        select_by: Metric on dev that is the higher the better.
+        measuring: Has the logits of dev.
+        measured: Called after each measuring, with all that was logged.
+    """
+
+    def __init__(
+        self,
+        work: Path,
+        *,
+        examples_a_step: int,
+        n_examples: int,
+        steps: int,
+        select_by: str,
+        measuring: RankerMeasuring,
+        measured: Callable[[list[dict[str, float]]], object],
+    ) -> None:
+        super().__init__(
+            work,
+            label="Training",
+            examples_a_step=examples_a_step,
+            n_examples=n_examples,
+            steps=steps,
+            measured=measured,
+        )
+        self._epoch_steps = -(-n_examples // examples_a_step)
+        self._select_by = select_by
+        self._measuring = measuring
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Report the step; an epoch's last one is saved after it was measured, not before."""
+        # Going on from a checkpoint of an epoch's end, the Trainer begins with the next epoch.
+        step = state.global_step
+        if step % self._epoch_steps == 0 or step >= state.max_steps:
+            control.should_save = False
+        super().on_step_end(args, state, control, **kwargs)
+
+    def on_epoch_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Have the loss looked at, and what is measured now kept in a checkpoint."""
+        control.should_log = control.should_save = True
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Mapping[str, float] | None = None,
+        model: CrossEncoder | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Say how dev was ranked, and keep the weights where they are the best so far.
+
+        Raises:
+            TrainingError: A logit is not finite.
+        """
+        logits = self._measuring.dev_logits
+        if logits is not None:
+            # Finite weights may have products that are not, and nothing is ranked by NaN.
+            self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
+        records = make_records(state.log_history)
+        if "dev" in records[-1]:
+            value = records[-1]["dev"][self._select_by]
+            say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
+            if best_record(records, self._select_by) is records[-1] and model is not None:
+                self._keep(model, state.global_step)
+        super().on_evaluate(args, state, control, **kwargs)
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Make the checkpoint count; then what was best before it can go."""
+        super().on_save(args, state, control, **kwargs)
+        kept = best_folder(self._work, make_records(state.log_history), self._select_by)
+        for folder in self._work.glob(f"{_BEST}*"):
+            if kept is not None and folder != kept:
+                shutil.rmtree(folder)
+
+    def _keep(self, model: CrossEncoder, step: int) -> None:
+        logits = self._measuring.dev_logits
+        assert logits is not None
+        with whole_folder(self._work / f"{_BEST}{step}", replace=True) as partial:
+            model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
+            np.save(partial / LOGITS_FILE, logits)
+
+
+def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:
+    """Where the weights that were best on dev lie; None without dev."""
+    best = best_record(records, select_by)
+    return None if best is None else work / f"{_BEST}{best['step']}"
+
+
+def train_ranker(
+    settings: RankerTrainingSettings, prepared: Prepared, work: Path
+) -> list[dict[str, Any]]:
+    """Train a cross-encoder, from the newest complete checkpoint if there is one.
+
+    It is measured before the first step and after each epoch. A run that was killed and taken up
+    again ends, on a CPU, with the weights of one left alone.
+
+    Args:
+        settings: Of the run.
+        prepared: Its ranker is trained in place.
+        work: Folder of the checkpoints, and of the weights that were best on dev.
+
+    Returns:
+        The records of `make_records`.
+
+    Raises:
+        TrainingError: A loss, weight or logit is not finite.
+    """
+    examples, model = prepared.examples, prepared.ranker.encoder
+    epoch_steps = -(-len(examples) // settings.batch_size)
+    steps = settings.max_steps or settings.epochs * epoch_steps
+    head = head_parameters(model, start_folder(settings.start))
+    if not head and settings.head_lr != RankerTrainingSettings.head_lr:
+        say("The start has a head already: head_lr is not used, learning_rate holds for all of it")
+    if settings.dropout is not None:
+        set_dropout(model, settings.dropout)
+    checkpoint = newest_complete(work, say)
+    if checkpoint is not None:
+        say(f"Going on from {checkpoint.name} of {steps:,} steps")
+    watch = RankerWatch(
+        work,
+        examples_a_step=settings.batch_size,
+        n_examples=len(examples),
+        steps=steps,
+        select_by=settings.select_by,
+        measuring=prepared.measuring,
+        measured=lambda history: write_metrics(work / METRICS_FILE, make_records(history)),
+    )
+    trainer = CrossEncoderTrainer(
+        model=model,
+        args=trainer_arguments(
+            CrossEncoderTrainingArguments,
+            settings,
+            work,
+            steps=steps,
+            rate=settings.learning_rate,
+            resumed=checkpoint is not None,
+            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
+            batch_sampler=EpochBatches,
+            eval_strategy="epoch",
+        ),
+        train_dataset=examples,
+        loss=BestPassageLoss(model, prepared.ranker.as_read),
+        evaluator=prepared.measuring,
+        callbacks=[watch],
+    )
+    trainer.remove_callback(PrinterCallback)
+    train_from(trainer, checkpoint, work)
+    return make_records(trainer.state.log_history)
