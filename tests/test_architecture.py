@@ -110,10 +110,10 @@ def test_imports_follow_the_arrows() -> None:
         ("components.models.tower", "import haystack.utils"),
         ("components.models.tower", "from components.stores.sqlite import X"),
         ("components.stores.sqlite", "from pipelines.home import lexarbor_home"),
-        ("pipelines.loading", "import ui.app"),
+        ("pipelines.loading", "import ui.ask"),
         ("training.cusines", "import haystack"),
         ("training.cusines", "from components.stores import sqlite"),
-        ("ui.app", "import importlib\nimportlib.import_module('training.cusines')"),
+        ("ui.ask", "import importlib\nimportlib.import_module('training.cusines')"),
         ("pipelines.loading", "import training.graph"),
     ],
 )

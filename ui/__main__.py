@@ -125,10 +125,8 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.limits import LOOPBACK
-    from ui.searched import Searched
-    from ui.server import make_server
-    from ui.serving import Serving
-    from ui.site import build_site
+    from ui.server import build_site, make_server
+    from ui.serving import Searched, Serving
 
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([named], options.model)

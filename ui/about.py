@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
-from ui.article_text import words
-from ui.collection import Collection
-from ui.frame import VIEWS
+from ui.article import words
+from ui.frame import VIEWS, Collection
 from ui.language import Language, address, counted
-from ui.standing import Standing
-from ui.texts import about as texts_of_about
-from ui.texts import stages as texts_of_stages
+from ui.learning import Standing
+from ui.texts.ask import ABOUT_TEXTS, STAGE_TEXTS, AboutTexts
 
 if TYPE_CHECKING:
     from ui.serving import Recipient
@@ -36,10 +34,10 @@ def about(
         language: of the interface.
         sent_to: who gets the question beside this machine.
     """
-    texts = texts_of_about.TEXTS[language]
+    texts = ABOUT_TEXTS[language]
     told = "".join(
         f"<div><dt>{words(each.name)}</dt><dd>{words(each.sentence)}</dd></div>"
-        for stage, each in texts_of_stages.TEXTS[language].items()
+        for stage, each in STAGE_TEXTS[language].items()
         if stage in stages
     )
     held = texts.articles_of.format(
@@ -55,7 +53,7 @@ def about(
     )
 
 
-def _where_it_goes(texts: texts_of_about.AboutTexts, sent_to: Set[Recipient]) -> str:
+def _where_it_goes(texts: AboutTexts, sent_to: Set[Recipient]) -> str:
     if not sent_to:
         return texts.kept_here
     searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
@@ -69,7 +67,7 @@ def learning() -> str:
 
 def standing(standing: Standing, language: Language) -> dict[str, str]:
     """The standing in plain words, `told`, and its share, empty once there is no more to come."""
-    texts = texts_of_about.TEXTS[language]
+    texts = ABOUT_TEXTS[language]
     if standing.state == "learnt":
         told = texts.learnt
     elif standing.state == "failed":
@@ -80,7 +78,7 @@ def standing(standing: Standing, language: Language) -> dict[str, str]:
     return {"state": standing.state, "told": told, "share": share}
 
 
-def _time_left(minutes: int | None, texts: texts_of_about.AboutTexts) -> str:
+def _time_left(minutes: int | None, texts: AboutTexts) -> str:
     if minutes is None:
         return texts.some_minutes
     if minutes < 1:

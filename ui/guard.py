@@ -37,7 +37,7 @@ from pipelines.serving.limits import (
 )
 from ui.frame import document
 from ui.language import Language, language_of
-from ui.law.refusals import refusal_main
+from ui.law import refusal_main
 from ui.texts.guard import TEXTS, GuardTexts
 
 if TYPE_CHECKING:

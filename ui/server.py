@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from pipelines.home import TrainedDemo
 from pipelines.serving.limits import Limits, PromptProtocol
-from ui.frame import SCRIPTS, STYLES
+from ui.about import standing as told
+from ui.ask import build_page
+from ui.compare import Compared, build_compare
+from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
 from ui.guard import Guard, limit_sessions
+from ui.language import LANGUAGES, Language, address
+from ui.law import law_routes
+from ui.law_reader import Places
+from ui.learning import Standing
+from ui.serving import Serving
 from ui.shell import Shell
+from ui.training import Sources, training_routes
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
@@ -103,3 +116,63 @@ def _theme() -> gr.themes.Base:
     # System fonts only: a named web font would be fetched from another host.
     sans = ["system-ui", "'Segoe UI'", "'Noto Sans'", "'Liberation Sans'", "sans-serif"]
     return gr.themes.Base(font=sans, font_mono=["ui-monospace", "monospace"])
+
+
+# The site: every view in every language, joined over what is served.
+
+
+def build_site(
+    serving: Serving,
+    searched: Callable[[], Collection],
+    *,
+    standing: Callable[[], Standing] | None = None,
+    runs: Sequence[Path] = (),
+    demo: TrainedDemo | None = None,
+    passwords: Sequence[str] = (),
+    names: frozenset[str] | None = None,
+) -> FastAPI:
+    """The application.
+
+    Args:
+        serving: what answers.
+        searched: tells what is searched now.
+        standing: how far the search has learnt the law, where it learns.
+        runs: folders of training runs to show, besides that of the model that is served.
+        demo: the training on the demo law, where that is what is served.
+        passwords: `name:password` of each reader; empty: everybody may read.
+        names: host names under which the site may be asked for; None for any.
+    """
+    compared = Compared(lambda: serving.store, serving.model, serving.name)
+    pages: dict[str, gr.Blocks] = {}
+    for language in LANGUAGES:
+        pages[address(VIEWS["ask"], language)] = build_page(
+            serving.answer,
+            searched,
+            serving.stages,
+            language,
+            learns=standing is not None,
+            sent_to=serving.sent_to,
+        )
+        pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
+    places = Places(lambda: serving.store)
+    places.prepare()
+    folders = [folder.expanduser().resolve() for folder in runs]
+    sources = Sources(lambda: serving.store, folders, demo)
+    routes = [
+        *law_routes(places, searched),
+        *training_routes(sources, searched),
+        *(standing_routes(standing) if standing is not None else []),
+    ]
+    return build_server(pages, routes, passwords, names)
+
+
+def standing_routes(standing: Callable[[], Standing]) -> list[Route]:
+    """`/learning`, where a page asks how far the search has learnt the law."""
+    return [_standing_route(standing, language) for language in LANGUAGES]
+
+
+def _standing_route(standing: Callable[[], Standing], language: Language) -> Route:
+    def tell(_: Request) -> JSONResponse:
+        return JSONResponse(told(standing(), language), headers={"Cache-Control": "no-store"})
+
+    return Route(address("/learning", language), tell, methods=["GET"])

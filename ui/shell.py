@@ -4,18 +4,63 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui.following import Following
-from ui.frame import VIEWS, View, head, top
+from ui.frame import VIEWS, Collection, View, head, top
 from ui.guard import NONCE
 from ui.language import Language, address, language_of
-from ui.texts.frame import TEXTS
+from ui.texts.frame import FRAME_TEXTS
+
+# A view that Gradio draws, of which some parts tell what is searched.
+
+
+class Following(gr.Blocks):
+    """A view whose parts follow what is searched.
+
+    Gradio puts into each document what the parts held when the view was mounted; `refresh` brings
+    them up to date before the next document is made.
+
+    Args:
+        title: names the tab.
+        searched: tells what is searched now.
+    """
+
+    def __init__(self, title: str, searched: Callable[[], Collection]) -> None:
+        super().__init__(title=title, analytics_enabled=False, fill_width=True)
+        self._searched = searched
+        self._told = searched()
+        self._parts: list[tuple[Component, str, Callable[[Collection], Any]]] = []
+        self._refreshing = threading.Lock()
+
+    @property
+    def told(self) -> Collection:
+        """What the parts tell of."""
+        return self._told
+
+    def follow(self, part: Component, name: str, tell: Callable[[Collection], Any]) -> None:
+        """Give a part's attribute what is told of the collection, now and at each refresh."""
+        setattr(part, name, tell(self._told))
+        self._parts.append((part, name, tell))
+
+    def refresh(self) -> None:
+        """Tell the next reader of what is searched now."""
+        with self._refreshing:
+            now = self._searched()
+            if now == self._told:
+                return
+            self._told = now
+            for part, name, tell in self._parts:
+                setattr(part, name, tell(now))
+            self.config = self.get_config_file()
+
 
 # Cards for social networks, with pictures on other hosts, and a manifest for phones.
 _FOREIGN = re.compile(r'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>')
@@ -84,7 +129,7 @@ class Shell:
 def _complete(document: str, path: str, nonce: str) -> str:
     language = language_of(path)
     view = _view(path, language)
-    texts = TEXTS[language]
+    texts = FRAME_TEXTS[language]
     title = "" if view == "ask" else str(getattr(texts, view))
     # Gradio's documents have a base address, on which a bare #main would be another page.
     around = (

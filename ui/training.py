@@ -18,14 +18,20 @@ from starlette.routing import Route
 
 from components.converters.articles import article_of
 from components.stores.database import StoreError
-from ui.article_text import law_attributes
-from ui.collection import Collection
-from ui.frame import TEMPLATES, VIEWS, document
-from ui.language import LANGUAGES, Language, address, day, decimal, language_of, number
-from ui.law.links import article_link, with_query
-from ui.law.refusals import refusal_main
-from ui.naming import article_title
-from ui.notice import notice
+from ui.article import article_title, law_attributes
+from ui.frame import TEMPLATES, VIEWS, Collection, document, notice
+from ui.language import (
+    LANGUAGES,
+    Language,
+    address,
+    article_link,
+    day,
+    decimal,
+    language_of,
+    number,
+    with_query,
+)
+from ui.law import refusal_main
 from ui.texts.training import TEXTS
 
 if TYPE_CHECKING:

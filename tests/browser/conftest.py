@@ -70,10 +70,9 @@ def serve_site() -> Iterator[Callable[..., str]]:
 def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     """Serve the view "Ask" over `ask(question)` and a collection, with a standing to show if one is
     given; gives its address."""
-    from ui.app import build_page
+    from ui.ask import build_page
     from ui.language import LANGUAGES, address
-    from ui.server import build_server
-    from ui.site import standing_routes
+    from ui.server import build_server, standing_routes
 
     def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
         pages = {
@@ -101,9 +100,9 @@ def serve_store(
         from haystack import Document
 
         from components.stores.sqlite import StatuteDocumentStore
-        from ui.collection import Collection
+        from ui.frame import Collection
+        from ui.server import build_site
         from ui.serving import Serving
-        from ui.site import build_site
 
         path = tmp_path_factory.mktemp("store") / "law.db"
         store = StatuteDocumentStore(str(path))
@@ -192,9 +191,9 @@ def two_codes(tmp_path_factory, aldermere_articles, minilm) -> Path:
 @pytest.fixture(scope="module")
 def site(serve_site, two_codes) -> str:
     """The whole site over them."""
-    from ui.collection import Collection
+    from ui.frame import Collection
+    from ui.server import build_site
     from ui.serving import Serving
-    from ui.site import build_site
 
     serving = Serving("hybrid", two_codes)
     return serve_site(build_site(serving, lambda: Collection.of(serving.store))).rstrip("/")

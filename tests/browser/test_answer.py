@@ -15,8 +15,8 @@ from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from components.statutes.corpus import StatuteCorpus
 from pipelines.asking import found_article
-from ui.app import build_page
-from ui.collection import Collection
+from ui.ask import build_page
+from ui.frame import Collection
 from ui.language import LANGUAGES, address
 from ui.server import build_server
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from browsing import FOCUS, check_look, every_look, violations
 
-from ui.app import EXAMPLES
+from ui.ask import EXAMPLES
 from ui.language import address
-from ui.texts.asking import TEXTS
+from ui.texts.ask import ASK_TEXTS
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ def say(page: Any, question: str, wait_for: str, search: str = "Search") -> None
 
 @every_look
 def test_axe_finds_no_violation_on_any_view(open_page, aldermere_page, language, scheme, width):
-    texts = TEXTS[language]
+    texts = ASK_TEXTS[language]
     page = open_page(
         aldermere_page.rstrip("/") + address("/", language),
         color_scheme=scheme,

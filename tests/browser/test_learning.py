@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from browsing import check_look
 
-from ui.app import EXAMPLES
-from ui.collection import Collection
-from ui.standing import Standing
+from ui.ask import EXAMPLES
+from ui.frame import Collection
+from ui.learning import Standing
 
 pytestmark = pytest.mark.browser
 ALDERMERE = Collection(1, ("Housing Code of Aldermere (invented)",))

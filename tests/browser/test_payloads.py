@@ -9,10 +9,10 @@ from browsing import words
 from payloads import PAYLOADS
 
 from pipelines.indexing import index_corpus
-from ui.collection import Collection
-from ui.law.links import article_link, division_link, picture_link
+from ui.frame import Collection
+from ui.language import article_link, division_link, picture_link
+from ui.server import build_site
 from ui.serving import Serving
-from ui.site import build_site
 
 pytestmark = pytest.mark.browser
 

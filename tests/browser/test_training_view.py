@@ -23,7 +23,7 @@ def site(serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactor
     from components.stores.sqlite import StatuteDocumentStore
     from training.ablation.report import markdown
     from training.records import plot_run
-    from ui.collection import Collection
+    from ui.frame import Collection
     from ui.server import build_server
     from ui.training import Sources, training_routes
 

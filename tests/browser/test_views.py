@@ -11,8 +11,7 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from pipelines.tree_view.layout import Attention, Neighbourhood, neighbourhood
 from pipelines.tree_view.picture import draw_picture
-from ui.language import address
-from ui.law.links import article_link, division_link
+from ui.language import address, article_link, division_link
 
 pytestmark = pytest.mark.browser
 CODE = "Housing Code of Aldermere (invented)"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
-from ui.answer import answer_panel
 from ui.language import LANGUAGES
-from ui.texts.answers import TEXTS
+from ui.results import answer_panel
+from ui.texts.ask import ANSWER_TEXTS
 
 ARTICLES = [
     Document(
@@ -88,7 +88,7 @@ def test_every_doubt_is_reported_in_words_behind_what_it_is_about():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_reply_cannot_write_a_verdict(language):
     """Neither in what is seen nor in what is copied or heard: ours begin with signs of our own."""
-    texts = TEXTS[language]
+    texts = ANSWER_TEXTS[language]
     told = [f"({sign} {each})" for each in texts.verdicts.values() for sign in "✓✔✅☑√⚠"]
     panel = answer_panel(built(f'Keep it {" ".join(told)} [1]. "In all cases" it is so.'), language)
     assert "✓ " in texts.written and "⚠" in texts.written
@@ -135,5 +135,5 @@ def test_every_notice_that_is_given_has_its_words_in_every_language():
     codes = set(re.findall(r'_notice\(\s*"(\w+)"', source)) | {"not_found", "not_checked"}
     assert len(codes) == 8
     for language in LANGUAGES:
-        texts = TEXTS[language]
+        texts = ANSWER_TEXTS[language]
         assert all(code in texts.counted or getattr(texts, code) for code in codes)

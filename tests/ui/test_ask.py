@@ -15,13 +15,12 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.loading import load_pipeline
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui.app import build_page
-from ui.collection import Collection
-from ui.desk import Desk
+from ui.article import MEDIA_TYPES
+from ui.ask import Desk, build_page
+from ui.frame import Collection
 from ui.language import LANGUAGES
-from ui.narrowing import Narrowing
-from ui.takeaway import MEDIA_TYPES
-from ui.texts.asking import TEXTS
+from ui.serving import Narrowing
+from ui.texts.ask import ASK_TEXTS
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {
@@ -191,11 +190,11 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
         return {**Ask(ARTICLE)(question, narrowing), **found}
 
     shown = Desk(ask, lambda: Collection(2, LAWS), language, several=True).search("art. 9")
-    told = TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
+    told = ASK_TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
-    assert TEXTS[language].also_found in shown.status
-    assert TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
-    assert TEXTS[language].unsure[0] in shown.status
+    assert ASK_TEXTS[language].also_found in shown.status
+    assert ASK_TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
+    assert ASK_TEXTS[language].unsure[0] in shown.status
     assert "A deposit is owed." in shown.results
 
 
@@ -214,9 +213,9 @@ def test_an_article_that_is_named_and_narrowed_away_is_told(language):
         "en": "repealed; last day in force 31 December 2019",
         "fr": "abrogé\u00a0; dernier jour en vigueur\u00a0: 31 décembre 2019",
     }[language]
-    told = TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
+    told = ASK_TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
     assert f"<strong>{told}</strong>" in shown.status
-    assert TEXTS[language].widen in shown.status
+    assert ASK_TEXTS[language].widen in shown.status
 
 
 def parts_of(laws: int) -> dict[str, dict[str, Any]]:

@@ -16,12 +16,9 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.comparison import Comparison, Found, Lap, StageRanking, compare
 from pipelines.files import FOLDER
 from pipelines.indexing import index_corpus
-from ui.collection import Collection
-from ui.compare.compared import Compared
-from ui.compare.desk import ComparingDesk
-from ui.compare.render import comparison as render_comparison
-from ui.compare.times import times
-from ui.compare.view import build_compare
+from ui.compare import Compared, ComparingDesk, build_compare, times
+from ui.compare import comparison as render_comparison
+from ui.frame import Collection
 from ui.language import LANGUAGES, Language
 
 

@@ -13,10 +13,10 @@ from starlette.routing import Mount, Route
 from tiny_site import DATA, JOIN, events
 
 from pipelines.indexing import index_corpus
-from ui.collection import Collection
+from ui.frame import Collection
 from ui.language import LANGUAGES, address
+from ui.server import build_site
 from ui.serving import Serving
-from ui.site import build_site
 
 JSON = {"Content-Type": "application/json"}
 STRANGE: list[Any] = [

@@ -30,13 +30,10 @@ from starlette.testclient import TestClient
 from components.retrievers.resident import ReadableStore, readable
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from ui.collection import Collection
-from ui.law.asked import MOST_CHARACTERS, Asked, WrongRequestError
-from ui.law.division import PAGE
-from ui.law.links import article_link, division_link, picture_link
-from ui.law.near import near_names
-from ui.law.places import Places
-from ui.law.routes import law_routes
+from ui.frame import Collection
+from ui.language import article_link, division_link, picture_link
+from ui.law import PAGE, law_routes
+from ui.law_reader import MOST_CHARACTERS, Asked, Places, WrongRequestError, near_names
 
 
 @pytest.fixture(params=["own", "foreign"])

@@ -18,9 +18,7 @@ from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from ui.beside import atexit
-from ui.law.places import Places
-from ui.law.reading import Law
+from ui.law_reader import Law, Places, atexit
 
 
 @pytest.fixture(params=["own", "foreign"])
@@ -136,7 +134,7 @@ def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypa
         stop.wait(60)
 
     ending: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("ui.law.reading.Law.read_citations", endless)
+    monkeypatch.setattr("ui.law_reader.Law.read_citations", endless)
     monkeypatch.setattr(atexit, "register", lambda *given: ending.append(given))
     store = make_store(small_law())
     Places(lambda: store).prepare()
@@ -154,7 +152,7 @@ def with_citations(store: ReadableStore) -> Law:
 
 
 def test_citations_read_block_by_block_are_those_of_a_whole_corpus(make_store, monkeypatch):
-    monkeypatch.setattr("ui.law.reading._BLOCK", 7)
+    monkeypatch.setattr("ui.law_reader._BLOCK", 7)
     chance = random.Random(5)
     documents = [
         document(n, text=f"As article {chance.randint(1, 60)} and {chance.randint(1, 60)} say.")

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from components.models.locks import file_lock
-from ui.learning import Learning
-from ui.standing import Standing
+from ui.learning import Learning, Standing
 
 ROOT = Path(__file__).resolve().parents[2]
 

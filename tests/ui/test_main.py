@@ -12,9 +12,8 @@ from pipelines.indexing import index_corpus
 from pipelines.serving.limits import listen
 from ui.__main__ import _learning, _parse, main
 from ui.about import about
-from ui.collection import Collection
+from ui.frame import Collection, beyond, notice
 from ui.language import LANGUAGES
-from ui.notice import beyond, notice
 from ui.serving import Serving
 
 

@@ -17,9 +17,8 @@ from components.statutes.corpus import StatuteCorpus
 from pipelines.comparison import Found, Lap, StageRanking, compare
 from pipelines.tree_view.layout import neighbourhood
 from pipelines.tree_view.picture import draw_picture
-from ui.answer import answer_panel
-from ui.compare.render import comparison
-from ui.results import results
+from ui.compare import comparison
+from ui.results import answer_panel, results
 
 
 class Elements(HTMLParser):

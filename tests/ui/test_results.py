@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.article_text import article_text, marked_passage
-from ui.collection import Collection
+from ui.article import MEDIA_TYPES, article_text, article_title, citation, export, marked_passage
+from ui.frame import Collection
 from ui.language import Language
-from ui.naming import article_title, citation
 from ui.results import is_unsure, results
-from ui.takeaway import MEDIA_TYPES, export
 
 
 def document(**changes: Any) -> dict[str, Any]:

@@ -25,10 +25,8 @@ from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 from ui.language import LANGUAGES, address
-from ui.narrowing import Narrowing
-from ui.searched import Searched
-from ui.serving import OF_TODAY, Serving
-from ui.site import build_site
+from ui.server import build_site
+from ui.serving import OF_TODAY, Narrowing, Searched, Serving
 
 
 def make_store(folder: Path, word: str) -> Path:

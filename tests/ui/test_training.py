@@ -23,8 +23,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.home import TrainedDemo
 from training.ablation.report import markdown
 from training.records import Progress, write_metrics
-from ui.collection import Collection
-from ui.frame import SCRIPTS
+from ui.frame import SCRIPTS, Collection
 from ui.training import Sources, training_routes
 
 MANIFEST: dict[str, Any] = {

@@ -67,7 +67,7 @@ class CompareTexts:
     times_note: str
 
 
-TEXTS: Mapping[Language, CompareTexts] = {
+COMPARE_TEXTS: Mapping[Language, CompareTexts] = {
     "en": CompareTexts(
         title="Compare two pipelines",
         lead=(

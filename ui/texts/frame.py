@@ -36,7 +36,7 @@ class FrameTexts:
     beyond_indexed: str
 
 
-TEXTS: Mapping[Language, FrameTexts] = {
+FRAME_TEXTS: Mapping[Language, FrameTexts] = {
     "en": FrameTexts(
         language="English",
         tagline="Ask in your own words. Read the articles of law that answer.",

@@ -1,1 +1,0 @@
-"""The view "Compare": two pipelines on one question."""

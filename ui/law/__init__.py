@@ -1,1 +1,0 @@
-"""Place in the law: the views of the law itself, made on the server."""

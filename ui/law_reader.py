@@ -1,0 +1,529 @@
+"""What an address asks for, checked."""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import logging
+import re
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import get_args
+from urllib.parse import parse_qsl
+
+from haystack import Document
+from starlette.requests import Request
+
+from components.converters.articles import article_of
+from components.retrievers.resident import ReadableStore
+from components.statutes.article import Article
+from components.statutes.graph import cross_references
+from components.statutes.tree import ROOT
+from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
+from pipelines.tree_view.picture import window
+from ui.article import Kind
+from ui.language import Language, language_of, number
+from ui.texts.law import REFUSAL_TEXTS
+
+# Work that goes on beside the page and ends before the process does.
+
+
+# Seconds that the end of the process leaves to what goes on.
+_GRACE = 5.0
+
+
+def begin(work: Callable[[threading.Event], object], name: str) -> threading.Event:
+    """Begin work in a thread of its own, for which nobody at the end of the process waits long.
+
+    Args:
+        work: is given what tells it to stop.
+        name: of the thread.
+
+    Returns:
+        What tells it to stop.
+    """
+    stop = threading.Event()
+    thread = threading.Thread(target=work, args=(stop,), name=name, daemon=True)
+    thread.start()
+    # A thread that Python's end takes unawares in a library may abort the process.
+    atexit.register(_end, stop, thread)
+    return stop
+
+
+def _end(stop: threading.Event, thread: threading.Thread) -> None:
+    stop.set()
+    thread.join(_GRACE)
+
+
+# What may be meant by a name that is not there.
+
+
+_MOST = 5
+_LONGEST = 200  # characters; what is longer is compared with nothing
+_SHORTEST = 3  # characters of a part of a name; fewer stand in almost any
+_COMPARED = 2_000  # names; comparing takes its time
+
+
+def near_names(word: str, names: Sequence[str]) -> list[str]:
+    """The names that are most like a word, best first, then those of which it is a part.
+
+    Args:
+        word: What was asked for.
+        names: What there is; of very many, those that stand near it in the alphabet are compared.
+    """
+    if len(word) > _LONGEST:
+        return []
+    known = names
+    if len(names) > _COMPARED:
+        ordered = sorted(names)
+        place = bisect_left(ordered, word)
+        known = ordered[max(0, place - _COMPARED // 2) : place + _COMPARED // 2]
+    alike = difflib.get_close_matches(word, known, n=_MOST)
+    return list(dict.fromkeys([*alike, *_holding(word, names)]))[:_MOST]
+
+
+def _holding(word: str, names: Sequence[str]) -> list[str]:
+    """The names that hold a word, in small letters or capitals; first those that begin with it."""
+    part = word.strip().casefold()
+    if len(part) < _SHORTEST:
+        return []
+    places = [(place, name) for name in names if (place := name.casefold().find(part)) >= 0]
+    return [name for _, name in sorted(places)]
+
+
+# Reading: what stands where in a store, read once for a version of its content.
+
+
+_BLOCK = 500  # documents that are in memory at a time
+
+
+class Law:
+    """The articles of a store in their places, without their texts.
+
+    Documents without a law stand nowhere and are not in it.
+
+    Attributes:
+        articles: In the store's order, with `text` empty.
+        structure: Their tree.
+        position_of: Position of each article, by its id.
+        citations: Who cites whom; None until the texts are read.
+        unread: Whether the citations could not be read, and will stay None.
+    """
+
+    def __init__(self, store: ReadableStore) -> None:
+        """Reads where every article stands.
+
+        Args:
+            store: What is read, now and whenever texts are asked for.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        self._store = store
+        self._keys: list[int] = []
+        self.articles: list[Article] = []
+        headings: dict[tuple[str, ...], tuple[str, ...]] = {}
+        laws: dict[str, str] = {}
+        for key, document in _every(store):
+            article = article_of(document)
+            if not article.law.strip():
+                continue
+            # Articles of one division share its name in memory.
+            place = headings.setdefault(article.headings, article.headings)
+            law = laws.setdefault(article.law, article.law)
+            self.articles.append(replace(article, law=law, headings=place, text=""))
+            self._keys.append(key)
+        self.structure = LawStructure(self.articles)
+        self.position_of = {article.id: place for place, article in enumerate(self.articles)}
+        tree = self.structure.tree
+        self._inner_by_label = {
+            (int(tree.parent[node]), tree.label[node]): node
+            for node in range(1, tree.n_nodes - tree.n_articles)
+        }
+        self.citations: Citations | None = None
+        self.unread = False
+
+    def position_at(self, node: int) -> int | None:
+        """Position of the article at a node of the tree; None for a law or a division."""
+        tree = self.structure.tree
+        inner = tree.n_nodes - tree.n_articles
+        return node - inner if node >= inner else None
+
+    def way_to(self, node: int) -> tuple[str, list[str]]:
+        """The law of a node and the headings down to it; ("", []) for the root.
+
+        Of an article, the headings above it and its number.
+        """
+        tree = self.structure.tree
+        labels = [tree.label[each] for each in tree.ancestors[node] if each > ROOT]
+        return (labels[0], labels[1:]) if labels else ("", [])
+
+    def find(self, law: str, headings: Sequence[str]) -> tuple[int | None, int]:
+        """The node of a law or a division, or as far as the way to it can be gone.
+
+        Args:
+            law: Its title.
+            headings: From the top of the law down.
+
+        Returns:
+            The last node that is there (None: not even the law), and how many headings led to it.
+        """
+        inner = self._inner_by_label
+        node = inner.get((ROOT, law))
+        if node is None:
+            return None, 0
+        for level, heading in enumerate(headings):
+            below = inner.get((node, heading))
+            if below is None:
+                return node, level
+            node = below
+        return node, len(headings)
+
+    def page_of(self, position: int, size: int) -> int:
+        """The page, from 1, on which an article stands in a list of what is right below its
+        division.
+
+        Args:
+            position: Of the article.
+            size: Entries of a page.
+        """
+        tree = self.structure.tree
+        node = int(tree.article_node[position])
+        return tree.children(int(tree.parent[node])).index(node) // size + 1
+
+    def language_of(self, node: int) -> str | None:
+        """The language of the first article in a law or division; None for the root."""
+        if node == ROOT:
+            return None
+        position = self.position_at(node)
+        while position is None:
+            node = self.structure.tree.children(node)[0]
+            position = self.position_at(node)
+        return self.articles[position].language
+
+    def neighbourhood(self, position: int, citations: int) -> Neighbourhood:
+        """An article in its place, with the texts of what is shown around it.
+
+        Args:
+            position: Of the article.
+            citations: How many articles that it cites, and that cite it, are shown.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        known = self.citations
+        siblings = self.structure.siblings(position)
+        first, last = window(len(siblings), siblings.index(position))
+        shown = {position, *siblings[first:last]}
+        tree = self.structure.tree
+        shown.update(
+            each for each in (tree.previous(position), tree.next(position)) if each is not None
+        )
+        if known:
+            shown.update(known.cited_in(position)[:citations])
+            shown.update(known.citing(position)[:citations])
+        texts = self.with_texts(sorted(shown))
+        return neighbourhood_in(
+            self.structure, known, position, lambda each: texts.get(each, self.articles[each])
+        )
+
+    def with_texts(self, positions: Sequence[int]) -> dict[int, Article]:
+        """Articles with their texts, by position; one that is gone since has none.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        documents = self._store.fetch([self._keys[position] for position in positions])
+        texts = {document.id: document.content or "" for document in documents}
+        return {
+            position: replace(article, text=texts.get(article.id, ""))
+            for position in positions
+            for article in [self.articles[position]]
+        }
+
+    def read_citations(self, stop: threading.Event) -> None:
+        """Read the citations in every text.
+
+        Args:
+            stop: Ends the reading early when it is set.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        try:
+            references = cross_references(self.articles, self._texts(stop))
+        except _StoppedError:
+            return
+        except BaseException:
+            self.unread = True
+            raise
+        self.citations = Citations(references, len(self.articles))
+
+    def _texts(self, stop: threading.Event) -> Iterator[Article]:
+        for start in range(0, len(self.articles), _BLOCK):
+            block = range(start, min(start + _BLOCK, len(self.articles)))
+            for article in self.with_texts(block).values():
+                if stop.is_set():
+                    raise _StoppedError
+                yield article
+                # Others who want to run now do: this can wait.
+                time.sleep(0)
+
+
+class _StoppedError(Exception):
+    """The reading was ended early."""
+
+
+def _every(store: ReadableStore) -> Iterator[tuple[int, Document]]:
+    """Every document with its key, in the store's order."""
+    keys = [int(key) for key in store.keys_matching(None)]
+    for start in range(0, len(keys), _BLOCK):
+        block = keys[start : start + _BLOCK]
+        documents = store.fetch(block)
+        if len(documents) == len(block):
+            yield from zip(block, documents, strict=True)
+        else:
+            # Some were deleted since: one by one it is known which.
+            for key in block:
+                yield from ((key, document) for document in store.fetch([key]))
+
+
+# Places: the law of the store of this moment, read in the background.
+
+
+logger = logging.getLogger(__name__)
+
+# How long a view waits for the law to be read, in seconds; later it says that it is being read.
+PATIENCE = 0.25
+
+
+class Places:
+    """Where the articles of the page's store stand.
+
+    Everything is read once for each version of the content, in the background: first the tree,
+    then the citations. It is safe to use from many threads.
+
+    Args:
+        store: gives what the page shows now; another one from one call to the next is another law.
+    """
+
+    def __init__(self, store: Callable[[], ReadableStore]) -> None:
+        self._current_store = store
+        self._lock = threading.Lock()
+        self._reading: _Reading | None = None
+
+    @property
+    def store(self) -> ReadableStore:
+        """What the page shows now.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        store = self._current_store()
+        # A store that is not Lexarbor's is read, or read again, by this.
+        store.content_version()
+        return store
+
+    def prepare(self) -> None:
+        """Begin to read, if that has not begun.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        self._started()
+
+    def law(self, patience: float = PATIENCE) -> Law | None:
+        """The law as it stands in the store now; None while it is still being read.
+
+        Args:
+            patience: how long to wait for it, in seconds.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._started().law(patience)
+
+    def _started(self) -> _Reading:
+        store = self._current_store()
+        with self._lock:
+            # Asked before the content is read: content newer than its version is read once more.
+            version = store.content_version()
+            reading = self._reading
+            if reading is None or not reading.is_of(store, version):
+                if reading is not None:
+                    reading.stop.set()
+                reading = self._reading = _Reading(store, version)
+            return reading
+
+
+class _Reading:
+    """The reading of one version of one store's content."""
+
+    def __init__(self, store: ReadableStore, version: int) -> None:
+        self._store = store
+        self._version = version
+        self._ready = threading.Event()
+        self._law: Law | None = None
+        self._error: Exception | None = None
+        self.stop = begin(self._read, "law")
+
+    def is_of(self, store: ReadableStore, version: int) -> bool:
+        """Whether it is the reading of this; one that failed is of nothing."""
+        return self._store is store and self._version == version and self._error is None
+
+    def law(self, patience: float) -> Law | None:
+        self._ready.wait(patience)
+        if self._error is not None:
+            raise self._error
+        return self._law
+
+    def _read(self, stop: threading.Event) -> None:
+        try:
+            self._law = Law(self._store)
+        except Exception as error:  # noqa: BLE001 - told to whoever asks for the law
+            self._error = error
+            return
+        finally:
+            self._ready.set()
+        try:
+            self._law.read_citations(stop)
+        except Exception:
+            # The place is shown without them.
+            logger.exception("The citations between articles could not be read.")
+
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# A division's address names every heading on the way to it, in percent signs.
+MOST_CHARACTERS = 16_384
+_MOST_PARAMETERS = 100
+_SHOWN = 80
+
+# What mail and social networks append to links; it asks for nothing, and would end a shared link.
+_APPENDED = re.compile(
+    r"utm_\w+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|igshid|ttclid|twclid|li_fat_id|yclid"
+    r"|mc_[ce]id|mtm_\w+|pk_\w+|_hsenc|_hsmi|srsltid"
+)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PAGE = re.compile(r"[1-9][0-9]{0,5}")
+
+
+class WrongRequestError(Exception):
+    """An address that is not right; says why, in the reader's language."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The parameters of a request.
+
+    Attributes:
+        language: Of the interface.
+        values: Each parameter's values, in their order, none of them blank.
+    """
+
+    language: Language
+    values: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, request: Request, once: Sequence[str], often: Sequence[str] = ()) -> Asked:
+        """Read a request.
+
+        Args:
+            request: What was sent.
+            once: Parameters that may be given, once.
+            often: Parameters that may be given more than once.
+
+        Raises:
+            WrongRequestError: A parameter is unknown, repeated or blank, or all are too long.
+        """
+        language = language_of(request.url.path)
+        texts = REFUSAL_TEXTS[language]
+        sent: bytes = request.scope["query_string"]
+        if len(sent) > MOST_CHARACTERS or sent.count(b"&") >= _MOST_PARAMETERS:
+            raise WrongRequestError(texts.too_long.format(most=number(MOST_CHARACTERS, language)))
+        values: dict[str, list[str]] = {}
+        for name, value in parse_qsl(sent.decode("utf-8", "replace"), keep_blank_values=True):
+            if name not in (*once, *often):
+                if _APPENDED.fullmatch(name):
+                    continue
+                known = ", ".join((*once, *often))
+                told = texts.unknown_parameter.format(name=shortened(name), known=known)
+                raise WrongRequestError(told)
+            if not value.strip():
+                raise WrongRequestError(texts.empty.format(name=name))
+            values.setdefault(name, []).append(value)
+            if name in once and len(values[name]) > 1:
+                raise WrongRequestError(texts.twice.format(name=name))
+        return cls(language, values)
+
+    def one(self, name: str) -> str | None:
+        """The value of a parameter; None where it is not given."""
+        return self.values.get(name, [None])[0]
+
+    def required(self, name: str) -> str:
+        """The value of a parameter.
+
+        Raises:
+            WrongRequestError: It is not given.
+        """
+        value = self.one(name)
+        if value is None:
+            raise WrongRequestError(REFUSAL_TEXTS[self.language].absent_parameter.format(name=name))
+        return value
+
+    def day(self, name: str) -> date | None:
+        """The day that a parameter gives; None where it gives none.
+
+        Raises:
+            WrongRequestError: It is no day.
+        """
+        value = self.one(name)
+        if value is None:
+            return None
+        try:
+            if _DAY.fullmatch(value):
+                return date.fromisoformat(value)
+        except ValueError:
+            pass
+        raise WrongRequestError(
+            REFUSAL_TEXTS[self.language].wrong_day.format(value=shortened(value))
+        )
+
+    def kind(self, name: str) -> Kind | None:
+        """The kind of file that a parameter gives; None where it gives none.
+
+        Raises:
+            WrongRequestError: There is no such kind.
+        """
+        value = self.one(name)
+        if value is None:
+            return None
+        for kind in KINDS:
+            if kind == value:
+                return kind
+        told = REFUSAL_TEXTS[self.language].wrong_kind
+        raise WrongRequestError(told.format(known=", ".join(KINDS), value=shortened(value)))
+
+    def page(self, name: str) -> int:
+        """The page that a parameter gives, from 1; 1 where it gives none.
+
+        Raises:
+            WrongRequestError: It is no page.
+        """
+        value = self.one(name)
+        if value is None:
+            return 1
+        if not _PAGE.fullmatch(value):
+            raise WrongRequestError(
+                REFUSAL_TEXTS[self.language].wrong_page.format(value=shortened(value))
+            )
+        return int(value)
+
+
+def shortened(value: str) -> str:
+    """The beginning of what was asked, where it is long."""
+    return value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
