@@ -553,7 +553,7 @@ def index_into_engine(
     *,
     collection: str | None = None,
     model: str | None = None,
-    shard: Shard = Shard(),  # noqa: B008
+    shard: Shard = Shard(),
     skip_bad: bool = False,
     prune: bool = False,
     replace: bool = False,

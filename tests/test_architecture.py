@@ -24,7 +24,10 @@ HAYSTACK_FOLDERS = (
     "evaluators",
 )
 STATUTES, MODELS = "components.statutes", "components.models"
-HAYSTACK_PARTS = tuple(f"components.{folder}" for folder in HAYSTACK_FOLDERS)
+HAYSTACK_PARTS = (
+    "components.parameters",
+    *(f"components.{folder}" for folder in HAYSTACK_FOLDERS),
+)
 
 # Each part and what it may import of Lexarbor, itself aside.
 ARROWS: dict[str, tuple[str, ...]] = {
@@ -121,21 +124,49 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
     assert len(broken_arrows(source, module, module.rpartition(".")[0])) == 1
 
 
-@pytest.mark.parametrize(
-    ("package", "foreign"),
-    [
-        ("pretraining", ("ranking",)),
-        ("ranking", ("pretraining",)),
-        ("hf_trainer", ("pretraining", "ranking")),
-    ],
+def import_graph() -> dict[str, set[str]]:
+    """Each module and those of ours that it imports, in functions too, for types alone not."""
+    modules = {module_name(path): path for path in SOURCES}
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                node.body = [ast.Pass()]
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        found = {
+            name if name in modules else name.rpartition(".")[0]
+            for _, name in imports(tree, package)
+        }
+        graph[module] = {name for name in found if name in modules} - {module}
+    return graph
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = import_graph()
+    while leaves := [module for module, found in graph.items() if not found & graph.keys()]:
+        for module in leaves:
+            del graph[module]
+    assert graph == {}, "each of these imports another of them"
+
+
+# Components, views of difficulty and readers of a format may be short, whoever imports them.
+MAY_BE_SHORT = (
+    *(f"components.{folder}." for folder in HAYSTACK_FOLDERS),
+    "components.statutes.sources.",
+    "training.negatives.views.",
 )
-def test_trainings_with_a_trainer_share_what_lies_apart_from_both(
-    package: str, foreign: tuple[str, ...]
-) -> None:
-    for path in sorted((ROOT / "training" / package).glob("*.py")):
-        found = imports(ast.parse(path.read_text(encoding="utf-8")), f"training.{package}")
-        taken = {name.split(".")[1] for _, name in found if name.startswith("training.")}
-        assert not taken & set(foreign), path
+
+
+def test_no_short_module_has_a_single_importer() -> None:
+    graph = import_graph()
+    for path in SOURCES:
+        module = module_name(path)
+        if path.name == "__init__.py" or module.startswith(MAY_BE_SHORT):
+            continue
+        importers = [name for name, found in graph.items() if module in found]
+        n_lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert n_lines >= 80 or len(importers) != 1, f"{module} belongs in {importers[0]}"
 
 
 def loaded_by(statement: str) -> tuple[float, set[str]]:

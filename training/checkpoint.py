@@ -321,8 +321,8 @@ def _steps(work: Path) -> list[Path]:
 
 # The work folder of a run whose checkpoints transformers' Trainer writes.
 #
-# The Trainer neither syncs what it writes nor says when it is complete, and goes on from the highest
-# number it finds. Here a checkpoint counts once `complete.json` in it names the digest of every file.
+# The Trainer neither syncs what it writes nor marks it as complete, and resumes from the highest
+# number it finds. Here a checkpoint counts once its `complete.json` names the digest of every file.
 
 
 COMPLETE_FILE = "complete.json"

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import ipaddress
 import logging
+import math
 import os
 import re
 import secrets
@@ -290,7 +291,7 @@ def _checked_call(page: gr.Blocks, body: bytes, texts: GuardTexts) -> bytes:
     if function is None or len(call.data) != len(function.inputs):
         raise HTTPException(400, texts.no_question)
     unfetched = queue.pending_event_ids_session.get(call.session_hash, ())
-    if len(queue) >= queue.max_size or len(unfetched) >= _UNFETCHED_ANSWERS:
+    if len(queue) >= (queue.max_size or math.inf) or len(unfetched) >= _UNFETCHED_ANSWERS:
         # Gradio itself answers 503, for which its script has a text of its own.
         raise HTTPException(429, texts.busy, {"Retry-After": "5"})
     return call.model_dump_json().encode()

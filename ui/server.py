@@ -46,7 +46,7 @@ def build_server(
     pages: Mapping[str, gr.Blocks],
     routes: Sequence[Route] = (),
     passwords: Sequence[str] = (),
-    names: Sequence[str] | None = None,
+    names: frozenset[str] | None = None,
 ) -> FastAPI:
     """The application that serves the site.
 

@@ -157,7 +157,7 @@ class DevLists:
 
         Args:
             logits: As `logits` gives them.
-            weight: Of the first stage's rank, see `components.models.cross_encoder.rank_candidates`.
+            weight: Of the first stage's rank, see `rank_candidates`.
         """
         return [
             [*(ids[place] for place in rank_candidates(own, weight).tolist()), *ids[self.depth :]]

@@ -23,8 +23,8 @@ from components.statutes.replies.text import MARK, find_reference_marks
 
 # The paragraphs that an article has, as laws print them: "(5)", "5.", "5)", "5°", "§ 5", "a)".
 #
-# A figure alone is no paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12" number
-# nothing of the article. What cannot be told is taken for no paragraph, which leaves a doubt.
+# A figure alone is not a paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12"
+# number nothing of the article. An unclear case counts as no paragraph, which leaves a doubt.
 
 
 _AND = r"(?:and|or|to|et|ou|à|und|oder|bis|và|hoặc)"

@@ -27,8 +27,8 @@ from components.stores.rows import StoreError
 #
 # Engines differ where Haystack is exact: a missing field, a date held as text, a NOT of several
 # conditions. So each article is written with all its fields (a missing one as "", a missing day
-# as 0) and its dates also as whole numbers, and filters are rewritten to match: what stays is ==, in
-# and their negations on text, and comparisons of whole numbers.
+# as 0) and its dates also as whole numbers, and filters are rewritten to match: what stays is ==,
+# in and their negations on text, and comparisons of whole numbers.
 
 
 Condition = dict[str, Any]
