@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines import command_line
-from pipelines.asking import answer_lines
 from pipelines.command_line import DONE, FAILED, say, show
 
 SHOWN_CHARS = 600
@@ -134,6 +133,8 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _left_out(article: Mapping[str, Any]) -> str:
     """An article that was not in force on the day, and when it was."""
+    from pipelines.asking import answer_lines
+
     repealed = article["state"] == "repealed"
     when = (
         f"last day in force {_spelled(article['valid_to'])}"
