@@ -88,7 +88,7 @@ def _ask(options: argparse.Namespace) -> int:
             say(f"{store} holds text alone: asking the pipeline '{name}'.")
     pipeline = load_pipeline(name, store, options.model, overrides)
     pipeline.warm_up()
-    from pipelines.asking import ask
+    from pipelines.asking import answer_lines, ask
 
     answer = ask(pipeline, question, top_k=options.top_k, as_of=options.as_of)
     ranking = answer.get("ranking")
@@ -133,8 +133,6 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _left_out(article: Mapping[str, Any]) -> str:
     """An article that was not in force on the day, and when it was."""
-    from pipelines.asking import answer_lines
-
     repealed = article["state"] == "repealed"
     when = (
         f"last day in force {_spelled(article['valid_to'])}"
