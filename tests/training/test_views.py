@@ -496,7 +496,9 @@ def test_a_file_in_the_folder_of_views_is_a_view(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="no view is called 'length'"):
         CurriculumNegatives(law, asked, negatives_per_question=3, **options)
     (tmp_path / "length.py").write_text(LENGTH)
-    monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
+    folders = [*views.__path__, str(tmp_path)]
+    monkeypatch.setattr(views, "__path__", folders)
+    monkeypatch.setattr(views.__spec__, "submodule_search_locations", folders)
     negatives = CurriculumNegatives(law, asked, negatives_per_question=3, **options)
     drawn = negatives.draw(0, 0.0)
     lengths = np.array([len(each.text) for each in law])

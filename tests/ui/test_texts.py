@@ -48,7 +48,8 @@ def test_numbers_and_days_are_written_as_in_the_language():
 
 def views_texts() -> Iterator[tuple[str, Mapping[Language, Any]]]:
     for module in pkgutil.iter_modules(texts.__path__):
-        yield module.name, importlib.import_module(f"ui.texts.{module.name}").TEXTS
+        names = vars(importlib.import_module(f"ui.texts.{module.name}"))
+        yield from ((name, of) for name, of in names.items() if name.endswith(("TEXTS", "_NAMES")))
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:

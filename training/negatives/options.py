@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from pkgutil import iter_modules
@@ -228,8 +229,9 @@ def in_range(
 
 def _view_names() -> tuple[str, ...]:
     """The names of the views: each is a module in the folder `views`."""
-    folder = str(Path(__file__).with_name("views"))
-    return tuple(sorted(module.name for module in iter_modules([folder])))
+    package = find_spec("training.negatives.views")
+    assert package is not None
+    return tuple(sorted(module.name for module in iter_modules(package.submodule_search_locations)))
 
 
 def _among(names: tuple[str, ...]) -> str:

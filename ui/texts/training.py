@@ -158,13 +158,13 @@ TEXTS: Mapping[Language, TrainingTexts] = {
     "fr": TrainingTexts(
         title="Comment la recherche apprend",
         explanation=(
-            "Une recherche par le sens apprend à partir de paires : une question et un article qui"
+            "Une recherche par le sens apprend à partir de paires : une question et un article qui"
             " y répond. On lui montre aussi des articles qui sont de mauvaises réponses, les"
             " négatifs. Elle apprend à placer la question plus près de sa réponse que de ces"
             " négatifs.",
             "Tous les négatifs ne sont pas également instructifs. Un article d’une autre loi"
-            " s’écarte facilement ; le voisin du bon article est difficile. La méthode employée"
-            " ici, CuSINeS, classe tous les articles par difficulté selon trois vues : leur"
+            " s’écarte facilement ; le voisin du bon article est difficile. La méthode employée"
+            " ici, CuSINeS, classe tous les articles par difficulté selon trois vues : leur"
             " proximité dans l’arbre des titres et des chapitres, leur proximité dans la suite de"
             " la loi, et leur proximité de sens pour le modèle tel qu’il est à ce moment-là.",
             "Les trois classements sont réunis en un seul, découpé en facile, moyen et difficile."
@@ -175,15 +175,15 @@ TEXTS: Mapping[Language, TrainingTexts] = {
         older="Plus anciens",
         no_runs=(
             "Aucun apprentissage trouvé. Cette commande en fait un sur la loi de démonstration en"
-            " quelques minutes ; indiquez son dossier à la page avec --runs :"
+            " quelques minutes ; indiquez son dossier à la page avec --runs :"
         ),
         written="entraîné le {day}",
         unfinished="inachevé",
-        started_from="Point de départ : {model}.",
+        started_from="Point de départ : {model}.",
         kept_epoch="Les poids obtenus après l’époque {epoch} ont été conservés.",
-        going="Cet apprentissage n’est pas achevé : il se poursuit, ou a été interrompu.",
+        going="Cet apprentissage n’est pas achevé : il se poursuit, ou a été interrompu.",
         going_steps="{step} pas sur {steps} ont été effectués.",
-        unreadable="Illisible, et laissé de côté : {files}.",
+        unreadable="Illisible, et laissé de côté : {files}.",
         settings="Réglages",
         settings_names={
             "views": "Vues",
@@ -223,18 +223,18 @@ TEXTS: Mapping[Language, TrainingTexts] = {
         examples="Exemples de questions",
         examples_note=(
             "Les mauvaises réponses montrées au modèle pour quelques questions, à la première"
-            " époque et à la plus récente. La distance dans l’arbre compte les pas : d’un article,"
-            " on monte à la division qui contient les deux, puis on redescend à l’autre ; deux"
+            " époque et à la plus récente. La distance dans l’arbre compte les pas : d’un article,"
+            " on monte à la division qui contient les deux, puis on redescend à l’autre ; deux"
             " articles d’une même division sont à 2. Les articles portent leur nom dans la loi"
             " consultée ici."
         ),
         answered_by="Réponse",
         in_epoch="Négatifs à l’époque {epoch}",
-        nothing_drawn="Pas de négatifs propres : les autres articles de chaque lot ont servi.",
+        nothing_drawn="Pas de négatifs propres : les autres articles de chaque lot ont servi.",
         three_buckets=("Facile", "Moyen", "Difficile"),
         bucket_of="Difficulté {bucket} sur {buckets}",
         distance="distance dans l’arbre {distance}",
-        hardest_in="le plus difficile par : {view}",
+        hardest_in="le plus difficile par : {view}",
         view_names={
             "tree": "arbre",
             "sequence": "suite",
@@ -248,7 +248,7 @@ TEXTS: Mapping[Language, TrainingTexts] = {
             " s’appelle un bras. Voici les tableaux écrits par training.ablate."
         ),
         no_experiments=(
-            "Aucun tableau trouvé. python -m training.ablate en écrit ; indiquez son dossier de"
+            "Aucun tableau trouvé. python -m training.ablate en écrit ; indiquez son dossier de"
             " sortie à la page avec --runs."
         ),
         table="{name}, tableau {number}",
