@@ -145,7 +145,7 @@ def test_gradients_are_the_same(shape, bias):
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
-    monkeypatch.setattr(cpu, "_settled", [])
+    monkeypatch.setattr(cpu, "_settled_linear", [])
     monkeypatch.setattr(cpu, "_onednn_gain", lambda: gain)
     calls: list[int] = []
     monkeypatch.setattr(cpu, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
@@ -222,7 +222,7 @@ def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(given)
         return plain_attention(*given)
 
-    monkeypatch.setattr(cpu, "_settled", [])
+    monkeypatch.setattr(cpu, "_settled_attention", [])
     monkeypatch.setattr(cpu, "_plain_gain", lambda: 2.0)
     monkeypatch.setattr(cpu, "plain_attention", spy)
     return calls
