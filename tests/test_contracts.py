@@ -112,7 +112,7 @@ def command_flags() -> dict[str, list[str]]:
 def documented_imports() -> dict[str, list[str]]:
     """What README and docs import from our packages."""
     found: dict[str, set[str]] = {}
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         lines = re.findall(
             r"^\s*from ((?:components|pipelines|training|ui)[\w.]*) import ([\w, ]+)",
             page.read_text(encoding="utf-8"),

@@ -1,4 +1,4 @@
-"""The table of citations in docs/pipelines.md is what the parser reads."""
+"""The table of citations in docs/citations.md is what the parser reads."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from components.statutes.citations.finding import Citation, find_citations
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "pipelines.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "citations.md"
 ROWS = re.findall(
     r"^\|[^|]*\| `([^`]+)` \| ([^|]+) \| ([^|]*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
 )

@@ -1,0 +1,42 @@
+"""The examples run, print what they promise, and stand in the README as they are."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+
+
+def test_the_quickstart_goes_from_a_law_to_an_answer(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / "quickstart.py")],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    indexed, found, cited, answer = re.split(r"\n\s*\n", ran.stdout, maxsplit=3)
+    assert "8 articles of 1 law; 8 texts encoded" in indexed
+
+    _, place, text, *_ = found.splitlines()
+    assert "Allotment Gardens Act (invented) > Part 2. Use of the plot > 6" in place
+    assert "'dense': 1" in place
+    assert "six hens" in text
+
+    assert "3: The council may end the tenancy" in cited
+    assert answer.startswith("Answer (verbatim):\n“Up to six hens may be kept.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_readme_shows_the_quickstart_line_by_line() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = (each for each in re.findall(r"```python\n(.*?)```", readme, re.S) if "LAW" in each)
+    written = (EXAMPLES / "quickstart.py").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in shown.splitlines() if line.strip() and line.strip() != "..."]
+    assert len(lines) > 15
+    assert [line for line in lines if line not in written] == []
