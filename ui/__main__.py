@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
-from ui.guard import PasswordError, read_passwords
 
 if TYPE_CHECKING:
     from ui.learning import Learning
@@ -53,6 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
             " may read and ask (docs/demo.md)."
         )
         return WRONG_USE
+    from ui.guard import PasswordError, read_passwords
+
     try:
         passwords = [] if options.auth is None else read_passwords(Path(options.auth))
     except PasswordError as error:

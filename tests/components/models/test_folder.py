@@ -15,7 +15,6 @@ import pytest
 from huggingface_hub import constants
 from slow_cases import slow
 
-from components.models import folder as artifacts
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.folder import (
@@ -23,6 +22,7 @@ from components.models.folder import (
     Manifest,
     find_model,
     read_manifest,
+    sync,
     whole_file,
     whole_folder,
     write_model_folder,
@@ -80,7 +80,7 @@ def test_a_kill_at_any_moment_leaves_no_folder_that_looks_complete(tmp_path, mom
     script = f"""
 import os, signal
 from pathlib import Path
-from components.models import artifacts
+from components.models import folder
 from components.models.folder import Manifest
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 def tower(folder):
@@ -92,7 +92,7 @@ if {moment!r} == "manifest":
 if {moment!r} == "rename":
     Path.rename = die
 plain = Manifest(("biencoder",), "tiny", {{"query": "biencoder/query"}}, 32)
-artifacts.write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"biencoder/query": tower}})
+folder.write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"biencoder/query": tower}})
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
     assert done.returncode == -signal.SIGKILL
@@ -103,7 +103,6 @@ artifacts.write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"bienco
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of what is synced and renamed, in that order of time."""
     seen: list[str] = []
-    sync = artifacts.sync
 
     def watched(path: Path) -> None:
         sync(path)
@@ -116,7 +115,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return watched_rename
 
-    monkeypatch.setattr(artifacts, "sync", watched)
+    monkeypatch.setattr("components.models.folder.sync", watched)
     for name in ("rename", "replace"):
         monkeypatch.setattr(Path, name, renaming(getattr(Path, name)))
     return seen
