@@ -96,7 +96,7 @@ class TrainingData:
             else:
                 say(
                     "No question is of the split dev, and train has but one text: nothing chooses "
-                    "the epoch (select_by, patience), the last epoch is taken"
+                    "the epoch (select_by), the last epoch is taken"
                 )
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.

@@ -127,7 +127,7 @@ def environment(device: str) -> dict[str, Any]:
 
 
 def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The numbers of a record under one-level names, as trackers want them."""
+    """The numbers of a record under one-level names, joined by "/"."""
     numbers: dict[str, float] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):

@@ -12,13 +12,10 @@ from components.models.devices import DtypeName
 from components.models.folder import BUNDLED_MODEL
 from components.models.graph import GraphKind
 from components.models.head import Init, Pooling
-from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
-from components.statutes.tree import CrossLaw
 from training.command_line import Place, SettingsError, Target
-from training.negatives.curriculum import Schedule, ShareOf
-from training.negatives.options import Ties
+from training.negatives.options import CurriculumSettings
 
 # Settings that a model's manifest keeps.
 
@@ -131,8 +128,8 @@ DEV_DEPTH = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(KeptSettings):
-    """What every training run on questions with known articles is asked for.
+class RunSettings(KeptSettings, CurriculumSettings):
+    """Settings of every training on questions with known articles, the curriculum's among them.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
@@ -141,29 +138,6 @@ class RunSettings(KeptSettings):
         dev_share: Share of the training questions that is set aside to choose by, where none is of
             the split "dev".
         output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
-        text_rule: What of an article is read.
-        views: Where a negative's difficulty comes from: tree, sequence, semantic, bm25, or run (a
-            ranking of your own, run_file). Paper: tree, sequence, semantic (static: bm25 in place
-            of semantic; baseline: bm25 alone).
-        negatives_per_question: Negatives drawn for each question and epoch. Paper: not given.
-        buckets: Parts of the ranking of negatives, from easy to difficult, 1 to 6. Paper: 3.
-        schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
-            (the hardest ones from the start). Paper: curriculum.
-        share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
-            literally per cent of the articles in each bucket. Paper: "0.7%, 0.2%, 0.1%", which can
-            be read as either.
-        candidates: The hardest articles of a question's ranking that are cut into buckets and drawn
-            from; default: all, as in the paper.
-        ties: How equally difficult articles rank in a view. Paper: permutation.
-        k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
-        cross_law: Distance in the tree between articles of two laws: farther than any two of one
-            law, or that of their path over the root.
-        permute_tree: A control: every article stands at another one's place in the tree and the
-            sequence.
-        bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
-        bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
-        run_file: TREC run of the training questions (with final: also of dev's) that the view "run"
-            ranks by.
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
         epochs: Times that each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; data of a few questions wants at least 500.
@@ -178,12 +152,9 @@ class RunSettings(KeptSettings):
         select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
             R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        patience: Epochs without a better one after which training stops; default: never.
         final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         device: cpu, cuda, ...; default: the best there is.
-        trackers: Trackers of Accelerate that get the metrics too, such as tensorboard.
-        seed: Of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -193,19 +164,7 @@ class RunSettings(KeptSettings):
     questions: Place
     output: Target
     dev_share: float = 0.1
-    text_rule: TextRule = "headings_text"
     views: tuple[str, ...] = ("tree", "sequence", "semantic")
-    negatives_per_question: int = 8
-    buckets: int = 3
-    schedule: Schedule = "curriculum"
-    share_of: ShareOf = "negatives"
-    candidates: int | None = None
-    ties: Ties = "mid_rank"
-    k: int = 60
-    cross_law: CrossLaw = "farther"
-    permute_tree: bool = False
-    bm25_k1: float = 1.5
-    bm25_b: float = 0.75
     run_file: Place | None = None
     refresh_every: int = 1
     epochs: int = 3
@@ -219,17 +178,15 @@ class RunSettings(KeptSettings):
     clip: float = 1.0
     select_by: str = "R@10"
     measure_every: int = 1
-    patience: int | None = None
     final: bool = False
     checkpoint_every: int = 100
     device: str | None = None
-    trackers: tuple[str, ...] = ()
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "k", "refresh_every", "measure_every", "epochs", "batch_size")
-        at_least(self, 1, "checkpoint_every", "max_steps", "patience", "candidates")
-        at_least(self, 0, "negatives_per_question", "weight_decay")
+        super().__post_init__()
+        at_least(self, 1, "refresh_every", "measure_every", "epochs", "batch_size")
+        at_least(self, 1, "checkpoint_every", "max_steps")
+        at_least(self, 0, "weight_decay")
         seed_in_range(self.seed)
         above_zero(self, "temperature", "learning_rate", "clip")
         share(self, "dev_share")

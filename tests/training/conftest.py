@@ -13,9 +13,7 @@ from accelerate import Accelerator
 from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
-from components.models import cpu as cpu_attention
-from components.models import cpu as cpu_linear
-from components.models import devices
+from components.models import cpu, devices
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings
@@ -43,8 +41,12 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is taken up again settles what computes: for its test, not for the next."""
-    for module in (cpu_attention, cpu_linear, devices):
-        monkeypatch.setattr(module, "_settled", [])
+    for module, name in (
+        (cpu, "_settled_attention"),
+        (cpu, "_settled_linear"),
+        (devices, "_settled"),
+    ):
+        monkeypatch.setattr(module, name, [])
 
 
 def bert(folder: Path, *, seed: int) -> Path:

@@ -20,9 +20,7 @@ from accelerate import Accelerator
 from runs import of_aldermere, outcome, steady, work_of
 from slow_cases import slow
 
-from components.models import cpu as cpu_attention
-from components.models import cpu as cpu_linear
-from components.models import devices
+from components.models import cpu, devices
 from components.models.biencoder import BiEncoder
 from components.models.cpu import linear_library, settle_linear_library
 from training import checkpoint as checkpoints
@@ -221,8 +219,8 @@ CPU = torch.device("cpu")
 @pytest.fixture
 def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, race in (
-        (cpu_attention, "_plain_gain"),
-        (cpu_linear, "_onednn_gain"),
+        (cpu, "_plain_gain"),
+        (cpu, "_onednn_gain"),
         (devices, "_cpu_bf16_gain"),
     ):
         monkeypatch.setattr(module, race, lambda: 1.0)
@@ -231,8 +229,8 @@ def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
 def computed() -> tuple[bool, str, str]:
     return (
         devices.fast_bf16(CPU),
-        cpu_linear.linear_library(CPU),
-        cpu_attention.attention_way(CPU),
+        cpu.linear_library(CPU),
+        cpu.attention_way(CPU),
     )
 
 
@@ -459,8 +457,8 @@ def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone,
     # The race of a busy moment has another winner.
     began = linear_library(torch.device("cpu"))
     interrupted(train)
-    monkeypatch.setattr(cpu_linear, "_settled", [])
-    monkeypatch.setattr(cpu_linear, "_onednn_gain", lambda: 0.5 if began == "onednn" else 2.0)
+    monkeypatch.setattr(cpu, "_settled", [])
+    monkeypatch.setattr(cpu, "_onednn_gain", lambda: 0.5 if began == "onednn" else 2.0)
     assert linear_library(torch.device("cpu")) != began
     assert_same(train("work"), alone)
     assert linear_library(torch.device("cpu")) == began

@@ -164,7 +164,7 @@ Perform = Callable[["Run", Path], dict[str, Any]]
 # Where things lie, and what else tells runs apart (digests, the seed).
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
-    *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers", "start"),
+    *("seed", "dev_share", "final", "checkpoint_every", "device", "start"),
     "vectors",
 }
 
@@ -343,7 +343,9 @@ def key_of(line: Mapping[str, Any]) -> str:
     system = SYSTEMS[line["system"]] if "system" in line else CUSINES
     identity = {name: line[name] for name in _IDENTITY}
     defaults = system.defaults(line["arm"])
-    identity["settings"] = {**defaults, **line["settings"]}
+    values = identity["settings"] = {**defaults, **line["settings"]}
+    if values.get("patience") is None:  # an option of 0.1
+        values.pop("patience", None)
     if system is not CUSINES:
         identity["system"] = system.name
     text = json.dumps(identity, sort_keys=True)

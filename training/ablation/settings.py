@@ -21,7 +21,7 @@ RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 # What of a training run the grid decides, or has no use for: it keeps no model.
 _NOT_SHARED = {
     *("corpus", "questions", "output", "run_file", "seed"),
-    *("views", "schedule", "permute_tree", "final", "trackers"),
+    *("views", "schedule", "permute_tree", "final"),
 }
 
 
