@@ -18,13 +18,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
-from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from training.checkpoint import Resuming, RunState, after_no_memory, after_no_number
 from training.command_line import SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
+    evaluated,
     first_steps,
     make_batch,
     question_ids,
@@ -103,13 +103,8 @@ def validate(
     """
     index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
-    run = {
-        question.id: [article_ids[position] for position in row]
-        for question, row in zip(questions, found.tolist(), strict=True)
-    }
-    qrels = {question.id: set(question.relevant) for question in questions}
-    metrics = dict.fromkeys((*METRICS, select_by))
-    values = evaluate(run, qrels, metrics, depth=DEV_DEPTH)
+    ids = ([article_ids[position] for position in row] for row in found.tolist())
+    values = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
     trained = set(trained_on)
     unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
     return Validation(values, unseen)

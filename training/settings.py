@@ -17,20 +17,15 @@ from components.statutes.metrics import metric_depth
 from training.command_line import Place, SettingsError, Target
 from training.negatives.options import CurriculumSettings
 
-# Settings that a model's manifest keeps.
-
 
 @dataclass(frozen=True, kw_only=True)
 class KeptSettings:
-    """Of a run that makes a model."""
+    """Settings of a run that makes a model, whose manifest keeps them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as they are kept in a model's manifest."""
         values = dataclasses.asdict(self)
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
-
-
-# What the settings of every training are held to; each refusal names the setting.
 
 
 _MAX_SEED = 2**32 - 1
@@ -58,20 +53,13 @@ def seed_in_range(seed: int) -> None:
         raise SettingsError(f"seed is {seed}; it must be from 0 to {_MAX_SEED:,}.")
 
 
-def share(settings: object, *names: str) -> None:
-    """Refuse a field that is no share, from 0 to below 1; one that is not given passes."""
+def share(settings: object, *names: str, zero: bool = True) -> None:
+    """Refuse a field that is not a share, from 0 (if allowed) to below 1; None passes."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and not 0 <= value < 1:
-            raise SettingsError(f"{name} is {value}; it is a share, below 1 and not below 0.")
-
-
-def share_above_zero(settings: object, *names: str) -> None:
-    """Refuse a field that is no share between 0 and 1, both left out."""
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 < value < 1:
-            raise SettingsError(f"{name} is {value}; it is a share between 0 and 1.")
+        if value is not None and not (0 < value < 1 or (zero and value == 0)):
+            least = "from" if zero else "above"
+            raise SettingsError(f"{name} is {value}; it is a share, {least} 0 and below 1.")
 
 
 def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
@@ -105,20 +93,8 @@ def depth_of_metric(name: str, metric: str) -> int:
         raise SettingsError(f"{name}: {error}.") from error
 
 
-def first_card(device: str | None) -> None:
-    """Refuse any card but the first, which transformers' Trainer would take without a word."""
-    if (device or "").startswith("cuda:") and device != "cuda:0":
-        raise SettingsError(
-            f"device is {device}; the Trainer takes the first card that it sees. Set "
-            "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
-        )
-
-
 def _finite(value: float) -> str:
     return " and finite" if value == math.inf else ""
-
-
-# What every training run is asked for, whatever it trains.
 
 
 Reduction = Literal["mean", "question_sum"]
@@ -217,7 +193,48 @@ class RunSettings(KeptSettings, CurriculumSettings):
         return self.max_steps or self.epochs * epoch_steps
 
 
-# The settings of `python -m training.graph`.
+@dataclass(frozen=True, kw_only=True)
+class TrainerSettings(KeptSettings):
+    """Settings of every training with a Trainer of Hugging Face.
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        output: The model folder to make. DIR.work next to it holds the checkpoints meanwhile.
+        max_steps: Steps in place of epochs.
+        weight_decay: AdamW's.
+        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
+        clip: Highest norm of the gradient.
+        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
+        device: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+    """
+
+    corpus: Place
+    output: Target
+    epochs: int
+    max_steps: int | None = None
+    batch_size: int
+    weight_decay: float = 0.01
+    warmup: float
+    clip: float = 1.0
+    checkpoint_every: int
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
+        at_least(self, 0, "weight_decay")
+        seed_in_range(self.seed)
+        above_zero(self, "learning_rate", "clip")
+        share(self, "warmup")
+        # Any card but the first is one that transformers' Trainer would not take.
+        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
+            raise SettingsError(
+                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
+                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
