@@ -80,6 +80,7 @@ def ablate(settings: GridSettings) -> None:
 def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSettings) -> None:
     """Tables and plots of a dataset, from the runs that there are."""
     from training.ablation.plots import plot_arms
+    from training.ablation.report import tables
 
     found: dict[str, list[dict[str, Any]]] = {}
     for each in runs:
@@ -88,7 +89,9 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
             of_arm.append(results.lines[each.key])
     baseline = settings.system.arms.baseline
     output = Path(settings.output)
-    text = settings.system.tables(name, found, len(runs) // len(found), settings.compare, baseline)
+    text = tables(
+        *(name, found, len(runs) // len(found), settings.compare, baseline), settings.system.report
+    )
     (output / f"{name}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
     try:

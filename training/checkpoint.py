@@ -96,9 +96,7 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
 # The folder beside a model folder in which a run keeps what it needs to go on.
 
 
-TRACKERS = "trackers"
-
-_TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg", TRACKERS)
+_TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg")
 
 
 def work_folder_of(output: Path) -> Path:
@@ -441,7 +439,7 @@ def _begun(work: Path) -> Mapping[str, Any]:
 
 
 # Settings that may change between a kill and the next start: no weight depends on them.
-_FREE = ("output", "checkpoint_every", "trackers", "vectors")
+_FREE = ("output", "checkpoint_every", "vectors")
 _DRAWN = "negatives"
 _BEST = "weights"
 # What of a run's state goes into JSON as it is.
@@ -501,14 +499,6 @@ class RunState:
             "articles_listed": self.listed,
             "seconds_training": self.seconds,
         }
-
-    def out_of(self, patience: int | None) -> bool:
-        """Whether so many epochs have gone by since the best."""
-        return (
-            patience is not None
-            and self.best is not None
-            and self.epoch - self.best["epoch"] >= patience
-        )
 
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""

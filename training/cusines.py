@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train("cusines", settings, start)
+        train(settings, start)
 
     return run(work)
 

@@ -15,6 +15,7 @@ from components.models.errors import ModelError
 from components.models.folder import MANIFEST_FILE, Manifest, file_digest, find_model
 from components.statutes.article import normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
+from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from training.command_line import SettingsError, say
 from training.negatives.gold import DrawnNegatives, Gold
@@ -96,7 +97,7 @@ class TrainingData:
             else:
                 say(
                     "No question is of the split dev, and train has but one text: nothing chooses "
-                    "the epoch (select_by, patience), the last epoch is taken"
+                    "the epoch (select_by), the last epoch is taken"
                 )
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.
@@ -198,6 +199,30 @@ def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question
 def _some(names: Iterable[str]) -> str:
     names = list(names)
     return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+
+
+def evaluated(
+    questions: Sequence[Question],
+    found: Iterable[Sequence[str]],
+    metrics: Sequence[str],
+    depth: int,
+) -> dict[str, dict[str, float]]:
+    """Metric to question id to value.
+
+    Args:
+        questions: `n_questions` of them.
+        found: Ids of articles by question, best first.
+        metrics: Which.
+        depth: How many articles were asked for.
+    """
+    run = {question.id: ids for question, ids in zip(questions, found, strict=True)}
+    return evaluate(run, {each.id: set(each.relevant) for each in questions}, metrics, depth=depth)
+
+
+def unseen(train: Iterable[Question], asked: Iterable[Question]) -> list[int]:
+    """Indices of the questions none of whose articles is a training positive."""
+    trained = {article for question in train for article in question.relevant}
+    return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
 
 
 # Which questions a model that training starts from has learnt before.

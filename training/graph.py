@@ -324,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train("graph", settings, start)
+        train(settings, start)
 
     return run(work)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -15,52 +15,11 @@ from tqdm import tqdm
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from components.models.devices import resolve_device, resolve_dtype
 from training.checkpoint import after_no_memory, after_no_number, seal
 from training.command_line import TrainingError
 from training.records import Progress
-
-# What a Hugging Face Trainer is told of a run's settings.
-
-
-class TrainerSettings(Protocol):
-    """The settings that every such training has."""
-
-    @property
-    def batch_size(self) -> int:
-        """Examples a step."""
-
-    @property
-    def weight_decay(self) -> float:
-        """AdamW's."""
-
-    @property
-    def warmup(self) -> float:
-        """Share of the steps in which the learning rate rises; then it falls to zero."""
-
-    @property
-    def clip(self) -> float:
-        """Highest norm of the gradient."""
-
-    @property
-    def checkpoint_every(self) -> int:
-        """Steps between two checkpoints."""
-
-    @property
-    def dtype(self) -> DtypeName:
-        """Number format of the forward pass."""
-
-    @property
-    def device(self) -> str | None:
-        """cpu, cuda, ...; None is the best there is."""
-
-    @property
-    def seed(self) -> int:
-        """Of everything that is drawn."""
-
-
-# The arguments that a Hugging Face Trainer is given.
-
+from training.settings import TrainerSettings
 
 _STEPS_BETWEEN_LOGS = 10
 _CHECKPOINTS_KEPT = 2
@@ -119,9 +78,6 @@ def trainer_arguments(
     return arguments
 
 
-# What a Hugging Face Trainer logs, as records.
-
-
 # The Trainer's names for what it logs.
 LOSS, EVAL_LOSS = "loss", "eval_loss"
 
@@ -153,9 +109,6 @@ def measurings(
             trained = {"loss": summed / (step - last_measured), "learning_rate": rate}
             summed, last_measured = 0.0, step
         yield entry, trained
-
-
-# Training with one of transformers' Trainers, and what it says where memory runs out.
 
 
 def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:

@@ -18,13 +18,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
-from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from training.checkpoint import Resuming, RunState, after_no_memory, after_no_number
 from training.command_line import SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
+    evaluated,
     first_steps,
     make_batch,
     question_ids,
@@ -38,7 +38,6 @@ from training.records import (
     METRICS_FILE,
     Length,
     Progress,
-    numbers_of,
     refresh_shares,
     write_metrics,
 )
@@ -104,13 +103,8 @@ def validate(
     """
     index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
-    run = {
-        question.id: [article_ids[position] for position in row]
-        for question, row in zip(questions, found.tolist(), strict=True)
-    }
-    qrels = {question.id: set(question.relevant) for question in questions}
-    metrics = dict.fromkeys((*METRICS, select_by))
-    values = evaluate(run, qrels, metrics, depth=DEV_DEPTH)
+    ids = ([article_ids[position] for position in row] for row in found.tolist())
+    values = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
     trained = set(trained_on)
     unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
     return Validation(values, unseen)
@@ -132,7 +126,7 @@ class TrainingLoop:
         work: Folder of the checkpoints.
         progress: Where to say how far it is; None: for this training alone, in `work`.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
-            go as if it did not, and trackers have its numbers under "final/".
+            go as if it did not.
     """
 
     def __init__(
@@ -157,7 +151,6 @@ class TrainingLoop:
         self._steps = settings.total_steps(self._epoch_steps)
         length = Length.of(settings, len(data.pairs), stop_after=stop_after)
         self._last_epoch = length.epochs
-        self._tracked_as = "" if stop_after is None else "final/"
         self._optimizer = learner.optimizer(self._steps)
         fixed = {
             **settings.to_dict(),
@@ -240,10 +233,7 @@ class TrainingLoop:
         }
         if vectors is not None and measured:
             record |= self._measure(vectors)
-        # Out of patience only where measured: an epoch in between may have been the best.
-        state.finished = state.epoch >= self._last_epoch or (
-            measured and state.out_of(self._settings.patience)
-        )
+        state.finished = state.epoch >= self._last_epoch
         if not state.finished and due:
             self._draw(vectors)
         if not state.finished:
@@ -255,7 +245,6 @@ class TrainingLoop:
         self._save()
         if self._accelerator.is_main_process:
             write_metrics(self._work / METRICS_FILE, state.records)
-        self._accelerator.log(numbers_of(record, self._tracked_as), step=state.step)
 
     def _measure(self, vectors: Vectors) -> dict[str, Any]:
         state, metric = self._state, self._settings.select_by
@@ -335,7 +324,6 @@ class TrainingLoop:
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
-        self._accelerator.log({f"{self._tracked_as}loss": record["loss"]}, step=state.step)
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings
@@ -388,13 +376,10 @@ S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound="Learner")
 
 
-def train(
-    command: str, settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]
-) -> None:
+def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Args:
-        command: Name of the module; what trackers call the run.
         settings: Of the run.
         start: Opens what training starts from.
 
@@ -406,17 +391,12 @@ def train(
     """
     from accelerate import Accelerator
 
-    from training.checkpoint import TRACKERS, only_process, work_folder_of
+    from training.checkpoint import only_process, work_folder_of
     from training.processes import sees_what_main_writes, take_device
 
     output = Path(settings.output)
-    _check_trackers(settings.trackers)
     device = take_device(settings.device)
-    accelerator = Accelerator(
-        cpu=device.type == "cpu",
-        log_with=list(settings.trackers) or None,
-        project_dir=str(work_folder_of(output) / TRACKERS),
-    )
+    accelerator = Accelerator(cpu=device.type == "cpu")
     if not sees_what_main_writes(accelerator, output.parent):
         accelerator.end_training()
         raise SettingsError(
@@ -424,12 +404,11 @@ def train(
             "that all machines share."
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
-        _train(command, settings, accelerator, work_folder_of(output), start)
+        _train(settings, accelerator, work_folder_of(output), start)
     accelerator.end_training()
 
 
 def _train(
-    command: str,
     settings: S,
     accelerator: Accelerator,
     work: Path,
@@ -457,7 +436,6 @@ def _train(
     )
     if settings.final and not data.dev:
         raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
-    accelerator.init_trackers(command, init_kwargs={})
     if settings.final:
         learner, state, records = _fit_twice(settings, data, accelerator, work, start)
     else:
@@ -556,29 +534,8 @@ def curriculum_negatives(
     Raises:
         SettingsError: The data cannot give them.
     """
-    from training.negatives.sampling import CurriculumNegatives
-
     try:
-        return CurriculumNegatives(
-            data.corpus,
-            data.train,
-            views=settings.views,
-            negatives_per_question=settings.negatives_per_question,
-            buckets=settings.buckets,
-            schedule=settings.schedule,
-            share_of=settings.share_of,
-            candidates=settings.candidates,
-            ties=settings.ties,
-            k=settings.k,
-            cross_law=settings.cross_law,
-            bm25_k1=settings.bm25_k1,
-            bm25_b=settings.bm25_b,
-            run=settings.run_file,
-            permute_tree=settings.permute_tree,
-            text_rule=settings.text_rule,
-            seed=settings.seed,
-            device=device,
-        )
+        return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
     except ValueError as error:
         raise SettingsError(str(error)) from error
 
@@ -604,16 +561,3 @@ def _finish(
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
     learner.save(output, data, metrics)
     move_in(output)
-
-
-def _check_trackers(names: Sequence[str]) -> None:
-    """Refuse a tracker that is not installed; Accelerate leaves it out without a word."""
-    from accelerate.tracking import get_available_trackers
-
-    there = [str(each.value) for each in get_available_trackers()]
-    for name in names:
-        if name not in there:
-            raise SettingsError(
-                f"trackers: {name!r} is not installed; here are {', '.join(there) or 'none'}. "
-                "Install its package, or leave it out."
-            )

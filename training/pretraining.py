@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -39,7 +38,6 @@ from transformers import (
     TrainingArguments,
 )
 
-from components.models.devices import DtypeName
 from components.models.encoding import checked_segmentation
 from components.models.errors import ModelError
 from components.models.folder import (
@@ -54,18 +52,11 @@ from components.models.tower import PassageTokenizer, Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 from training.checkpoint import newest_complete
-from training.command_line import Place, SettingsError, Target, say
+from training.command_line import Place, SettingsError, say
 from training.hf import EVAL_LOSS, RunWatch, measurings, train_from, trainer_arguments
+from training.plotting import figure_at
 from training.records import METRICS_FILE, write_metrics
-from training.settings import (
-    KeptSettings,
-    above_zero,
-    at_least,
-    first_card,
-    seed_in_range,
-    share,
-    share_above_zero,
-)
+from training.settings import TrainerSettings, at_least, only_where, share
 
 # The settings of `python -m training.pretrain`.
 
@@ -82,7 +73,7 @@ _BUNDLED = Place(BUNDLED_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PretrainSettings(KeptSettings):
+class PretrainSettings(TrainerSettings):
     """An encoder that has read a law, by masked-language modelling.
 
     "Paper" is LegalCamemBERT, which is CamemBERT that has read BSARD (Louis, van Dijck, Spanakis,
@@ -126,8 +117,6 @@ class PretrainSettings(KeptSettings):
         SettingsError: A value is out of its range, or two do not fit together.
     """
 
-    corpus: Place
-    output: Target
     model: Place = _BUNDLED
     tokenizer: TokenizerKind = "wordpiece"
     vocabulary: int = 16_000
@@ -140,43 +129,23 @@ class PretrainSettings(KeptSettings):
     masked: float = 0.15
     held_out: float = 0.05
     epochs: int = 10
-    max_steps: int | None = None
     batch_size: int = 32
     learning_rate: float | None = None
-    weight_decay: float = 0.01
     warmup: float = 0.05
-    clip: float = 1.0
     checkpoint_every: int = 500
-    dtype: DtypeName = "auto"
-    device: str | None = None
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "layers", "width", "heads", "epochs", "batch_size", "checkpoint_every")
-        at_least(self, 1, "max_steps")
+        super().__post_init__()
+        at_least(self, 1, "layers", "width", "heads")
         at_least(self, 8, "block_tokens")
         at_least(self, 300, "vocabulary")
-        at_least(self, 0, "weight_decay")
-        seed_in_range(self.seed)
-        above_zero(self, "learning_rate", "clip")
-        share_above_zero(self, "masked", "held_out")
-        share(self, "warmup")
+        share(self, "masked", "held_out", zero=False)
         if self.width % self.heads:
             raise SettingsError(
                 f"width {self.width} cannot be shared by {self.heads} heads. Take a multiple."
             )
-        first_card(self.device)
         if not self.from_scratch:
-            self._leave_alone(_OF_SCRATCH)
-
-    def _leave_alone(self, names: tuple[str, ...]) -> None:
-        """Refuse a setting that would say nothing."""
-        for field in dataclasses.fields(self):
-            if field.name in names and getattr(self, field.name) != field.default:
-                raise SettingsError(
-                    f"{field.name} is for --model {SCRATCH}; {self.model} brings its own. Leave "
-                    "it out."
-                )
+            only_where(self, False, f"--model {SCRATCH}", *_OF_SCRATCH)
 
     @property
     def from_scratch(self) -> bool:
@@ -516,21 +485,12 @@ def perplexity(loss: float) -> float:
 
 def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
-    # Imported here: only the end of a run draws.
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
-        points = [(record["step"], record[name]) for record in records if name in record]
-        axes.plot(*zip(*points, strict=True), marker="o", label=label)
-    axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
-    axes.legend()
-    for suffix in ("png", "svg"):
-        figure.savefig(folder / f"metrics.{suffix}", dpi=150)
-    plt.close(figure)
+    with figure_at(folder / "metrics", figsize=(6, 4)) as (_, axes):
+        for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
+            points = [(record["step"], record[name]) for record in records if name in record]
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+        axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
+        axes.legend()
 
 
 # What pretraining starts from: a model at hand, or a fresh one with a tokenizer of its own.

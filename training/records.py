@@ -15,6 +15,7 @@ import torch
 
 from components.models.folder import whole_file
 from training.data import steps_in_epoch
+from training.plotting import figure_at
 from training.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def environment(device: str) -> dict[str, Any]:
 
 
 def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The numbers of a record under one-level names, as trackers want them."""
+    """The numbers of a record under one-level names, joined by "/"."""
     numbers: dict[str, float] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
@@ -153,25 +154,14 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
         folder: Where the files go.
         metric: The one that chose the model.
     """
-    # Imported here: only the end of a run draws.
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     trainings = [
         [each for each in records if each.get("final", False) is own] for own in (False, True)
     ]
     trainings = [each for each in trainings if each]
-    size = (22, 4 * len(trainings))
-    figure, rows = plt.subplots(
-        len(trainings), 5, figsize=size, layout="constrained", squeeze=False
-    )
-    for row, own, name in zip(rows, trainings, ("", " (train and dev together)"), strict=False):
-        _plot_training(row, own, metric, name)
-    for suffix in ("png", "svg"):
-        figure.savefig(folder / f"metrics.{suffix}", dpi=150)
-    plt.close(figure)
+    size, n = (22, 4 * len(trainings)), len(trainings)
+    with figure_at(folder / "metrics", n, 5, figsize=size, squeeze=False) as (_, rows):
+        for row, own, name in zip(rows, trainings, ("", " (train and dev together)"), strict=False):
+            _plot_training(row, own, metric, name)
 
 
 def _plot_training(

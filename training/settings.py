@@ -12,28 +12,20 @@ from components.models.devices import DtypeName
 from components.models.folder import BUNDLED_MODEL
 from components.models.graph import GraphKind
 from components.models.head import Init, Pooling
-from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
-from components.statutes.tree import CrossLaw
 from training.command_line import Place, SettingsError, Target
-from training.negatives.curriculum import Schedule, ShareOf
-from training.negatives.options import Ties
-
-# Settings that a model's manifest keeps.
+from training.negatives.options import CurriculumSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptSettings:
-    """Of a run that makes a model."""
+    """Settings of a run that makes a model, whose manifest keeps them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as they are kept in a model's manifest."""
         values = dataclasses.asdict(self)
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
-
-
-# What the settings of every training are held to; each refusal names the setting.
 
 
 _MAX_SEED = 2**32 - 1
@@ -61,20 +53,13 @@ def seed_in_range(seed: int) -> None:
         raise SettingsError(f"seed is {seed}; it must be from 0 to {_MAX_SEED:,}.")
 
 
-def share(settings: object, *names: str) -> None:
-    """Refuse a field that is no share, from 0 to below 1; one that is not given passes."""
+def share(settings: object, *names: str, zero: bool = True) -> None:
+    """Refuse a field that is not a share, from 0 (if allowed) to below 1; None passes."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and not 0 <= value < 1:
-            raise SettingsError(f"{name} is {value}; it is a share, below 1 and not below 0.")
-
-
-def share_above_zero(settings: object, *names: str) -> None:
-    """Refuse a field that is no share between 0 and 1, both left out."""
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 < value < 1:
-            raise SettingsError(f"{name} is {value}; it is a share between 0 and 1.")
+        if value is not None and not (0 < value < 1 or (zero and value == 0)):
+            least = "from" if zero else "above"
+            raise SettingsError(f"{name} is {value}; it is a share, {least} 0 and below 1.")
 
 
 def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
@@ -108,20 +93,8 @@ def depth_of_metric(name: str, metric: str) -> int:
         raise SettingsError(f"{name}: {error}.") from error
 
 
-def first_card(device: str | None) -> None:
-    """Refuse any card but the first, which transformers' Trainer would take without a word."""
-    if (device or "").startswith("cuda:") and device != "cuda:0":
-        raise SettingsError(
-            f"device is {device}; the Trainer takes the first card that it sees. Set "
-            "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
-        )
-
-
 def _finite(value: float) -> str:
     return " and finite" if value == math.inf else ""
-
-
-# What every training run is asked for, whatever it trains.
 
 
 Reduction = Literal["mean", "question_sum"]
@@ -131,8 +104,8 @@ DEV_DEPTH = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(KeptSettings):
-    """What every training run on questions with known articles is asked for.
+class RunSettings(KeptSettings, CurriculumSettings):
+    """Settings of every training on questions with known articles, the curriculum's among them.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
@@ -141,29 +114,6 @@ class RunSettings(KeptSettings):
         dev_share: Share of the training questions that is set aside to choose by, where none is of
             the split "dev".
         output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
-        text_rule: What of an article is read.
-        views: Where a negative's difficulty comes from: tree, sequence, semantic, bm25, or run (a
-            ranking of your own, run_file). Paper: tree, sequence, semantic (static: bm25 in place
-            of semantic; baseline: bm25 alone).
-        negatives_per_question: Negatives drawn for each question and epoch. Paper: not given.
-        buckets: Parts of the ranking of negatives, from easy to difficult, 1 to 6. Paper: 3.
-        schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
-            (the hardest ones from the start). Paper: curriculum.
-        share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
-            literally per cent of the articles in each bucket. Paper: "0.7%, 0.2%, 0.1%", which can
-            be read as either.
-        candidates: The hardest articles of a question's ranking that are cut into buckets and drawn
-            from; default: all, as in the paper.
-        ties: How equally difficult articles rank in a view. Paper: permutation.
-        k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
-        cross_law: Distance in the tree between articles of two laws: farther than any two of one
-            law, or that of their path over the root.
-        permute_tree: A control: every article stands at another one's place in the tree and the
-            sequence.
-        bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
-        bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
-        run_file: TREC run of the training questions (with final: also of dev's) that the view "run"
-            ranks by.
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
         epochs: Times that each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; data of a few questions wants at least 500.
@@ -178,12 +128,9 @@ class RunSettings(KeptSettings):
         select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
             R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        patience: Epochs without a better one after which training stops; default: never.
         final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         device: cpu, cuda, ...; default: the best there is.
-        trackers: Trackers of Accelerate that get the metrics too, such as tensorboard.
-        seed: Of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -193,19 +140,7 @@ class RunSettings(KeptSettings):
     questions: Place
     output: Target
     dev_share: float = 0.1
-    text_rule: TextRule = "headings_text"
     views: tuple[str, ...] = ("tree", "sequence", "semantic")
-    negatives_per_question: int = 8
-    buckets: int = 3
-    schedule: Schedule = "curriculum"
-    share_of: ShareOf = "negatives"
-    candidates: int | None = None
-    ties: Ties = "mid_rank"
-    k: int = 60
-    cross_law: CrossLaw = "farther"
-    permute_tree: bool = False
-    bm25_k1: float = 1.5
-    bm25_b: float = 0.75
     run_file: Place | None = None
     refresh_every: int = 1
     epochs: int = 3
@@ -219,17 +154,15 @@ class RunSettings(KeptSettings):
     clip: float = 1.0
     select_by: str = "R@10"
     measure_every: int = 1
-    patience: int | None = None
     final: bool = False
     checkpoint_every: int = 100
     device: str | None = None
-    trackers: tuple[str, ...] = ()
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "k", "refresh_every", "measure_every", "epochs", "batch_size")
-        at_least(self, 1, "checkpoint_every", "max_steps", "patience", "candidates")
-        at_least(self, 0, "negatives_per_question", "weight_decay")
+        super().__post_init__()
+        at_least(self, 1, "refresh_every", "measure_every", "epochs", "batch_size")
+        at_least(self, 1, "checkpoint_every", "max_steps")
+        at_least(self, 0, "weight_decay")
         seed_in_range(self.seed)
         above_zero(self, "temperature", "learning_rate", "clip")
         share(self, "dev_share")
@@ -260,7 +193,48 @@ class RunSettings(KeptSettings):
         return self.max_steps or self.epochs * epoch_steps
 
 
-# The settings of `python -m training.graph`.
+@dataclass(frozen=True, kw_only=True)
+class TrainerSettings(KeptSettings):
+    """Settings of every training with a Trainer of Hugging Face.
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        output: The model folder to make. DIR.work next to it holds the checkpoints meanwhile.
+        max_steps: Steps in place of epochs.
+        weight_decay: AdamW's.
+        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
+        clip: Highest norm of the gradient.
+        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
+        device: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+    """
+
+    corpus: Place
+    output: Target
+    epochs: int
+    max_steps: int | None = None
+    batch_size: int
+    weight_decay: float = 0.01
+    warmup: float
+    clip: float = 1.0
+    checkpoint_every: int
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
+        at_least(self, 0, "weight_decay")
+        seed_in_range(self.seed)
+        above_zero(self, "learning_rate", "clip")
+        share(self, "warmup")
+        # Any card but the first is one that transformers' Trainer would not take.
+        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
+            raise SettingsError(
+                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
+                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

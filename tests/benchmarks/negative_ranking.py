@@ -30,7 +30,9 @@ from components.statutes import Article, LegislativeTree, Question
 from training.negatives import CurriculumNegatives, Gold
 from training.negatives.ranking import TieKeys, fuse, mid_ranks
 from training.negatives.sampling import BLOCK_CELLS
-from training.negatives.views import SemanticView, SequenceView, TreeView
+from training.negatives.views.semantic import SemanticView
+from training.negatives.views.sequence import SequenceView
+from training.negatives.views.tree import TreeView
 
 DIM = 768
 N_QUESTIONS = 184

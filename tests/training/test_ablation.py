@@ -21,21 +21,22 @@ from rank_bm25 import BM25Okapi
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models.locks import folder_lock
 from components.statutes.article import indexed_text
+from components.statutes.fusion import fuse_ranks
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
 from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
 from training.ablation.dataset import Dataset, folds_of
 from training.ablation.grid import Outcome, Results, make_missing, runs_of
 from training.ablation.plots import plot_arms
-from training.ablation.report import tables
-from training.ablation.runs import Run, fuse_ranks, measure
+from training.ablation.report import LEARNERS, tables
+from training.ablation.runs import Run, measure
 from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError
 from training.cusines import start
 from training.loop import fit
-from training.rank_fusion import FUSED_FROM
 from training.ranking.data import ArticlePairs
 from training.ranking.measuring import DevLists
+from training.ranking.settings import FUSED_FROM
 from training.records import environment
 from training.settings import CusinesSettings
 
@@ -372,13 +373,12 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     measured = measure(learner.encode(lambda _: None), split.data, [np.arange(0)] * 4)
     assert state.best is not None
     for metric in DENSE_METRICS:
-        assert measured.values[metric] == [
+        assert measured[metric] == [
             state.best["values"][metric][question.id] for question in split.data.dev
         ]
-    assert [split.data.dev[row].id for row in measured.unseen] == state.best["unseen"]
     # BM25 found nothing, so the fused ranking is the dense one.
-    assert measured.values[FUSED] == measured.values["R@10"]
-    assert tuple(measured.values) == METRICS
+    assert measured[FUSED] == measured["R@10"]
+    assert tuple(measured) == METRICS
 
 
 # As in test_fusion_weight.py: the first fold alone needs the order before the ranker.
@@ -460,7 +460,9 @@ def lines_of(runs: list[Run], line: Line, values: dict[str, float]) -> dict[str,
 def test_means_costs_and_a_table_a_metric(runs, line):
     made = runs(arms=("untrained", "bm25_fixed", "cusines"), seeds=(0, 1))
     reached = {"untrained": 0.25, "bm25_fixed": 0.5, "cusines": 0.75}
-    text = tables("law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"), "bm25_fixed")
+    text = tables(
+        "law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"), "bm25_fixed", LEARNERS
+    )
     assert text.startswith("## law\n\nQuestions: 4 (dev); seeds: 0, 1.")
     header, *rows = cells(text, "arm")
     assert tuple(header[2 : 2 + len(METRICS)]) == METRICS

@@ -34,7 +34,7 @@ from training.negatives.curriculum import (
     shares,
 )
 from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.options import NegativesOptions
+from training.negatives.options import CurriculumSettings
 from training.negatives.sampling import BucketDraws, CurriculumNegatives
 from training.negatives.semihard import Strategy, mine_negatives, score_statistics
 from training.negatives.statistics import examples, statistics
@@ -125,23 +125,7 @@ def test_percentages_of_buckets_are_rounded_down_or_up_and_sum_right(lengths, ro
 
 # Places in the buckets
 
-OPTIONS = NegativesOptions(
-    views=("tree",),
-    negatives_per_question=8,
-    buckets=3,
-    schedule="curriculum",
-    share_of="negatives",
-    candidates=None,
-    ties="mid_rank",
-    k=60,
-    cross_law="farther",
-    bm25_k1=1.5,
-    bm25_b=0.75,
-    run=None,
-    permute_tree=False,
-    text_rule="headings_text",
-    seed=0,
-)
+SETTINGS = CurriculumSettings(views=("tree",))
 
 
 def gold(n_questions: int = 50, n_articles: int = 101) -> Gold:
@@ -151,7 +135,7 @@ def gold(n_questions: int = 50, n_articles: int = 101) -> Gold:
 
 
 def test_places_lie_in_their_buckets_and_come_once():
-    draws = BucketDraws(OPTIONS, gold())
+    draws = BucketDraws(SETTINGS, gold())
     phases = draws.phases(np.linspace(0, 0.999, 50))
     counts = draws.counts(4, phases)
     for row, places in enumerate(draws.places(4, phases)):
@@ -161,7 +145,7 @@ def test_places_lie_in_their_buckets_and_come_once():
 
 
 def test_an_epoch_in_which_a_phase_ends_has_the_right_shares_on_both_sides():
-    draws = BucketDraws(OPTIONS, gold())
+    draws = BucketDraws(SETTINGS, gold())
     # The first 20 questions are met in the first phase, 30 in the second.
     progress = np.where(np.arange(50) < 20, 0.33, 0.34)
     counts = draws.counts(0, draws.phases(progress))
@@ -170,7 +154,7 @@ def test_an_epoch_in_which_a_phase_ends_has_the_right_shares_on_both_sides():
 
 
 def test_a_questions_places_depend_on_seed_epoch_and_question_alone():
-    options = replace(OPTIONS, buckets=1)
+    options = replace(SETTINGS, buckets=1)
 
     def places(seed: int, epoch: int, n_questions: int, row: int) -> list[int]:
         draws = BucketDraws(replace(options, seed=seed), gold(n_questions))
@@ -441,19 +425,18 @@ def test_every_option_reaches_the_ranking(aldermere, option):
     ("options", "message"),
     [
         ({"views": ("tree", "moon")}, "views"),
-        ({"views": ("tree", "tree")}, "views: tree, tree names one twice"),
-        ({"permute_tree": "no"}, "permute_tree must be True or False, not 'no'"),
-        ({"seed": None}, "seed must be a whole number, not None"),
-        ({"buckets": 7}, "buckets must be from 1 to 6, not 7"),
-        ({"k": 0}, "k must be from 1 up, not 0"),
-        ({"bm25_k1": float("inf")}, "bm25_k1 must be from 0 up and finite, not inf"),
-        ({"bm25_b": 1.5}, "bm25_b must be from 0 to 1"),
-        ({"views": ()}, "set buckets to 1"),
-        ({"views": ("run",)}, "views: 'run' and a run file"),
-        ({"share_of": "bucket", "schedule": "fixed"}, "'fixed' has none"),
-        ({"candidates": 5, "schedule": "fixed"}, "candidates is 5, but there is no ranking"),
+        ({"views": ("tree", "tree")}, "views"),
+        ({"seed": None}, "seed"),
+        ({"buckets": 7}, "buckets"),
+        ({"k": 0}, "k"),
+        ({"bm25_k1": float("inf")}, "bm25_k1"),
+        ({"bm25_b": 1.5}, "bm25_b"),
+        ({"views": ()}, "buckets"),
+        ({"views": ("run",)}, "run_file"),
+        ({"share_of": "bucket", "schedule": "fixed"}, "share_of"),
+        ({"candidates": 5, "schedule": "fixed"}, "candidates"),
         ({"candidates": 5, "negatives_per_question": 2}, "question 'q1', of 5 candidates"),
-        ({"share_of": "bucket"}, "comes to less than one negative for 2 questions"),
+        ({"share_of": "bucket"}, "share_of"),
         ({"negatives_per_question": 9}, "negatives_per_question is 9, but question 'q1'"),
         ({"negatives_per_question": 4}, "one of the 3 buckets of question 'q1' holds 2"),
     ],

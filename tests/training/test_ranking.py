@@ -29,7 +29,6 @@ from pipelines.loading import load_pipeline
 from training.data import TrainingData
 from training.negatives.gold import Gold
 from training.negatives.semihard import mine_negatives
-from training.rank_fusion import FULL_COVERAGE
 from training.ranking.data import (
     RERANKED,
     ArticlePairs,
@@ -53,6 +52,7 @@ from training.ranking.measuring import (
     make_records,
 )
 from training.ranking.run import BestPassageLoss, open_start
+from training.ranking.settings import FULL_COVERAGE
 
 
 def test_an_article_scores_as_its_best_passage():

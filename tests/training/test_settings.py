@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +32,7 @@ from training.command_line import (
     settings_from,
 )
 from training.learner import EPSILON
+from training.negatives.options import CurriculumSettings
 from training.pretraining import PretrainSettings
 from training.ranking.settings import RankerTrainingSettings
 from training.settings import CusinesSettings, GraphSettings, RunSettings
@@ -170,7 +168,7 @@ def test_help_explains_every_field_with_the_paper_s_value(capsys, kind, epochs):
     for field in dataclasses.fields(kind):
         assert f"--{field.name} " in said
     # Every field has its line in the docstring, or its help would be its type alone.
-    documented = f"{RunSettings.__doc__}{kind.__doc__}"
+    documented = f"{CurriculumSettings.__doc__}{RunSettings.__doc__}{kind.__doc__}"
     for field in dataclasses.fields(kind):
         assert f"\n        {field.name}: " in documented
     assert epochs in said and "130 interrupted" in said
@@ -195,23 +193,6 @@ def test_an_error_is_a_message_and_an_exit_code(capsys, error, code):
     assert said.out == "" and "Traceback" not in said.err
     expected = "interrupted" if code == INTERRUPTED else str(error).splitlines()[0]
     assert expected in said.err or "law.jsonl" in said.err
-
-
-def test_the_command_refuses_wrong_use_without_loading_a_model():
-    """Nor the libraries that take seconds to import."""
-    script = (
-        "import sys; from training.cusines import main\n"
-        "try: main(['--corpus', 'x', '--questions', 'x', '--output', 'x', '--epochs', 'three'])\n"
-        "except SystemExit as left: code = left.code\n"
-        "assert code == 2, code\n"
-        "assert 'sentence_transformers' not in sys.modules\n"
-        "assert 'accelerate' not in sys.modules\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2_000:]
 
 
 # training.cusines

@@ -93,13 +93,11 @@ class Arms:
             # the pairs, and they are seen 1 + n times as often: as many articles a step and in
             # all, and, but for short last batches, as many steps.
             times = 1 + base.negatives_per_question
-            # Measured as often as the others, it has no more epochs to choose the best from; and
-            # patience, which counts epochs, lasts for as many measurements.
+            # Measured as often as the others, it has no more epochs to choose the best from.
             changes |= {
                 "batch_size": base.batch_size * times,
                 "epochs": base.epochs * times,
                 "measure_every": base.measure_every * times,
-                "patience": base.patience and base.patience * times,
             }
         return replace(base, **changes)
 

@@ -175,7 +175,7 @@ class Results:
 
 def _check_values(line: Mapping[str, Any]) -> None:
     """Refuse a line without a number for each of its questions in each metric of its system."""
-    for metric in SYSTEMS[line.get("system", CUSINES.name)].metrics:
+    for metric in SYSTEMS[line.get("system", CUSINES.name)].report.metrics:
         values = line["values"][metric]
         if len(values) != len(line["questions"]) or not all(map(math.isfinite, values)):
             raise ValueError(f"{metric} is not one finite number for each question")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from components.statutes.significance import ArmScore, Line, compare_arms
 from training.ablation.arms import BUCKETS, FUSED, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
+from training.plotting import figure_at, files_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def plot_arms(
@@ -38,62 +38,51 @@ def plot_arms(
     Returns:
         The files.
     """
-    # Imported here: only the end of a grid draws.
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     scores = {
         metric: {s.arm: s for s in compare_arms(lines, metric, baseline)} for metric in compare
     }
     arms = [arm for arm, of_arm in lines.items() if of_arm]
-    written = []
+    drawn = []
+
+    def stem(kind: str) -> Path:
+        return folder / f"{name}-{kind}"
+
     title = name if _drawable(name) else ""
-    # The same results give the same files; a law's name is no formula.
-    with mpl.rc_context(
-        {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
-    ):
-        if len(arms) > 1:
-            figure, panels = plt.subplots(
-                1,
-                len(compare),
-                figsize=(1.5 + 3 * len(compare), 1.6 + 0.3 * len(arms)),
-                sharey=True,
-                squeeze=False,
-                layout="constrained",
-            )
+    first = compare[0]
+    if len(arms) > 1:
+        drawn.append("arms")
+        size = (1.5 + 3 * len(compare), 1.6 + 0.3 * len(arms))
+        with figure_at(stem("arms"), 1, len(compare), figsize=size, sharey=True, squeeze=False) as (
+            figure,
+            panels,
+        ):
             figure.suptitle(title)
             for panel, metric in zip(panels[0], compare, strict=True):
                 _draw_arms(panel, [scores[metric][arm] for arm in arms], metric, baseline)
-            # Beside the panels, where it covers no arm.
+            # Next to the panels, where it covers no arm.
             handles, labels = panels[0][0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=2)
-            written += _save(figure, folder / f"{name}-arms")
-        schedules = [arm for arm in SCHEDULES if arm in arms]
-        # BM25's help is measured at the end of a run only.
-        first = next((metric for metric in compare if metric != FUSED), None)
-        if len(schedules) > 1 and first is not None:
-            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, first, title)
-            written += _save(figure, folder / f"{name}-schedules")
-        buckets = [arm for arm in BUCKETS if arm in arms]
-        if len(buckets) > 1:
-            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_buckets(panel, [scores[compare[0]][arm] for arm in buckets], compare[0], title)
-            written += _save(figure, folder / f"{name}-buckets")
-        numbered = {
-            strategy: {
-                n: ranker_arm(strategy, n) for n in NUMBERS if ranker_arm(strategy, n) in arms
-            }
-            for strategy in STRATEGIES
-        }
-        if sum(map(len, numbered.values())) > 1:
-            figure, panel = plt.subplots(figsize=(6, 4), layout="constrained")
-            _draw_negatives(panel, numbered, scores[compare[0]], compare[0], title, baseline)
-            written += _save(figure, folder / f"{name}-negatives")
-        plt.close("all")
-    return written
+    schedules = [arm for arm in SCHEDULES if arm in arms]
+    # BM25's help is measured at the end of a run only.
+    by_epochs = next((metric for metric in compare if metric != FUSED), None)
+    if len(schedules) > 1 and by_epochs is not None:
+        drawn.append("schedules")
+        with figure_at(stem("schedules"), figsize=(6, 4)) as (_, panel):
+            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epochs, title)
+    buckets = [arm for arm in BUCKETS if arm in arms]
+    if len(buckets) > 1:
+        drawn.append("buckets")
+        with figure_at(stem("buckets"), figsize=(6, 4)) as (_, panel):
+            _draw_buckets(panel, [scores[first][arm] for arm in buckets], first, title)
+    numbered = {
+        strategy: {n: arm for n in NUMBERS if (arm := ranker_arm(strategy, n)) in arms}
+        for strategy in STRATEGIES
+    }
+    if sum(map(len, numbered.values())) > 1:
+        drawn.append("negatives")
+        with figure_at(stem("negatives"), figsize=(6, 4)) as (_, panel):
+            _draw_negatives(panel, numbered, scores[first], first, title, baseline)
+    return [file for kind in drawn for file in files_at(stem(kind))]
 
 
 def _drawable(name: str) -> bool:
@@ -202,11 +191,3 @@ def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:
     below = [max(0.0, score.mean - score.interval[0]) for score in scores]
     above = [max(0.0, score.interval[1] - score.mean) for score in scores]
     return [below, above]
-
-
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    files = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
-    for file in files:
-        # Without a date in it, the same plot is the same file.
-        figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
-    return files

@@ -1,69 +1,127 @@
-"""The results of a grid of rankers as Markdown: the paper's Tables 2 and 3."""
+"""The results of a grid on one dataset as Markdown tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 from components.statutes.significance import ArmScore, Line, apart, compare_arms, unseen_mean
 from training.ablation.arms import DENSE_METRICS, METRICS, RANKER_METRICS, SEMI_HARD
 
-# Pieces of the tables that every grid ends with, as Markdown.
-
-
 NONE = "–"
 
+Lines = Mapping[str, Sequence[Line]]
+"""Arm to the lines of its runs, in the order of the tables."""
 
-def comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
-    """One metric with its interval, and beside the baseline.
+
+@dataclass(frozen=True)
+class Report:
+    """What the tables of one system show.
+
+    Attributes:
+        metrics: What is measured of each run.
+        caption: Describes how the lines were measured.
+        columns: Further columns of the table of means: header to an arm's cell, given its lines and
+            the metric that `{metric}` in the header stands for.
+        details: Further tables: a title, and rows, header first, given the lines, that metric and
+            the baseline.
+        opponents: Whom arms are compared with besides the baseline: label to each one's own.
+    """
+
+    metrics: Sequence[str]
+    caption: Callable[[Lines], str]
+    columns: Mapping[str, Callable[[Sequence[Line], str], str]]
+    details: Mapping[str, Callable[[Lines, str, str], list[list[str]]]]
+    opponents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def tables(
+    name: str, lines: Lines, n_runs: int, compare: Sequence[str], baseline: str, report: Report
+) -> str:
+    """All tables of a dataset.
 
     Args:
-        lines: Arm to the lines of its runs.
-        metric: A key of the lines' values.
+        name: The dataset's.
+        lines: The runs that there are.
+        n_runs: How many runs the grid has for each arm.
+        compare: Metrics that get a table with intervals and significance each.
         baseline: The arm that the others are compared with.
+        report: What is shown.
     """
-    rows = [
-        [arm_name(score.arm, baseline), with_interval(score), *against(score)]
-        for score in compare_arms(lines, metric, baseline)
+    lines = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
+    if not lines:
+        return f"## {name}\n\nNothing is measured yet.\n"
+    opponents = {baseline: baseline, **report.opponents}
+    parts = [
+        f"## {name}\n\n{report.caption(lines)}",
+        markdown(_means(lines, n_runs, compare[0], baseline, report)),
+        *(markdown(_comparison(lines, metric, baseline, opponents)) for metric in compare),
     ]
-    header = [
-        *("arm", metric, f"difference to {baseline}", "p (Holm)"),
-        "smallest detectable difference (uncorrected)",
-    ]
-    return markdown(header, rows)
+    for title, rows in report.details.items():
+        parts.append(f"{title}:\n\n{markdown(rows(lines, compare[0], baseline))}")
+    return "\n\n".join(parts) + "\n"
 
 
-def with_interval(score: ArmScore) -> str:
-    """A mean with its interval."""
+def _means(
+    lines: Lines, n_runs: int, metric: str, baseline: str, report: Report
+) -> list[list[str]]:
+    """Every metric's mean, and what the runs cost."""
+    scores = [{s.arm: s for s in compare_arms(lines, m, baseline)} for m in report.metrics]
+    header = ["arm", "runs", *report.metrics]
+    return [
+        [*header, *(name.format(metric=metric) for name in report.columns)],
+        *(
+            [
+                arm_name(arm, baseline),
+                f"{len(of_arm)}/{n_runs}",
+                *(number(by_arm[arm].mean) for by_arm in scores),
+                *(cell(of_arm, metric) for cell in report.columns.values()),
+            ]
+            for arm, of_arm in lines.items()
+        ),
+    ]
+
+
+def _comparison(
+    lines: Lines, metric: str, baseline: str, opponents: Mapping[str, str | Mapping[str, str]]
+) -> list[list[str]]:
+    """One metric with its interval, and compared with each opponent."""
+    scores = compare_arms(lines, metric, baseline)
+    against = [{s.arm: s for s in compare_arms(lines, metric, each)} for each in opponents.values()]
+    judged = ("p (Holm)", "smallest detectable difference (uncorrected)")
+    header = ["arm", metric]
+    for label in opponents:
+        header += [f"difference to {label}", *judged]
+    return [
+        header,
+        *(
+            [
+                arm_name(score.arm, baseline),
+                _with_interval(score),
+                *(cell for by_arm in against for cell in _difference_cells(by_arm[score.arm])),
+            ]
+            for score in scores
+        ),
+    ]
+
+
+def _with_interval(score: ArmScore) -> str:
     return f"{number(score.mean)} [{number(score.interval[0])}, {number(score.interval[1])}]"
 
 
-def against(score: ArmScore) -> list[str]:
+def _difference_cells(score: ArmScore) -> list[str]:
     """Difference with its interval, p, and the smallest difference that would have shown."""
     if score.against is None or score.p is None:
         return [NONE] * 3
     low, high = score.against.interval
     detectable = score.against.detectable
     return [
-        f"{_signed(score.against.difference)} [{_signed(low)}, {_signed(high)}]",
+        f"{score.against.difference:+.3f} [{low:+.3f}, {high:+.3f}]",
         f"{score.p:.4f}",
         NONE if detectable is None else number(detectable),
     ]
-
-
-def machines(lines: Mapping[str, Sequence[Line]]) -> str:
-    """Where the runs were made."""
-    environments = [line["environment"] for of_arm in lines.values() for line in of_arm]
-    return "; ".join(
-        sorted({f"{of['device']} ({of['dtype']}, torch {of['torch']})" for of in environments})
-    )
-
-
-def asked_and_seeds(lines: Mapping[str, Sequence[Line]]) -> tuple[int, str]:
-    """How many questions were measured, and with which seeds."""
-    flat = [line for of_arm in lines.values() for line in of_arm]
-    questions = {question for line in flat for question in line["questions"]}
-    return len(questions), ", ".join(map(str, sorted({line["seed"] for line in flat})))
 
 
 def arm_name(name: str, baseline: str) -> str:
@@ -76,94 +134,68 @@ def number(value: float) -> str:
     return f"{value:.3f}"
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text and whose others are numbers."""
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table, header first, whose first column is text and whose others are numbers."""
+    header, *others = rows
     columns = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *rows))
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *others))
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.3f}"
+def _mean_of_known(values: Iterable[float | None], places: int = 3) -> str:
+    known = [value for value in values if value is not None]
+    return f"{fmean(known):.{places}f}" if known else NONE
 
 
-# The results of a dataset as Markdown.
+def _mean_of(name: str, form: str) -> Callable[[Sequence[Line], str], str]:
+    """A column with the mean of a number of each line; "." in the name joins levels."""
+
+    def cell(lines: Sequence[Line], _: str) -> str:
+        outer, _, inner = name.partition(".")
+        return format(
+            fmean(line[outer].get(inner, 0) if inner else line[outer] for line in lines), form
+        )
+
+    return cell
 
 
-def tables(
-    name: str,
-    lines: Mapping[str, Sequence[Line]],
-    n_runs: int,
-    compare: Sequence[str],
-    baseline: str,
-) -> str:
-    """All tables of a dataset.
-
-    Args:
-        name: The dataset's.
-        lines: Arm to the lines of its runs, in the order of the table.
-        n_runs: How many runs the grid has for each arm.
-        compare: Metrics that get a table with intervals and significance each.
-        baseline: The arm that the others are compared with.
-    """
-    measured = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
-    if not measured:
-        return f"## {name}\n\nNothing is measured yet.\n"
-    parts = [
-        f"## {name}\n\n{_caption(measured)}",
-        _means(measured, n_runs, compare[0], baseline),
-        *(comparison(measured, metric, baseline) for metric in compare),
-        'What was drawn, means over the runs; "first" and "last" are epochs:\n\n'
-        + _negatives(measured, baseline),
-    ]
-    return "\n\n".join(parts) + "\n"
+def _flat(lines: Lines) -> list[Line]:
+    return [line for of_arm in lines.values() for line in of_arm]
 
 
-def _caption(lines: Mapping[str, Sequence[Line]]) -> str:
-    flat = [line for of_arm in lines.values() for line in of_arm]
-    n_questions, seeds = asked_and_seeds(lines)
-    folds = max(line["folds"] for line in flat)
+def _machines(lines: Lines) -> str:
+    """Where the runs were made."""
+    environments = [line["environment"] for line in _flat(lines)]
+    return "; ".join(
+        sorted({f"{of['device']} ({of['dtype']}, torch {of['torch']})" for of in environments})
+    )
+
+
+def _asked_and_seeds(lines: Lines) -> tuple[int, str]:
+    """How many questions were measured, and with which seeds."""
+    questions = {question for line in _flat(lines) for question in line["questions"]}
+    return len(questions), ", ".join(map(str, sorted({line["seed"] for line in _flat(lines)})))
+
+
+def _selected_by(lines: Lines) -> list[str]:
+    return sorted(
+        {metric for line in _flat(lines) if (metric := line["settings"].get("select_by"))}
+    )
+
+
+# Bi-encoders and graph networks.
+
+
+def _learner_caption(lines: Lines) -> str:
+    n_questions, seeds = _asked_and_seeds(lines)
+    folds = max(line["folds"] for line in _flat(lines))
     split = f"{folds}-fold cross-validation over train and dev" if folds > 1 else "dev"
-    select_by = {line["settings"]["select_by"] for line in flat if line["trained"]}
-    chosen = f" by {' or '.join(sorted(select_by))}" if select_by else ""
+    chosen = f" by {' or '.join(select_by)}" if (select_by := _selected_by(lines)) else ""
     return (
         f"Questions: {n_questions} ({split}); seeds: {seeds}. Each run's epoch, 0 for none, is "
         f'chosen{chosen} on the questions that it is measured on, in every arm alike; "last '
         'epoch" is without that choice. Intervals: bootstrap over questions, 95%. '
-        f"Measured on {machines(lines)}."
+        f"Measured on {_machines(lines)}."
     )
-
-
-def _means(lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseline: str) -> str:
-    """Every metric's mean, and what the runs cost."""
-    scores = {each: {s.arm: s for s in compare_arms(lines, each, baseline)} for each in METRICS}
-    rows = []
-    for arm, of_arm in lines.items():
-        unseen, n_unseen = unseen_mean(of_arm, metric)
-        rows.append(
-            [
-                arm_name(arm, baseline),
-                f"{len(of_arm)}/{n_runs}",
-                *(number(scores[each][arm].mean) for each in METRICS),
-                _last_epoch(of_arm, metric),
-                NONE if unseen is None else f"{number(unseen)} ({n_unseen})",
-                f"{fmean(line['articles_encoded'] for line in of_arm):,.0f}",
-                f"{fmean(line['passes_saved'] for line in of_arm):.0%}",
-                f"{fmean(line['steps'] for line in of_arm):,.0f}",
-                f"{fmean(line['epoch'] for line in of_arm):.1f}",
-                f"{fmean(line['seconds']['total'] for line in of_arm):,.0f}",
-            ]
-        )
-    header = [
-        *(
-            "arm",
-            "runs",
-            *METRICS,
-            f"{metric}, last epoch",
-            f"{metric}, unseen articles (questions)",
-        ),
-        *("articles encoded", "passes saved", "steps", "epoch", "seconds"),
-    ]
-    return markdown(header, rows)
 
 
 def _last_epoch(lines: Sequence[Line], metric: str) -> str:
@@ -176,33 +208,32 @@ def _last_epoch(lines: Sequence[Line], metric: str) -> str:
     return number(sum(dev[metric] * n for dev, n in ended) / sum(n for _, n in ended))
 
 
-def _negatives(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
+def _unseen(lines: Sequence[Line], metric: str) -> str:
+    mean, n_questions = unseen_mean(lines, metric)
+    return NONE if mean is None else f"{number(mean)} ({n_questions})"
+
+
+def _drawn(lines: Lines, _: str, baseline: str) -> list[list[str]]:
     """Where an arm's negatives came from, how far they stand, how hard they were."""
-    rows = []
-    for arm, of_arm in lines.items():
-        drawn = [
-            [epoch["negatives"] for epoch in line["epochs"] if epoch.get("negatives")]
-            for line in of_arm
+    rows = [
+        [
+            *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
+            *("above the best positive, first", "above the best positive, last"),
         ]
-        drawn = [epochs for epochs in drawn if epochs and epochs[0]["drawn"]]
-        if not drawn:
-            continue
-        every = [epoch for epochs in drawn for epoch in epochs]
-        rows.append(
-            [
-                arm_name(arm, baseline),
-                _mean(epochs[0]["mean_tree_distance"] for epochs in drawn),
-                _mean(epochs[-1]["mean_tree_distance"] for epochs in drawn),
-                _mean(epoch["overlap"] for epoch in every),
-                _mean(_above_best(epochs[0]) for epochs in drawn),
-                _mean(_above_best(epochs[-1]) for epochs in drawn),
-            ]
-        )
-    header = [
-        *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
-        *("above the best positive, first", "above the best positive, last"),
     ]
-    return markdown(header, rows)
+    for arm, of_arm in lines.items():
+        drawn = [[e["negatives"] for e in line["epochs"] if e.get("negatives")] for line in of_arm]
+        drawn = [epochs for epochs in drawn if epochs and epochs[0]["drawn"]]
+        if drawn:
+            columns = [
+                [epochs[0]["mean_tree_distance"] for epochs in drawn],
+                [epochs[-1]["mean_tree_distance"] for epochs in drawn],
+                [epoch["overlap"] for epochs in drawn for epoch in epochs],
+                [_above_best(epochs[0]) for epochs in drawn],
+                [_above_best(epochs[-1]) for epochs in drawn],
+            ]
+            rows.append([arm_name(arm, baseline), *(_mean_of_known(each, 2) for each in columns)])
+    return rows
 
 
 def _above_best(negatives: Line) -> float | None:
@@ -213,46 +244,34 @@ def _above_best(negatives: Line) -> float | None:
     return float(sum(share * n for share, n in shares if n) / sum(negatives["buckets"]))
 
 
-def _mean(values: Iterable[float | None]) -> str:
-    there = [value for value in values if value is not None]
-    return f"{fmean(there):.2f}" if there else NONE
+_COSTS: dict[str, Any] = {
+    "steps": _mean_of("steps", ",.0f"),
+    "epoch": _mean_of("epoch", ".1f"),
+    "seconds": _mean_of("seconds.total", ",.0f"),
+}
+LEARNERS = Report(
+    METRICS,
+    _learner_caption,
+    {
+        "{metric}, last epoch": _last_epoch,
+        "{metric}, unseen articles (questions)": _unseen,
+        "articles encoded": _mean_of("articles_encoded", ",.0f"),
+        "passes saved": _mean_of("passes_saved", ".0%"),
+        **_COSTS,
+    },
+    {'What was drawn, means over the runs; "first" and "last" are epochs': _drawn},
+)
 
 
-# Of `training.negatives.semihard.score_statistics`.
-_PARTS = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9", "mean")
+# Rankers: Tables 2 and 3 of Le et al. (SoICT 2024).
 
 
-def ranker_tables(
-    name: str,
-    lines: Mapping[str, Sequence[Line]],
-    n_runs: int,
-    compare: Sequence[str],
-    baseline: str,
-) -> str:
-    """All tables of a dataset; arguments as for `training.ablation.report.tables`."""
-    measured = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
-    if not measured:
-        return f"## {name}\n\nNothing is measured yet.\n"
-    parts = [
-        f"## {name}\n\n{_ranker_caption(measured)}",
-        _ranker_means(measured, n_runs, compare[0], baseline),
-        *(_comparison(measured, metric, baseline) for metric in compare),
-        "By whether a question has an article that is a training positive, as a ranker may learn "
-        "which articles answer at all (p uncorrected):\n\n" + _seen(measured, compare[0], baseline),
-        "How high the negatives score (shares, mean), as probabilities of the ranker and as "
-        "cosines of the bi-encoder:\n\n" + _scores(measured, baseline),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _ranker_caption(lines: Mapping[str, Sequence[Line]]) -> str:
-    flat = [line for of_arm in lines.values() for line in of_arm]
-    first = flat[0]
-    n_questions, seeds = asked_and_seeds(lines)
-    select_by = {line["settings"]["select_by"] for line in flat if "select_by" in line["settings"]}
+def _ranker_caption(lines: Lines) -> str:
+    first = _flat(lines)[0]
+    n_questions, seeds = _asked_and_seeds(lines)
     chosen = (
         'The epoch, and the weight of the first stage\'s rank in "fused", are chosen on dev'
-        + "".join(f" by {metric}" for metric in sorted(select_by))
+        + "".join(f" by {metric}" for metric in _selected_by(lines))
     )
     if first["measured_on"] == "dev":
         chosen += (
@@ -265,80 +284,37 @@ def _ranker_caption(lines: Mapping[str, Sequence[Line]]) -> str:
         f"{n_questions} questions of the split {first['measured_on']}, seeds {seeds}; "
         f"{first['settings']['candidates']} candidates. The first stage's ceiling, which no "
         f"re-ranking passes: {ceiling}. {chosen}. Intervals: bootstrap over questions, 95%. "
-        f"Measured on {machines(lines)}."
+        f"Measured on {_machines(lines)}."
     )
 
 
-def _ranker_means(
-    lines: Mapping[str, Sequence[Line]], n_runs: int, metric: str, baseline: str
-) -> str:
-    """Every metric's mean, and what the runs cost."""
-    scores = {
-        each: {s.arm: s for s in compare_arms(lines, each, baseline)} for each in RANKER_METRICS
-    }
-    rows = []
-    for arm, of_arm in lines.items():
-        last = [line["epochs"][-1]["dev"].get(metric) for line in of_arm if line["epochs"]]
-        rows.append(
-            [
-                arm_name(arm, baseline),
-                f"{len(of_arm)}/{n_runs}",
-                *(number(scores[each][arm].mean) for each in RANKER_METRICS),
-                _mean_of_known(last),
-                f"{fmean(line['mined'].get('examples', 0) for line in of_arm):,.0f}",
-                f"{fmean(line['steps'] for line in of_arm):,.0f}",
-                f"{fmean(line['epoch'] for line in of_arm):.1f}",
-                f"{fmean(line['seconds']['total'] for line in of_arm):,.0f}",
-            ]
-        )
-    header = [
-        *("arm", "runs", *RANKER_METRICS),
-        *(f"{metric} on dev, last epoch", "examples", "steps", "epoch", "seconds"),
-    ]
-    return markdown(header, rows)
+def _last_epoch_on_dev(lines: Sequence[Line], metric: str) -> str:
+    return _mean_of_known(line["epochs"][-1]["dev"].get(metric) for line in lines if line["epochs"])
 
 
-def _comparison(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
-    """One metric with its interval, beside the first stage and beside semi-hard negatives."""
-    beside = {score.arm: score for score in compare_arms(lines, metric, SEMI_HARD)}
-    rows = [
-        [
-            arm_name(score.arm, baseline),
-            with_interval(score),
-            *against(score),
-            *against(beside[score.arm]),
-        ]
-        for score in compare_arms(lines, metric, baseline)
-    ]
-    judged = ("p (Holm)", "smallest detectable difference (uncorrected)")
-    header = [
-        *("arm", metric, f"difference to {baseline}", *judged),
-        *("difference to semi_hard, as many negatives", *judged),
-    ]
-    return markdown(header, rows)
-
-
-def _seen(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> str:
+def _seen(lines: Lines, metric: str, baseline: str) -> list[list[str]]:
     """One metric on questions with and without an article that was trained on."""
     header = ["arm"]
-    columns: dict[str, list[str]] = {arm: [] for arm in lines}
+    rows = {arm: [arm_name(arm, baseline)] for arm in lines}
     for seen in (False, True):
         part = {arm: apart(of_arm, seen=seen) for arm, of_arm in lines.items()}
         part = {arm: of_arm for arm, of_arm in part.items() if of_arm[0]["questions"]}
-        beside = {score.arm: score for score in compare_arms(part, metric, SEMI_HARD)}
-        scores = {score.arm: score for score in compare_arms(part, metric, baseline)}
+        scores, to_semi_hard = (
+            {score.arm: score for score in compare_arms(part, metric, each)}
+            for each in (baseline, SEMI_HARD)
+        )
         n_questions = max((score.n_questions for score in scores.values()), default=0)
         header += [
             f"{metric}, {'seen' if seen else 'unseen'} articles ({n_questions} questions)",
             *(f"difference to {baseline}", "difference to semi_hard"),
         ]
-        for arm, column in columns.items():
-            of_it = scores.get(arm)
-            column += [
-                NONE if of_it is None else number(of_it.mean),
-                *(_difference(each.get(arm)) for each in (scores, beside)),
+        for arm, row in rows.items():
+            score = scores.get(arm)
+            row += [
+                NONE if score is None else number(score.mean),
+                *(_difference(each.get(arm)) for each in (scores, to_semi_hard)),
             ]
-    return markdown(header, [[arm_name(arm, baseline), *columns[arm]] for arm in lines])
+    return [header, *rows.values()]
 
 
 def _difference(score: ArmScore | None) -> str:
@@ -347,35 +323,39 @@ def _difference(score: ArmScore | None) -> str:
     return f"{score.against.difference:+.3f} (p {score.against.p:.4f})"
 
 
-def _scores(lines: Mapping[str, Sequence[Line]], baseline: str) -> str:
-    """The paper's Table 3: what the ranker makes of its negatives, before and after an epoch."""
-    rows = []
+def _scores(lines: Lines, _: str, baseline: str) -> list[list[str]]:
+    """What the ranker makes of its negatives, before and after an epoch."""
+    parts = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9", "mean")
+    rows = [["arm", "scored by", *(part.replace("_", " ") for part in parts)]]
     for arm, of_arm in lines.items():
-        # A run of less than an epoch has none after it.
-        scored = [
-            [epoch["negatives"] for epoch in line["epochs"] if "negatives" in epoch]
-            for line in of_arm
-        ]
-        scored = [epochs for epochs in scored if epochs]
-        if not scored:
+        scored = [[e["negatives"] for e in line["epochs"] if "negatives" in e] for line in of_arm]
+        if not any(scored):
             continue
-        judges = (
-            ("ranker, before", [epochs[0]["ranker"] for epochs in scored]),
-            ("ranker, one epoch", [e["ranker"] for epochs in scored for e in epochs[1:]]),
-            ("bi-encoder", [epochs[0]["biencoder"] for epochs in scored]),
-        )
-        rows += [
-            [
-                arm_name(arm, baseline),
-                judge,
-                *(_mean_of_known(each[part] for each in own) for part in _PARTS),
-            ]
-            for judge, own in judges
-        ]
-    header = ["arm", "scored by", *(part.replace("_", " ") for part in _PARTS)]
-    return markdown(header, rows)
+        # A run of less than an epoch has nothing after it.
+        judges = {
+            "ranker, before": [epochs[0]["ranker"] for epochs in scored if epochs],
+            "ranker, one epoch": [e["ranker"] for epochs in scored for e in epochs[1:]],
+            "bi-encoder": [epochs[0]["biencoder"] for epochs in scored if epochs],
+        }
+        for judge, own in judges.items():
+            means = (_mean_of_known(each[part] for each in own) for part in parts)
+            rows.append([arm_name(arm, baseline), judge, *means])
+    return rows
 
 
-def _mean_of_known(values: Iterable[float | None]) -> str:
-    there = [value for value in values if value is not None]
-    return number(fmean(there)) if there else NONE
+RANKERS = Report(
+    RANKER_METRICS,
+    _ranker_caption,
+    {
+        "{metric} on dev, last epoch": _last_epoch_on_dev,
+        "examples": _mean_of("mined.examples", ",.0f"),
+        **_COSTS,
+    },
+    {
+        "By whether a question has an article that is a training positive, as a ranker may learn "
+        "which articles answer at all (p uncorrected)": _seen,
+        "How high the negatives score (shares, mean), as probabilities of the ranker and as "
+        "cosines of the bi-encoder": _scores,
+    },
+    {"semi_hard, as many negatives": SEMI_HARD},
+)

@@ -7,14 +7,15 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import Field, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from components.models.biencoder import BiEncoder
@@ -22,7 +23,7 @@ from components.models.cross_encoder import CrossEncoderRanker
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.tower import no_progress_bars
-from components.statutes.metrics import evaluate
+from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
 from training import cusines, graph
 from training.ablation.arms import (
@@ -31,7 +32,6 @@ from training.ablation.arms import (
     FIRST_STAGE,
     FUSED,
     GRAPH_ARMS,
-    METRICS,
     RANKER_ARMS,
     RANKER_METRICS,
     RE_RANKED_METRICS,
@@ -42,14 +42,14 @@ from training.ablation.arms import (
     TrainingSettings,
 )
 from training.ablation.dataset import Dataset, Split
+from training.ablation.report import LEARNERS, RANKERS, Report
 from training.bm25 import Ranking
 from training.checkpoint import RunState, claim, compute_as_begun
-from training.data import TrainingData
-from training.learner import Vectors
+from training.data import TrainingData, evaluated, unseen
+from training.learner import Learner, Vectors
 from training.loop import fit
 from training.processes import take_device
-from training.rank_fusion import FUSED_FROM, fuse_ranks
-from training.ranking.data import Candidates, FirstStage, Passages, open_network
+from training.ranking.data import Candidates, FirstStage, open_network, stage_digest
 from training.ranking.measuring import DevLists, FusionWeight, best_record
 from training.ranking.run import (
     LOGITS_FILE,
@@ -62,101 +62,18 @@ from training.ranking.run import (
     passages_read,
     prepare_on,
     quiet_warnings,
+    reading_of,
+    start_digest,
+    start_folder,
     train_ranker,
 )
-from training.ranking.settings import RankerTrainingSettings
+from training.ranking.settings import FUSED_FROM, RankerTrainingSettings
 from training.records import environment
 from training.settings import CusinesSettings, GraphSettings, RunSettings
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-
-    from training.learner import Learner
-
-
-# How well a model finds, alone and beside BM25.
-
+from training.start import start_digests
 
 DEPTH = 1_000
 _FUSED_DEPTH = 10
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One model on a split's dev questions.
-
-    Attributes:
-        values: Metric to its values, `[n_dev]` each.
-        unseen: Indices of the dev questions none of whose articles is a training positive.
-    """
-
-    values: dict[str, list[float]]
-    unseen: list[int]
-
-
-def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Measured:
-    """Search every dev question's vector among the articles', exactly, and measure what is found.
-
-    Args:
-        vectors: Of the articles and of the dev questions.
-        data: The law and the questions.
-        lexical: BM25's ranking for each dev question.
-    """
-    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
-    _, found = index.search(vectors.dev.cpu().numpy(), DEPTH)
-    dense = [row.tolist() for row in found]
-    fused = [
-        fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
-        for words, meaning in zip(lexical, dense, strict=True)
-    ]
-    return Measured(
-        {
-            **_values(data, dense, DENSE_METRICS, DEPTH),
-            FUSED: _values(data, fused, ("R@10",), _FUSED_DEPTH)["R@10"],
-        },
-        unseen(data, data.dev),
-    )
-
-
-def unseen(data: TrainingData, asked: Sequence[Question]) -> list[int]:
-    """Indices of the questions none of whose articles is a training positive."""
-    trained = {article for question in data.train for article in question.relevant}
-    return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
-
-
-def _values(
-    data: TrainingData, rankings: Sequence[Sequence[int]], metrics: Sequence[str], depth: int
-) -> dict[str, list[float]]:
-    ids = data.corpus.ids
-    found = [[ids[position] for position in ranking] for ranking in rankings]
-    return values_of(data.dev, found, metrics, depth)
-
-
-def values_of(
-    asked: Sequence[Question],
-    found: Sequence[Sequence[str]],
-    metrics: Sequence[str],
-    depth: int,
-) -> dict[str, list[float]]:
-    """Metric to its values, `[n_questions]` each.
-
-    Args:
-        asked: `n_questions` of them.
-        found: Ids by question, best first.
-        metrics: Which.
-        depth: How many articles were asked for.
-    """
-    by_metric = evaluate(
-        {question.id: ids for question, ids in zip(asked, found, strict=True)},
-        {question.id: set(question.relevant) for question in asked},
-        metrics,
-        depth=depth,
-    )
-    return {
-        metric: [of_question[question.id] for question in asked]
-        for metric, of_question in by_metric.items()
-    }
-
 
 Perform = Callable[["Run", Path], dict[str, Any]]
 """Makes a run in a work folder, and gives its line."""
@@ -164,7 +81,7 @@ Perform = Callable[["Run", Path], dict[str, Any]]
 # Where things lie, and what else tells runs apart (digests, the seed).
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
-    *("seed", "dev_share", "final", "checkpoint_every", "device", "trackers", "start"),
+    *("seed", "dev_share", "final", "checkpoint_every", "device", "start"),
     "vectors",
 }
 
@@ -177,106 +94,55 @@ class System:
         name: Of its command.
         settings: Of one run.
         arms: What is compared.
-        metrics: What is measured of each run.
+        report: What its tables show.
         digests: Digests of the models that training starts from.
         performer: Opens what makes runs of these settings, one after the other.
-        tables: Writes the results of a dataset, see `training.ablation.report.tables`.
         untrained: The arms that are not trained, and the settings that matter for each.
-        decided: Settings that the grid decides, beside those that it decides for every system.
+        decided: Settings that the grid decides, besides those that it decides for every system.
     """
 
     name: str
     settings: type[TrainingSettings]
     arms: Arms
-    metrics: Sequence[str]
+    report: Report
     digests: Callable[[Any], dict[str, str]]
     performer: Callable[[Any], Perform]
-    tables: Callable[..., str]
     untrained: Mapping[str, frozenset[str]]
     decided: frozenset[str] = frozenset()
 
-    def keyed(self, arm: str) -> list[str]:
+    def fields(self, arm: str) -> list[Field[Any]]:
         """The settings that an arm's result depends on, paths apart."""
         matter = self.untrained.get(arm)
         return [
-            field.name
+            field
             for field in dataclasses.fields(self.settings)
             if field.name not in _NOT_IN_KEY and (matter is None or field.name in matter)
         ]
 
     def defaults(self, arm: str) -> Mapping[str, Any]:
         """Their defaults, as JSON has them."""
-        default = {field.name: field.default for field in dataclasses.fields(self.settings)}
-        values = {name: default[name] for name in self.keyed(arm)}
+        values = {field.name: field.default for field in self.fields(arm)}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
 
-# Torch and models are loaded when they are needed; --help does not wait for them.
-def _cusines_digests(settings: CusinesSettings) -> dict[str, str]:
-    from training.start import start_digests
-
-    return start_digests(settings)
-
-
-def _graph_digests(settings: GraphSettings) -> dict[str, str]:
-    from training.graph import start_digests
-
-    return start_digests(settings)
-
-
 def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
-    from training.ranking.data import stage_digest
-    from training.ranking.run import start_digest, start_folder
-
-    return {
+    digests = {
         "model_sha256": stage_digest(settings.model),
         "start_sha256": start_digest(start_folder(settings.start)),
-        # Only where the start decides it: lines of before have no such field.
-        **({"start_segmentation": words} if (words := _words_of_start(settings)) else {}),
     }
-
-
-def _words_of_start(settings: RankerTrainingSettings) -> str | None:
-    from training.ranking.run import reading_of
-
-    return None if settings.segmentation else reading_of(settings).segmentation
-
-
-def _cusines_runs(settings: CusinesSettings) -> Perform:
-
-    return learner_runs(settings, cusines.start)
-
-
-def _graph_runs(settings: GraphSettings) -> Perform:
-
-    return learner_runs(settings, graph.start)
-
-
-def _ranker_runs(_: RankerTrainingSettings) -> Perform:
-
-    return RankerRuns().perform
-
-
-def _tables(*arguments: Any) -> str:
-    from training.ablation.report import tables
-
-    return tables(*arguments)
-
-
-def _ranker_tables(*arguments: Any) -> str:
-    from training.ablation.report import ranker_tables
-
-    return ranker_tables(*arguments)
+    # Only where the start decides it: earlier lines have no such field.
+    if not settings.segmentation and (words := reading_of(settings).segmentation):
+        digests["start_segmentation"] = words
+    return digests
 
 
 CUSINES = System(
     "cusines",
     CusinesSettings,
     CUSINES_ARMS,
-    METRICS,
-    _cusines_digests,
-    _cusines_runs,
-    _tables,
+    LEARNERS,
+    start_digests,
+    lambda settings: learner_runs(settings, cusines.start),
     {
         UNTRAINED: frozenset(
             {
@@ -290,10 +156,9 @@ GRAPH = System(
     "graph",
     GraphSettings,
     GRAPH_ARMS,
-    METRICS,
-    _graph_digests,
-    _graph_runs,
-    _tables,
+    LEARNERS,
+    graph.start_digests,
+    lambda settings: learner_runs(settings, graph.start),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
     frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
 )
@@ -302,10 +167,9 @@ RANKER = System(
     "ranker",
     RankerTrainingSettings,
     RANKER_ARMS,
-    RANKER_METRICS,
+    RANKERS,
     _ranker_digests,
-    _ranker_runs,
-    _ranker_tables,
+    lambda _: RankerRuns().perform,
     {
         FIRST_STAGE: _LISTS,
         # What is chosen by select_by is the weight of the first stage's rank.
@@ -315,20 +179,10 @@ RANKER = System(
 )
 SYSTEMS = {system.name: system for system in (CUSINES, GRAPH, RANKER)}
 
-
-# What makes two runs the same run: an old line of the results is found by it.
-
-
 _IDENTITY = (
     *("corpus_sha256", "questions_sha256", "split_sha256", "start"),
     *("trained", "settings", "seed", "fold", "folds"),
 )
-
-
-def keyed_settings(system: System, arm: str, settings: TrainingSettings) -> dict[str, Any]:
-    """The settings that an arm's result depends on, without paths, as JSON has them."""
-    values = settings.to_dict()
-    return {name: values[name] for name in system.keyed(arm)}
 
 
 def key_of(line: Mapping[str, Any]) -> str:
@@ -343,14 +197,13 @@ def key_of(line: Mapping[str, Any]) -> str:
     system = SYSTEMS[line["system"]] if "system" in line else CUSINES
     identity = {name: line[name] for name in _IDENTITY}
     defaults = system.defaults(line["arm"])
-    identity["settings"] = {**defaults, **line["settings"]}
+    values = identity["settings"] = {**defaults, **line["settings"]}
+    if values.get("patience") is None:  # an option of 0.1
+        values.pop("patience", None)
     if system is not CUSINES:
         identity["system"] = system.name
     text = json.dumps(identity, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-# One run of a grid, from its settings to its line in the results.
 
 
 PLACES = 4
@@ -395,6 +248,7 @@ class Run:
     @cached_property
     def about(self) -> dict[str, Any]:
         """What its line says before it is made: names, data, settings."""
+        values = self.settings.to_dict()
         return {
             "system": self.system.name,
             "dataset": self.dataset.name,
@@ -406,7 +260,7 @@ class Run:
             **self.dataset.given.digests(),
             "split_sha256": self.split.sha256,
             "start": dict(self.start),
-            "settings": keyed_settings(self.system, self.arm, self.settings),
+            "settings": {field.name: values[field.name] for field in self.system.fields(self.arm)},
         }
 
     @cached_property
@@ -419,6 +273,39 @@ class Run:
         return f"{self.dataset.name}, seed {self.settings.seed}{fold}: {self.arm}"
 
 
+Values = dict[str, list[float]]
+"""Metric to its values, `[n_questions]` each."""
+
+
+def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Values:
+    """Search every dev question's vector among the articles', exactly, and measure what is found.
+
+    Args:
+        vectors: Of the articles and of the dev questions.
+        data: The law and the questions.
+        lexical: BM25's ranking for each dev question.
+    """
+    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
+    dense = index.search(vectors.dev.cpu().numpy(), DEPTH)[1].tolist()
+    fused = [
+        fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
+        for words, meaning in zip(lexical, dense, strict=True)
+    ]
+    ids = data.corpus.ids
+    by_vector, by_both = ([[ids[p] for p in row] for row in rows] for rows in (dense, fused))
+    values = values_of(data.dev, by_vector, DENSE_METRICS, DEPTH)
+    values[FUSED] = values_of(data.dev, by_both, ("R@10",), _FUSED_DEPTH)["R@10"]
+    return values
+
+
+def values_of(
+    asked: Sequence[Question], found: Sequence[Sequence[str]], metrics: Sequence[str], depth: int
+) -> Values:
+    """As `training.data.evaluated`, a list a metric."""
+    by_metric = evaluated(asked, found, metrics, depth)
+    return {metric: list(of_question.values()) for metric, of_question in by_metric.items()}
+
+
 def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perform:
     """What makes runs of `training.cusines` and `training.graph`.
 
@@ -426,8 +313,6 @@ def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perfor
         settings: Of any of the runs.
         start: Opens what training starts from.
     """
-    from accelerate import Accelerator
-
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     return lambda run, work: perform(run, accelerator, start, work)
 
@@ -454,11 +339,20 @@ def perform(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
     )
     vectors = learner.encode(lambda _: None)
-    measured = measure(vectors, data, [rankings[row] for row in run.split.rows])
-    measuring = time.perf_counter() - measuring
-    seconds = {**_seconds(state), "measuring": measuring}
-    # A run that was taken up again took longer than this process saw of it.
+    values = measure(vectors, data, [rankings[row] for row in run.split.rows])
+
+    def total(name: str) -> Any:
+        return sum(record.get(name, 0) for record in state.records)
+
+    seconds = {
+        "training": total("seconds_training"),
+        "encoding": total("seconds_encoding"),
+        "drawing": total("seconds_measuring_and_drawing"),
+        "measuring": time.perf_counter() - measuring,
+    }
+    # A resumed run took longer than this process saw of it.
     seconds["total"] = max(sum(seconds.values()), time.perf_counter() - started)
+    encoded, listed = total("articles_encoded"), total("articles_listed")
     return {
         "key": run.key,
         **run.about,
@@ -466,11 +360,13 @@ def perform(
         "n_train": len(data.train),
         "n_pairs": len(data.pairs),
         "steps": state.step,
-        **_counts(state),
+        "articles_encoded": encoded,
+        "articles_listed": listed,
+        "passes_saved": round(1 - encoded / listed, PLACES) if listed else 0,
         "seconds": rounded(seconds, 1),
         "epoch": state.best["epoch"] if state.best else 0,
         "epochs": [_epoch(record) for record in state.records],
-        **found(run, measured),
+        **found(run, values),
     }
 
 
@@ -486,16 +382,15 @@ def rounded(value: Any, places: int) -> Any:
     return value
 
 
-def found(run: Run, measured: Measured) -> dict[str, Any]:
+def found(run: Run, values: Values) -> dict[str, Any]:
     """What a run's line says of its result."""
     rows = list(run.split.rows)
-    means = {metric: sum(each) / len(each) for metric, each in measured.values.items()}
     return {
-        "means": rounded(means, PLACES),
+        "means": rounded({metric: fmean(each) for metric, each in values.items()}, PLACES),
         # Places among the questions, split by split in the file's order: ids would be longer.
         "questions": rows,
-        "unseen": [rows[row] for row in measured.unseen],
-        "values": rounded(measured.values, PLACES),
+        "unseen": [rows[row] for row in unseen(run.split.data.train, run.split.measured)],
+        "values": rounded(values, PLACES),
     }
 
 
@@ -506,29 +401,6 @@ def surroundings(dtype: str, device: str) -> dict[str, Any]:
         "runs_on": device,
         "dtype": dtype,
         "threads": torch.get_num_threads(),
-    }
-
-
-def _counts(state: RunState) -> dict[str, Any]:
-    encoded, listed = (
-        sum(record.get(name, 0) for record in state.records)
-        for name in ("articles_encoded", "articles_listed")
-    )
-    return {
-        "articles_encoded": encoded,
-        "articles_listed": listed,
-        "passes_saved": round(1 - encoded / listed, PLACES) if listed else 0,
-    }
-
-
-def _seconds(state: RunState) -> dict[str, float]:
-    return {
-        name: sum(record.get(f"seconds_{field}", 0.0) for record in state.records)
-        for name, field in (
-            ("training", "training"),
-            ("encoding", "encoding"),
-            ("drawing", "measuring_and_drawing"),
-        )
     }
 
 
@@ -558,19 +430,18 @@ class SharedOnDataset:
     """What all runs on a dataset share.
 
     Attributes:
-        setup: First stage, what it finds, what is read.
-        dev: The lists that choose, of `dev_candidates`.
+        setup: First stage, what it finds, what is read; its lists of dev choose.
         measured: The lists that are measured, of all candidates; dev's own where they are the same.
     """
 
     setup: FirstStageSetup
-    dev: DevLists
     measured: DevLists
 
     @property
-    def is_on_dev(self) -> bool:
-        """Whether the questions that choose are measured too."""
-        return self.measured.questions == self.dev.questions
+    def dev(self) -> DevLists:
+        """The lists that choose, of `dev_candidates`."""
+        assert self.setup.dev is not None
+        return self.setup.dev
 
     @classmethod
     def of(cls, settings: RankerTrainingSettings, split: Split) -> SharedOnDataset:
@@ -587,40 +458,34 @@ class SharedOnDataset:
         network = open_network(settings.model, settings.device)
         stage = FirstStage.search(biencoder, both, settings.candidates, network)
         passages = passages_read(data, biencoder, open_ranker(settings, biencoder))
-        return cls._on(settings, split, biencoder, stage, passages)
+        return cls._on(settings, split, FirstStageSetup(biencoder, stage, passages, None))
 
     def kept_in(
         self, work: Path, settings: RankerTrainingSettings, split: Split
     ) -> SharedOnDataset:
         """The same with what was found when the run began, see `FirstStage.kept_in`."""
-        setup = self.setup
-        stage = setup.stage.kept_in(work)
-        if np.array_equal(stage.dev.found, setup.stage.dev.found):
-            return replace(self, setup=replace(setup, stage=stage))
-        return self._on(settings, split, setup.biencoder, stage, setup.passages)
+        stage = self.setup.stage.kept_in(work)
+        setup = replace(self.setup, stage=stage)
+        if np.array_equal(stage.dev.found, self.setup.stage.dev.found):
+            return replace(self, setup=setup)
+        return self._on(settings, split, setup)
 
     @classmethod
     def _on(
-        cls,
-        settings: RankerTrainingSettings,
-        split: Split,
-        biencoder: BiEncoder,
-        stage: FirstStage,
-        passages: Passages,
+        cls, settings: RankerTrainingSettings, split: Split, setup: FirstStageSetup
     ) -> SharedOnDataset:
-        data = split.data
-        asked = stage.dev.questions
+        data, found = split.data, setup.stage.dev
 
         def lists(rows: slice, depth: int) -> DevLists:
-            own = Candidates(asked[rows], stage.dev.vectors[rows], stage.dev.found[rows])
-            return candidate_lists(data, own, depth, passages)
+            own = Candidates(found.questions[rows], found.vectors[rows], found.found[rows])
+            return candidate_lists(data, own, depth, setup.passages)
 
         of_dev = slice(len(data.dev))
-        of_measured = slice(len(data.dev), None) if split.test else of_dev
         dev = measured = lists(of_dev, settings.re_ranked)
         if split.test or settings.re_ranked < settings.candidates:
+            of_measured = slice(len(data.dev), None) if split.test else of_dev
             measured = lists(of_measured, settings.candidates)
-        return cls(FirstStageSetup(biencoder, stage, passages, dev), dev, measured)
+        return cls(replace(setup, dev=dev), measured)
 
 
 @dataclass(frozen=True)
@@ -630,10 +495,10 @@ class Order:
     Attributes:
         re_ranked: Ids by question, best first.
         fused: The same with the first stage's ranks.
-        weight: What these count beside the ranker's; None for the first stage itself.
-        records: By epoch, see `training.ranking.measuring.make_records`; none of an untrained one.
+        weight: Of these ranks; None for the first stage itself.
+        records: By epoch, see `training.ranking.measuring.make_records`; empty if untrained.
         mined: How many examples and negatives there were.
-        epoch: Of the weights, 0 for an untrained one.
+        epoch: Of the weights, 0 if untrained.
     """
 
     re_ranked: Ids
@@ -649,7 +514,7 @@ class Order:
         settings: RankerTrainingSettings,
         shared: SharedOnDataset,
         dev: Logits,
-        measured: Logits,
+        open_weights: Callable[[], CrossEncoderRanker],
         **about: Any,
     ) -> Order:
         """By logits, fused with the weight that is best on dev; of dev itself, each question with
@@ -658,17 +523,18 @@ class Order:
         Args:
             settings: Of the run.
             shared: The lists.
-            dev: Of dev's lists, float32 `[n_dev, depth]`.
-            measured: Of those that are measured, float32 `[n_measured, depth]`.
+            dev: Logits of dev's lists, float32 `[n_dev, depth]`.
+            open_weights: Opens the ranker, where other lists than dev's are measured.
             about: The other attributes.
         """
         weight = FusionWeight.choose(shared.dev, dev, settings.select_by)
         lists = shared.measured
-        n_measured = len(lists.questions)
-        weights = weight.of_others if shared.is_on_dev else [weight.chosen] * n_measured
-        by_weight = {each: lists.re_ranked(measured, each) for each in set(weights)}
+        logits = dev if lists is shared.dev else lists.logits(open_weights().logits)
+        on_dev = lists.questions == shared.dev.questions
+        weights = weight.of_others if on_dev else [weight.chosen] * len(lists.questions)
+        by_weight = {each: lists.re_ranked(logits, each) for each in set(weights)}
         fused = [by_weight[each][row] for row, each in enumerate(weights)]
-        return cls(lists.re_ranked(measured), fused, weight.chosen, **about)
+        return cls(lists.re_ranked(logits), fused, weight.chosen, **about)
 
 
 class RankerRuns:
@@ -705,14 +571,16 @@ class RankerRuns:
                 order = _trained(settings, split, shared, work)
             else:
                 ranker = open_ranker(settings, shared.setup.biencoder)
-                dev = measured = _logits(ranker, shared.dev)
-                if shared.measured is not shared.dev:
-                    measured = _logits(ranker, shared.measured)
-                order = Order.of(settings, shared, dev, measured)
+                logits = shared.dev.logits(ranker.logits)
+                order = Order.of(settings, shared, logits, lambda: ranker)
         depth = settings.candidates
         values = values_of(split.measured, order.re_ranked, RE_RANKED_METRICS, depth)
         with_first = values_of(split.measured, order.fused, _FUSED, depth)
         values |= {WITH_FIRST_STAGE + metric: own for metric, own in with_first.items()}
+        # What no order of the candidates can be better than.
+        ceiling = values_of(
+            split.measured, shared.measured.found, (f"R@{depth}", f"Exist@{depth}"), depth
+        )
         device = resolve_device(settings.device)
         dtype = str(resolve_dtype(settings.dtype, device)).removeprefix("torch.")
         epochs = [{n: each[n] for n in _RECORDED if n in each} for each in order.records]
@@ -728,8 +596,8 @@ class RankerRuns:
             "epoch": order.epoch,
             "epochs": rounded(epochs, PLACES),
             "fusion_weight": order.weight,
-            "ceiling": _ceiling(shared.measured, settings),
-            **found(run, Measured(values, unseen(split.data, split.measured))),
+            "ceiling": {name: round(fmean(own), PLACES) for name, own in ceiling.items()},
+            **found(run, values),
         }
 
     def _shared_for(self, run: Run, settings: RankerTrainingSettings) -> SharedOnDataset:
@@ -743,7 +611,7 @@ class RankerRuns:
 def _trained(
     settings: RankerTrainingSettings, split: Split, shared: SharedOnDataset, work: Path
 ) -> Order:
-    """Train, or go on in the work folder; what the weights that are best on dev make of it."""
+    """Train, or go on in the work folder; the order of the weights that are best on dev."""
     data = split.data
     compute_as_begun(work)
     claim(work, fixed_by(settings, data))
@@ -754,25 +622,12 @@ def _trained(
     best = best_folder(work, records, settings.select_by)
     record = best_record(records, settings.select_by)
     assert best is not None and record is not None
-    dev: Logits = np.load(best / LOGITS_FILE, allow_pickle=False)
-    measured = dev
-    if shared.measured is not shared.dev:
-        weights = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
-        measured = _logits(weights, shared.measured)
     return Order.of(
-        *(settings, shared, dev, measured),
+        settings,
+        shared,
+        np.load(best / LOGITS_FILE, allow_pickle=False),
+        lambda: open_ranker(settings, setup.biencoder, best / MODEL_FOLDER),
         records=records,
         mined=prepared.mined,
         epoch=record["epoch"],
     )
-
-
-def _logits(ranker: CrossEncoderRanker, lists: DevLists) -> Logits:
-    return lists.logits(lambda pairs: ranker.logits(pairs).numpy())
-
-
-def _ceiling(lists: DevLists, settings: RankerTrainingSettings) -> dict[str, float]:
-    """What no order of the candidates can be better than."""
-    names = [f"{metric}@{settings.candidates}" for metric in ("R", "Exist")]
-    values = values_of(lists.questions, lists.found, names, settings.candidates)
-    return {name: round(fmean(own), PLACES) for name, own in values.items()}

@@ -21,7 +21,7 @@ RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 # What of a training run the grid decides, or has no use for: it keeps no model.
 _NOT_SHARED = {
     *("corpus", "questions", "output", "run_file", "seed"),
-    *("views", "schedule", "permute_tree", "final", "trackers"),
+    *("views", "schedule", "permute_tree", "final"),
 }
 
 
@@ -64,7 +64,7 @@ class GridSettings:
                 raise SettingsError(f"{name}: name at least one, and each once.")
         folder_named(self.output)
         at_least(self, 0, "budget_s")
-        metrics = self.system.metrics
+        metrics = self.system.report.metrics
         if wrong := [metric for metric in self.compare if metric not in metrics]:
             raise SettingsError(
                 f"compare: {wrong[0]!r} is not measured; there are {', '.join(metrics)}."

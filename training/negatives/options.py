@@ -1,12 +1,9 @@
-"""What `CurriculumNegatives` is asked for, checked before any work starts."""
-
-from __future__ import annotations
+"""How negatives are ranked and drawn: the settings, and what a view of difficulty is."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from pkgutil import iter_modules
@@ -20,10 +17,10 @@ from torch import Tensor
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
+from training.command_line import SettingsError
+from training.negatives import views
 from training.negatives.curriculum import MAX_BUCKETS, Schedule, ShareOf, phase_shares
 from training.negatives.gold import Gold
-
-# What a view is.
 
 
 @runtime_checkable
@@ -31,7 +28,7 @@ class View(Protocol):
     """A way to say how difficult an article is as a negative of a question.
 
     Attributes:
-        name: What the view is called in settings and statistics; no other view beside it has it.
+        name: What the view is called in settings and statistics; unique among the views in use.
     """
 
     name: str
@@ -53,7 +50,7 @@ class View(Protocol):
 
 @runtime_checkable
 class DynamicView(View, Protocol):
-    """A view that ranks by the model as it is now: it is given the model's vectors at each draw."""
+    """A view that ranks by the current model: it receives the model's vectors at each draw."""
 
     def refresh(self, questions: Tensor, articles: Tensor) -> None:
         """Take the vectors that the next difficulties are computed from.
@@ -66,56 +63,78 @@ class DynamicView(View, Protocol):
 
 
 Ties = Literal["mid_rank", "permutation"]
+_CHOICES = {
+    "schedule": Schedule,
+    "share_of": ShareOf,
+    "ties": Ties,
+    "cross_law": CrossLaw,
+    "text_rule": TextRule,
+}
 
 
-@dataclass(frozen=True)
-class NegativesOptions:
-    """The parameters of `CurriculumNegatives`, described there.
+@dataclass(frozen=True, kw_only=True)
+class CurriculumSettings:
+    """The curriculum of negatives (CuSINeS, section 3); the settings of a training inherit it.
+
+    Args:
+        views: Where a negative's difficulty comes from: tree, sequence, semantic, bm25, or run (a
+            ranking of your own, run_file); in Python also a `View`. None draws uniformly at random.
+            Paper: tree, sequence, semantic (static: bm25 in place of semantic; baseline: bm25
+            alone).
+        negatives_per_question: Negatives drawn for each question and epoch; 0 leaves a batch's
+            other articles as the only negatives. Paper: not given.
+        buckets: Parts of the ranking of negatives, from easy to difficult, 1 to 6. Paper: 3.
+        schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
+            (the hardest ones from the start, the same in every epoch). Paper: curriculum.
+        share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
+            literally per cent of the articles in each bucket (negatives_per_question is then not
+            used). Paper: "0.7%, 0.2%, 0.1%", which can be read as either.
+        candidates: The hardest articles of a question's ranking that are cut into buckets and drawn
+            from; default: all, as in the paper.
+        ties: How equally difficult articles rank in a view: in the middle of their ranks, or in an
+            order of their own in each view. Paper: permutation.
+        k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
+        cross_law: Distance in the tree between articles of two laws: farther than any two of one
+            law, or that of their path over the root.
+        permute_tree: A control: every article stands at another one's place in the tree and the
+            sequence.
+        bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
+        bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
+        run_file: TREC run of the training questions (with final: also of dev's) that the view "run"
+            ranks by.
+        text_rule: What of an article is read.
+        seed: Of everything that is drawn.
 
     Raises:
-        ValueError: A value is out of its range, or does not fit another; names it.
+        SettingsError: A value is out of its range, or two do not fit together.
     """
 
-    views: tuple[str | View, ...]
-    negatives_per_question: int
-    buckets: int
-    schedule: Schedule
-    share_of: ShareOf
-    candidates: int | None
-    ties: Ties
-    k: int
-    cross_law: CrossLaw
-    bm25_k1: float
-    bm25_b: float
-    run: Path | None
-    permute_tree: bool
-    text_rule: TextRule
-    seed: int
+    views: tuple[str | View, ...] = ("tree", "sequence", "semantic")
+    negatives_per_question: int = 8
+    buckets: int = 3
+    schedule: Schedule = "curriculum"
+    share_of: ShareOf = "negatives"
+    candidates: int | None = None
+    ties: Ties = "mid_rank"
+    k: int = 60
+    cross_law: CrossLaw = "farther"
+    permute_tree: bool = False
+    bm25_k1: float = 1.5
+    bm25_b: float = 0.75
+    run_file: str | Path | None = None
+    text_rule: TextRule = "headings_text"
+    seed: int = 0
 
     def __post_init__(self) -> None:
+        known = tuple(sorted(module.name for module in iter_modules(views.__path__)))
         for view in self.views:
-            if isinstance(view, str):
-                if view not in (known := _view_names()):
-                    raise ValueError(f"views: no view is called {view!r}; {_among(known)}")
-            # A class has what its objects have.
-            elif isinstance(view, type) or not isinstance(view, View):
-                raise ValueError(
-                    f"views: {view!r} is no view. Give a name, or an object with a `name` and the "
-                    "method `difficulty`"
-                )
+            if isinstance(view, str) and view not in known:
+                raise SettingsError(f"views: no view is called {view!r}; {_among(known)}.")
         if len(set(self.view_names)) < len(self.views):
-            raise ValueError(f"views: {', '.join(self.view_names)} names one twice. Name each once")
-        for name, kind in (
-            ("schedule", Schedule),
-            ("share_of", ShareOf),
-            ("ties", Ties),
-            ("cross_law", CrossLaw),
-            ("text_rule", TextRule),
-        ):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(
-                    f"{name}: {getattr(self, name)!r} is none; {_among(get_args(kind))}"
-                )
+            raise SettingsError(f"views: {', '.join(self.view_names)}: name each view once.")
+        for name, kind in _CHOICES.items():
+            if (value := getattr(self, name)) not in get_args(kind):
+                raise SettingsError(f"{name} is {value!r}; {_among(get_args(kind))}.")
         in_range("negatives_per_question", self.negatives_per_question, 0, whole=True)
         in_range("buckets", self.buckets, 1, MAX_BUCKETS, whole=True)
         if self.candidates is not None:
@@ -124,24 +143,19 @@ class NegativesOptions:
         in_range("seed", self.seed, 0, whole=True)
         in_range("bm25_k1", self.bm25_k1, 0)
         in_range("bm25_b", self.bm25_b, 0, 1)
-        if not isinstance(self.permute_tree, bool):
-            raise ValueError(f"permute_tree must be True or False, not {self.permute_tree!r}")
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
-            raise ValueError(
+            raise SettingsError(
                 "views is empty, so no negative is harder than another: set buckets to 1 and "
-                "schedule to 'curriculum' (uniform random), or name views"
+                "schedule to curriculum (uniform random), or name views."
             )
-        if ("run" in self.views) != (self.run is not None):
-            raise ValueError(
-                "views: 'run' and a run file (run; of a command: run_file) go together. Give both, "
-                "or neither"
-            )
+        if ("run" in self.views) != (self.run_file is not None):
+            raise SettingsError("The view run and run_file go together: give both, or neither.")
         if self.share_of == "bucket" and self.schedule == "fixed":
-            raise ValueError("share_of 'bucket' needs shares, and schedule 'fixed' has none")
+            raise SettingsError("share_of bucket needs shares, and schedule fixed has none.")
         if self.candidates is not None and (not self.views or self.schedule == "fixed"):
-            raise ValueError(
-                f"candidates is {self.candidates}, but there is no ranking to take the hardest of "
-                "(views is empty), or it is not drawn from (schedule 'fixed'): leave candidates out"
+            raise SettingsError(
+                f"candidates is {self.candidates}, but there are no views to rank by, or schedule "
+                "is fixed: leave candidates out."
             )
 
     @property
@@ -164,22 +178,19 @@ class NegativesOptions:
         """Refuse a corpus that cannot give the negatives.
 
         Raises:
-            ValueError: There are no questions; no question has a negative, or none is drawn and no
-                other's article is one; one has fewer than are asked for; a bucket is smaller than
-                its share; or shares of buckets come to nothing.
+            SettingsError: No question has a negative, or one has too few.
         """
         if not gold.n_questions:
-            raise ValueError("there are no questions to draw negatives for")
+            raise SettingsError("There are no questions to draw negatives for.")
         if not gold.n_negatives.any():
-            raise ValueError(
-                f"each of the {gold.n_articles:,} articles answers every question, so none is a "
-                "negative and nothing can be learnt. Give a larger corpus"
+            raise SettingsError(
+                f"Each of the {gold.n_articles:,} articles answers every question, so nothing can "
+                "be learnt. Give a larger corpus."
             )
         if not self.draws_any and not gold.in_batch_negatives:
-            raise ValueError(
+            raise SettingsError(
                 "negatives_per_question is 0, and every article that answers a question answers "
-                "all others: no pair has a negative and nothing can be learnt. Draw some, or give "
-                "more questions"
+                "all others: no pair has a negative. Draw some, or give more questions."
             )
         # Every bucket is in focus once, or all have the same share: the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
@@ -187,66 +198,54 @@ class NegativesOptions:
         lengths = self.list_lengths(gold)
         if self.share_of == "bucket":
             if largest / 100 * int(lengths.sum()) < self.buckets:
-                raise ValueError(
-                    f"share_of 'bucket' comes to less than one negative for {gold.n_questions} "
-                    "questions together: too few articles to draw from. Use share_of 'negatives'"
+                raise SettingsError(
+                    f"share_of bucket comes to less than one negative for {gold.n_questions} "
+                    "questions together. Use share_of negatives."
                 )
             return
         fewest = int(gold.n_negatives.argmin())
         question, available = gold.question_ids[fewest], int(gold.n_negatives[fewest])
         n = self.negatives_per_question
         if n > available:
-            raise ValueError(
+            raise SettingsError(
                 f"negatives_per_question is {n}, but question {question!r} has only {available} of "
-                f"{gold.n_articles:,} articles left as negatives. Ask for fewer"
+                f"{gold.n_articles:,} articles left as negatives. Ask for fewer."
             )
         most, held = math.ceil(n * largest), int(lengths[fewest]) // self.buckets
         if most > held:
             among = "" if self.candidates is None else f", of {self.candidates} candidates,"
-            more = "" if self.candidates is None else ", or more candidates"
-            raise ValueError(
+            raise SettingsError(
                 f"negatives_per_question is {n}, so a bucket has to give up to {most}, but one of "
                 f"the {self.buckets} buckets of question {question!r}{among} holds {held}. Ask for "
-                f"fewer{more}, or use fewer buckets"
+                "fewer, or use fewer buckets or more candidates."
             )
 
 
 def in_range(
     name: str, value: float, low: int, high: float = math.inf, *, whole: bool = False
 ) -> None:
-    """Refuse a number below `low`, above `high` or infinite, or no whole one where `whole`.
+    """Refuse a number below `low`, above `high` or infinite, and a fraction where `whole`.
 
     Raises:
-        ValueError: The value is refused, or no number; names it.
+        SettingsError: Names the value.
     """
     if not isinstance(value, Integral if whole else Real):
-        raise ValueError(f"{name} must be {'a whole' if whole else 'a'} number, not {value!r}")
+        raise SettingsError(f"{name} must be a {'whole ' * whole}number, not {value!r}.")
     if not low <= value <= high or value == math.inf:
-        to = "up" if high == math.inf else f"to {high}"
-        finite = " and finite" if value == math.inf else ""
-        raise ValueError(f"{name} must be from {low} {to}{finite}, not {value}")
-
-
-def _view_names() -> tuple[str, ...]:
-    """The names of the views: each is a module in the folder `views`."""
-    package = find_spec("training.negatives.views")
-    assert package is not None
-    return tuple(sorted(module.name for module in iter_modules(package.submodule_search_locations)))
+        upper = "up, and finite" if high == math.inf else f"to {high}"
+        raise SettingsError(f"{name} must be from {low} {upper}, not {value}.")
 
 
 def _among(names: tuple[str, ...]) -> str:
     return f"choose among {', '.join(names)}"
 
 
-# What a view is made from.
-
-
 @dataclass(frozen=True)
-class Given:
-    """A law, its questions and the wishes: all that a view may need.
+class ViewInputs:
+    """Inputs for building a view.
 
     Attributes:
-        options: What `CurriculumNegatives` was asked for.
+        settings: Of the curriculum.
         articles: In their order, `n_articles`.
         questions: `n_questions`.
         gold: Which articles answer which questions.
@@ -256,7 +255,7 @@ class Given:
             it is.
     """
 
-    options: NegativesOptions
+    settings: CurriculumSettings
     articles: Sequence[Article]
     questions: Sequence[Question]
     gold: Gold

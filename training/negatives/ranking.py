@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import Ties, View
+from training.negatives.options import CurriculumSettings, View
 
 # Keys that break ties: the same on every device, in every process, in any block.
 
@@ -217,9 +217,7 @@ class FusedRanking:
     Args:
         views: At least one.
         gold: The questions; what is excluded there stands last.
-        ties: "mid_rank" or "permutation".
-        k: Of the reciprocal rank fusion.
-        seed: Decides ties.
+        settings: Say how ties and fusion are decided.
         device: Where the negatives are ranked.
     """
 
@@ -227,18 +225,14 @@ class FusedRanking:
         self,
         views: Sequence[View],
         gold: Gold,
-        *,
-        ties: Ties,
-        k: int,
-        seed: int,
+        settings: CurriculumSettings,
         device: torch.device,
     ) -> None:
         self._views = views
         self._gold = gold
-        self._ties = ties
-        self._k = k
+        self._settings = settings
         self._device = device
-        self._keys = TieKeys(seed, gold.question_ids, gold.article_ids, device)
+        self._keys = TieKeys(settings.seed, gold.question_ids, gold.article_ids, device)
 
     @torch.no_grad()
     def of(self, rows: NDArray[np.int64]) -> RankedBlock:
@@ -257,33 +251,30 @@ class FusedRanking:
         excluded[tuple(torch.from_numpy(each).to(self._device) for each in cells)] = True
         ranked = [self._ranks(view, rows, excluded) for view in self._views]
         ranks, tied = zip(*ranked, strict=True)
-        order = fuse(ranks, self._keys.of(rows, "fusion"), self._k)
+        order = fuse(ranks, self._keys.of(rows, "fusion"), self._settings.k)
         return RankedBlock(order, ranks, tied)
 
     def _ranks(
         self, view: View, rows: NDArray[np.int64], excluded: Tensor
     ) -> tuple[Tensor, Tensor]:
         difficulty = _checked(view, view.difficulty(rows), excluded).to(self._device)
-        if self._ties == "mid_rank":
+        if self._settings.ties == "mid_rank":
             return mid_ranks(difficulty, excluded)
         keys = self._keys.of(rows, f"view {view.name}")
         return permutation_ranks(difficulty, excluded, keys)
 
 
 def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
-    """A view's difficulties; what is none would end in an order that means nothing."""
-    asked = f"It must give a float32 tensor {list(excluded.shape)}, a row a question"
-    if not isinstance(difficulty, Tensor):
-        raise ValueError(f"view {view.name!r} gave {type(difficulty).__name__}. {asked}")
+    """A view's difficulties; NaN would end in an order that means nothing."""
     if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
-        kind = str(difficulty.dtype).removeprefix("torch.")
-        raise ValueError(f"view {view.name!r} gave {kind} {list(difficulty.shape)}. {asked}")
+        raise ValueError(
+            f"view {view.name!r} gave {difficulty.dtype} {list(difficulty.shape)}. It must give "
+            f"float32 {list(excluded.shape)}, a row a question"
+        )
     # NaN comes through as both, in one pass.
-    for value in map(float, difficulty.aminmax()):
-        if not math.isfinite(value):
-            n = int((~difficulty.isfinite()).sum())
-            raise ValueError(
-                f"view {view.name!r} gave {n:,} difficulties that are not finite, such as {value}. "
-                "Give what has no difficulty a number below all others"
-            )
+    if not all(map(math.isfinite, difficulty.aminmax())):
+        raise ValueError(
+            f"view {view.name!r} gave difficulties that are not finite. Give articles without a "
+            "difficulty a number below all others"
+        )
     return difficulty

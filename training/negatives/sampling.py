@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.devices import resolve_device
-from components.statutes.article import Article, TextRule
+from components.statutes.article import Article
 from components.statutes.question import Question
-from components.statutes.tree import CrossLaw, LegislativeTree
-from training.negatives import views
+from components.statutes.tree import LegislativeTree
 from training.negatives.curriculum import (
-    Schedule,
-    ShareOf,
     allot,
     allot_of_buckets,
     bucket_edges,
@@ -28,57 +25,8 @@ from training.negatives.curriculum import (
     phase_shares,
 )
 from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.options import DynamicView, Given, NegativesOptions, Ties, View, in_range
+from training.negatives.options import CurriculumSettings, DynamicView, View, ViewInputs, in_range
 from training.negatives.ranking import FusedRanking
-
-# The views that the options name.
-
-
-def views_of(
-    options: NegativesOptions,
-    articles: Sequence[Article],
-    questions: Sequence[Question],
-    gold: Gold,
-    tree: LegislativeTree,
-    device: torch.device,
-) -> list[View]:
-    """The views in the order of `options.views`, each ready but for the dynamic ones' vectors.
-
-    A name's is made by the function `of` of the module that has it; an object is one already.
-
-    Raises:
-        ValueError: BM25 or the run file do not go with the corpus; or a module makes no view.
-        OSError: The run file cannot be opened.
-    """
-    permutation = None
-    if options.permute_tree:
-        permutation = generator(options.seed, "leaves").permutation(gold.n_articles)
-    given = Given(options, articles, questions, gold, tree, device, permutation)
-    return [_made(view, given) if isinstance(view, str) else view for view in options.views]
-
-
-def _made(name: str, given: Given) -> View:
-    module = import_module(f"{views.__name__}.{name}")
-    if not hasattr(module, "of"):
-        raise ValueError(
-            f"views: {module.__file__} has no function 'of', which makes the view {name!r}. Write "
-            "of(given) into it"
-        )
-    made = module.of(given)
-    if not isinstance(made, View):
-        raise ValueError(
-            f"views: of(given) of {module.__file__} made {type(made).__name__}, which is no view. "
-            "Return an object with a `name` and the method `difficulty`"
-        )
-    if made.name != name:
-        raise ValueError(
-            f"views: of(given) of {module.__file__} made a view with the name {made.name!r}. Call "
-            f"it {name!r}, as its file"
-        )
-    return made
-
-
-# Which places of a list ordered by difficulty are drawn in an epoch.
 
 
 class BucketDraws:
@@ -88,15 +36,15 @@ class BucketDraws:
     or candidates, where only the hardest ones are drawn from.
 
     Args:
-        options: Schedule, buckets, shares and seed.
+        settings: Schedule, buckets, shares and seed.
         gold: The questions.
     """
 
-    def __init__(self, options: NegativesOptions, gold: Gold) -> None:
-        self._options = options
+    def __init__(self, settings: CurriculumSettings, gold: Gold) -> None:
+        self._settings = settings
         self._question_ids = gold.question_ids
-        self._phase_shares = phase_shares(options.schedule, options.buckets)
-        self._starts, ends = bucket_edges(options.list_lengths(gold), options.buckets)
+        self._phase_shares = phase_shares(settings.schedule, settings.buckets)
+        self._starts, ends = bucket_edges(settings.list_lengths(gold), settings.buckets)
         self._sizes = ends - self._starts
 
     def phases(self, progress: float | NDArray[np.float64]) -> NDArray[np.int64]:
@@ -129,12 +77,12 @@ class BucketDraws:
             epoch: Another epoch, other places; but for "fixed", which takes the first.
             phases: int64 `[n_questions]`.
         """
-        if self._options.schedule == "fixed":
-            hardest = np.arange(self._options.negatives_per_question)
+        if self._settings.schedule == "fixed":
+            hardest = np.arange(self._settings.negatives_per_question)
             return [hardest] * len(self._question_ids)
         counts = self.counts(epoch, phases)
         return [
-            self._drawn(generator(self._options.seed, "draw", epoch, question), row, counts[row])
+            self._drawn(generator(self._settings.seed, "draw", epoch, question), row, counts[row])
             for row, question in enumerate(self._question_ids)
         ]
 
@@ -148,11 +96,11 @@ class BucketDraws:
         for phase in np.unique(phases).tolist():
             (rows,) = np.nonzero(phases == phase)
             shares = self._phase_shares[phase]
-            chance = generator(self._options.seed, "allot", epoch, phase)
-            if self._options.share_of == "bucket":
+            chance = generator(self._settings.seed, "allot", epoch, phase)
+            if self._settings.share_of == "bucket":
                 counts[rows] = allot_of_buckets(self._sizes[rows], shares, chance)
             else:
-                n = self._options.negatives_per_question
+                n = self._settings.negatives_per_question
                 counts[rows] = allot(len(rows), n, shares, chance)
         return counts
 
@@ -213,38 +161,19 @@ class CurriculumNegatives:
     Args:
         articles: The corpus, in the law's order.
         questions: Questions with at least one relevant article each.
-        views: Among "tree", "sequence", "semantic" (the model being trained), "bm25" and "run", and
-            objects of your own (`training.negatives.options.View`); none draws uniformly at random.
-        negatives_per_question: How many are drawn for each question and epoch; 0 leaves a batch's
-            other articles as the only negatives. The paper gives no number.
-        buckets: How many equal parts the fused list is cut into, 1 to 6; the paper has 3.
-        schedule: "curriculum" goes from easy to difficult, "reversed" back; "constant" takes as
-            many from each bucket; "fixed" takes the hardest of the list, the same in every epoch.
-        share_of: What a share of .70 is: .70 of the `negatives_per_question`, or, as the paper
-            prints it, .70% of the "bucket" (`negatives_per_question` is then not used).
-        candidates: Only so many of a question's list, the hardest, are cut into buckets and drawn
-            from; None takes the whole list, as the paper does.
-        ties: "mid_rank" gives tied articles the middle of their ranks; "permutation" ranks them in
-            an order of their own in each view.
-        k: Of the reciprocal rank fusion.
-        cross_law: How far articles of other laws are, as for `LegislativeTree.distances`.
-        bm25_k1: Saturation of term frequency, of the view "bm25".
-        bm25_b: Weight of length, of the view "bm25".
-        run: TREC run file of the view "run".
-        permute_tree: The control: articles change places at random in the tree and the sequence.
-        text_rule: What of an article the view "bm25" indexes.
-        seed: Decides ties, permutation and draws.
+        settings: Of the curriculum; by default `CurriculumSettings()`.
         device: Where ranks are made, such as "cuda"; by default CUDA where there is one, else CPU.
+        changes: Fields of `CurriculumSettings` by name, in place of those of `settings`.
 
     Attributes:
         gold: The questions' positives, and what is never drawn.
         tree: The tree of the corpus, never permuted.
-        options: The parameters.
+        settings: As above, changes included.
         tie_shares: For each view, the share of negatives that it ties with another, in the last
             draw that ranked.
 
     Raises:
-        ValueError: A parameter is wrong, or corpus and questions do not allow it; nothing has been
+        ValueError: A setting is wrong, or corpus and questions do not allow it; nothing has been
             computed then.
     """
 
@@ -253,54 +182,30 @@ class CurriculumNegatives:
         articles: Sequence[Article],
         questions: Sequence[Question],
         *,
-        views: Sequence[str | View] = ("tree", "sequence", "semantic"),
-        negatives_per_question: int = 8,
-        buckets: int = 3,
-        schedule: Schedule = "curriculum",
-        share_of: ShareOf = "negatives",
-        candidates: int | None = None,
-        ties: Ties = "mid_rank",
-        k: int = 60,
-        cross_law: CrossLaw = "farther",
-        bm25_k1: float = 1.5,
-        bm25_b: float = 0.75,
-        run: str | Path | None = None,
-        permute_tree: bool = False,
-        text_rule: TextRule = "headings_text",
-        seed: int = 0,
+        settings: CurriculumSettings | None = None,
         device: str | torch.device | None = None,
+        **changes: Any,
     ) -> None:
-        refuse_what_is_no_list(articles=articles, questions=questions, views=views)
-        self.options = NegativesOptions(
-            views=tuple(views),
-            negatives_per_question=negatives_per_question,
-            buckets=buckets,
-            schedule=schedule,
-            share_of=share_of,
-            candidates=candidates,
-            ties=ties,
-            k=k,
-            cross_law=cross_law,
-            bm25_k1=bm25_k1,
-            bm25_b=bm25_b,
-            run=None if run is None else Path(run),
-            permute_tree=permute_tree,
-            text_rule=text_rule,
-            seed=seed,
-        )
+        if "views" in changes:
+            changes["views"] = tuple(changes["views"])
+        self.settings = replace(settings or CurriculumSettings(), **changes)
         self.gold = Gold.of(articles, questions)
-        self.options.check(self.gold)
+        self.settings.check(self.gold)
         self.tree = LegislativeTree(articles)
         self.tie_shares: dict[str, float] = {}
-        target = _ranking_device(device)
-        chosen = views_of(self.options, articles, questions, self.gold, self.tree, target)
-        self._dynamic = [view for view in chosen if isinstance(view, DynamicView)]
-        self._ranking = (
-            FusedRanking(chosen, self.gold, ties=ties, k=k, seed=seed, device=target)
-            if chosen
-            else None
+        target = resolve_device(None if device is None else str(device))
+        if target.type == "mps":  # Apple's GPUs have no float64, which the ranks are fused in.
+            target = torch.device("cpu")
+        permutation = None
+        if self.settings.permute_tree:
+            permutation = generator(self.settings.seed, "leaves").permutation(self.n_articles)
+        inputs = ViewInputs(
+            self.settings, articles, questions, self.gold, self.tree, target, permutation
         )
-        self._draws = BucketDraws(self.options, self.gold)
+        views = [_opened(view, inputs) for view in self.settings.views]
+        self._dynamic = [view for view in views if isinstance(view, DynamicView)]
+        self._ranking = FusedRanking(views, self.gold, self.settings, target) if views else None
+        self._draws = BucketDraws(self.settings, self.gold)
 
     @property
     def n_articles(self) -> int:
@@ -310,12 +215,12 @@ class CurriculumNegatives:
     @property
     def view_names(self) -> tuple[str, ...]:
         """The views, in the order that `DrawnNegatives.views` counts them in."""
-        return self.options.view_names
+        return self.settings.view_names
 
     @property
     def needs_vectors(self) -> bool:
         """Whether `draw` must be given the vectors of questions and articles."""
-        return bool(self._dynamic) and self.options.draws_any
+        return bool(self._dynamic) and self.settings.draws_any
 
     def phase(self, progress: float) -> int:
         """The phase of the schedule, from 0, in which all draws have the same shares.
@@ -354,7 +259,7 @@ class CurriculumNegatives:
         rows = np.repeat(np.arange(len(chosen)), np.diff(starts))
         if self.needs_vectors:
             self._refresh(questions, articles)
-        if self._ranking is not None and self.options.draws_any:
+        if self._ranking is not None and self.settings.draws_any:
             drawn, views = self._from_ranking(self._ranking, rows, places)
         else:
             drawn, views = self._from_corpus(chosen), np.full(len(places), -1)
@@ -366,15 +271,9 @@ class CurriculumNegatives:
         if questions is None or articles is None:
             names = " and ".join(view.name for view in self._dynamic)
             raise ValueError(
-                f"the model as it is now decides in {names}: give draw() the vectors of the "
-                "questions and of the articles"
+                f"{names} rank by the current model: give draw() the vectors of the questions and "
+                "of the articles"
             )
-        for name, vectors in (("questions", questions), ("articles", articles)):
-            if not isinstance(vectors, Tensor):
-                raise ValueError(
-                    f"{name} must be vectors in a tensor, not {type(vectors).__name__}. Of a NumPy "
-                    "array, torch.from_numpy makes one"
-                )
         for view in self._dynamic:
             view.refresh(questions, articles)
 
@@ -405,22 +304,11 @@ class CurriculumNegatives:
         return np.concatenate(drawn)
 
 
-def refuse_what_is_no_list(**arguments: object) -> None:
-    """Refuse an argument that is read once, or in no order: found out in the middle, or never.
-
-    Raises:
-        ValueError: One is no sequence; names it.
-    """
-    for name, given in arguments.items():
-        # A text and a mapping have places too, but what is meant does not stand there.
-        if isinstance(given, str | Mapping) or not hasattr(given, "__getitem__"):
-            raise ValueError(
-                f"{name} must be a list or another sequence, not {reprlib.repr(given)}. Give them "
-                "in a list, in their order"
-            )
-
-
-def _ranking_device(device: str | torch.device | None) -> torch.device:
-    resolved = resolve_device(None if device is None else str(device))
-    # Apple's GPUs have no float64, which the ranks are fused in.
-    return torch.device("cpu") if resolved.type == "mps" else resolved
+def _opened(view: str | View, inputs: ViewInputs) -> View:
+    """A view by name, made by the function `of` of its module; an object is one already."""
+    if not isinstance(view, str):
+        return view
+    made = import_module(f"training.negatives.views.{view}").of(inputs)
+    if not isinstance(made, View) or made.name != view:
+        raise ValueError(f"views: the function `of` of {view} must return a View named {view!r}")
+    return made

@@ -58,7 +58,7 @@ def _example(
     ids, positives = negatives.gold.article_ids, negatives.gold.positives[row]
     # -1 is no view.
     view_names = (*negatives.view_names, None)
-    cross_law = negatives.options.cross_law
+    cross_law = negatives.settings.cross_law
     distances = negatives.tree.min_distances(positives, cross_law=cross_law)
     start, stop = drawn.starts[row : row + 2].tolist()
     shown = min(stop - start, MAX_NEGATIVES)
@@ -112,7 +112,7 @@ def statistics(
           for a bucket that gave none. The whole is None without vectors.
     """
     n_drawn = len(drawn.articles)
-    n_buckets = negatives.options.buckets
+    n_buckets = negatives.settings.buckets
     overlap = None
     if previous is not None and n_drawn:
         pairs, before = (_pairs(each, negatives.n_articles) for each in (drawn, previous))
@@ -141,7 +141,7 @@ def _pairs(drawn: DrawnNegatives, n_articles: int) -> NDArray[np.int64]:
 def _mean_tree_distance(drawn: DrawnNegatives, negatives: CurriculumNegatives) -> float | None:
     if not len(drawn.articles):
         return None
-    cross_law = negatives.options.cross_law
+    cross_law = negatives.settings.cross_law
     total = 0
     for question, positives in enumerate(negatives.gold.positives):
         distances = negatives.tree.min_distances(positives, cross_law=cross_law)
@@ -163,7 +163,7 @@ def _audit(
         here = slice(drawn.starts[question], drawn.starts[question + 1])
         above_best[here] = of_drawn > of_positives.max()
         above_a[here] = of_drawn > of_positives.min()
-    inside = [drawn.buckets == bucket for bucket in range(negatives.options.buckets)]
+    inside = [drawn.buckets == bucket for bucket in range(negatives.settings.buckets)]
 
     def by_bucket(above: NDArray[np.bool_]) -> list[float | None]:
         return [float(above[each].mean()) if each.any() else None for each in inside]

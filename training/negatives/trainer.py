@@ -14,7 +14,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives
-from training.negatives.sampling import CurriculumNegatives, refuse_what_is_no_list
+from training.negatives.sampling import CurriculumNegatives
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -79,17 +79,16 @@ class EpochNegatives(TrainerCallback):
         articles: Sequence[Article],
         questions: Sequence[Question],
     ) -> None:
-        refuse_what_is_no_list(articles=articles, questions=questions)
         if [each.id for each in articles] != list(negatives.gold.article_ids):
             raise ValueError("articles are not those that negatives was made of. Give the same")
         if [each.id for each in questions] != list(negatives.gold.question_ids):
             raise ValueError("questions are not those that negatives was made of. Give the same")
-        if negatives.options.share_of == "bucket":
+        if negatives.settings.share_of == "bucket":
             raise ValueError(
                 "share_of 'bucket' draws more for one question than for another, but all rows need "
                 "the same columns. Use share_of 'negatives'"
             )
-        rule = negatives.options.text_rule
+        rule = negatives.settings.text_rule
         self.drawn: DrawnNegatives | None = None
         self.dataset: Dataset = _rows(negatives, self._texts)
         self._model = model
@@ -193,7 +192,7 @@ class EpochNegatives(TrainerCallback):
             "anchor": [self._questions[question] for question in batch["anchor"]],
             "positive": [self._articles[position] for position in batch["positive"]],
         }
-        for number in range(self._negatives.options.negatives_per_question):
+        for number in range(self._negatives.settings.negatives_per_question):
             texts[f"negative_{number + 1}"] = [self._articles[each[number]] for each in chosen]
         return texts
 

@@ -11,6 +11,7 @@ import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 from sentence_transformers.base.sampler import DefaultBatchSampler
+from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
@@ -28,17 +29,18 @@ from components.models.graph import LegislativeGraphEncoder, enriched, graph_for
 from components.models.lexical_index import LexicalIndex
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.fusion import fuse_ranks
 from components.statutes.lexical import coverage, trust
 from components.statutes.question import Question
 from training.data import TrainingData
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives
-from training.rank_fusion import FULL_COVERAGE, FUSED_FROM, RERANKED, fuse_ranks
+from training.ranking.settings import FULL_COVERAGE, FUSED_FROM, RERANKED
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 
 
-Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]
+Score = Callable[[Sequence[tuple[str, str]]], Tensor]
 """Logits `[n_pairs]` of (question, passage) pairs."""
 
 
@@ -67,7 +69,7 @@ class ArticlePairs:
         """The logit of each article: its best passage's, float32 `[n_articles]`."""
         if not len(self.starts):
             return np.empty(0, np.float32)
-        best: NDArray[np.float32] = np.maximum.reduceat(score(self.pairs), self.starts)
+        best: NDArray[np.float32] = np.maximum.reduceat(np.asarray(score(self.pairs)), self.starts)
         return best
 
 

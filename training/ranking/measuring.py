@@ -14,11 +14,13 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.model import BaseModel
 
 from components.models.cross_encoder import Calibration, rank_candidates
-from components.statutes.metrics import evaluate, metric_depth
+from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
+from training.data import evaluated
 from training.hf import measurings
 from training.negatives.gold import Gold
 from training.negatives.semihard import score_statistics
+from training.plotting import figure_at
 from training.ranking.data import ArticlePairs, Score, probabilities
 from training.records import numbers_of
 
@@ -93,38 +95,22 @@ def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[st
 
 def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
     """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
-    # Imported here: only the end of a run draws.
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (dev, scores) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    measured = [record for record in records if "dev" in record]
-    dev.plot(
-        [record["epoch"] for record in measured],
-        [record["dev"][metric] for record in measured],
-        marker="o",
-        label="re-ranked",
-    )
-    for record in records[:1]:
-        if "first_stage" in record:
-            dev.axhline(record["first_stage"][metric], color="grey", label="first stage")
-    dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
-    dev.legend()
-    for record in records:
-        for judge, statistics in record.get("negatives", {}).items():
-            shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
-            scores.plot(
-                *zip(*shares.items(), strict=True),
-                marker="o",
-                label=f"{judge}, epoch {record['epoch']:g}",
-            )
-    scores.set(xlabel="score", ylabel="share", title="How the negatives score")
-    scores.legend()
-    for suffix in ("png", "svg"):
-        figure.savefig(folder / f"metrics.{suffix}", dpi=150)
-    plt.close(figure)
+    with figure_at(folder / "metrics", 1, 2, figsize=(10, 4)) as (_, (dev, scores)):
+        measured = [record for record in records if "dev" in record]
+        epochs = [record["epoch"] for record in measured]
+        values = [record["dev"][metric] for record in measured]
+        dev.plot(epochs, values, marker="o", label="re-ranked")
+        if "first_stage" in records[0]:
+            dev.axhline(records[0]["first_stage"][metric], color="grey", label="first stage")
+        dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
+        for record in records:
+            for judge, statistics in record.get("negatives", {}).items():
+                shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
+                label = f"{judge}, epoch {record['epoch']:g}"
+                scores.plot(*zip(*shares.items(), strict=True), marker="o", label=label)
+        scores.set(xlabel="score", ylabel="share", title="How the negatives score")
+        for axes in (dev, scores):
+            axes.legend()
 
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")
@@ -187,12 +173,8 @@ class DevLists:
     def _evaluated(
         self, ranked: Sequence[Sequence[str]], names: Sequence[str]
     ) -> Mapping[str, Mapping[str, float]]:
-        return evaluate(
-            {question.id: ids for question, ids in zip(self.questions, ranked, strict=True)},
-            {question.id: question.relevant for question in self.questions},
-            names,
-            depth=max(len(self.found[0]), *map(metric_depth, names)),
-        )
+        depth = max(len(self.found[0]), *map(metric_depth, names))
+        return evaluated(self.questions, ranked, names, depth)
 
 
 class RankerMeasuring(BaseEvaluator):

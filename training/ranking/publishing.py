@@ -16,7 +16,6 @@ from training.checkpoint import move_in
 from training.command_line import say
 from training.data import TrainingData
 from training.negatives.gold import Gold
-from training.rank_fusion import RERANKED
 from training.ranking.data import pipeline_candidates
 from training.ranking.measuring import (
     FusionWeight,
@@ -27,7 +26,7 @@ from training.ranking.measuring import (
     plot_records,
 )
 from training.ranking.run import MODEL_FOLDER, Prepared, best_folder, candidate_lists, open_ranker
-from training.ranking.settings import RankerTrainingSettings
+from training.ranking.settings import RERANKED, RankerTrainingSettings
 from training.records import METRICS_FILE, environment, write_metrics
 
 
@@ -102,7 +101,7 @@ def _fitted(
     say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
     lists = candidate_lists(data, found, RERANKED, setup.passages)
     ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
-    logits = lists.logits(lambda pairs: ranker.logits(pairs).numpy())
+    logits = lists.logits(ranker.logits)
     answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
     weight = FusionWeight.choose(lists, logits, settings.select_by)
     use = dataclasses.replace(

@@ -429,7 +429,7 @@ def prepare_on(
         np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
     )
     measuring = RankerMeasuring(
-        lambda pairs: ranker.logits(pairs).numpy(),
+        ranker.logits,
         dev=setup.dev,
         negatives=_pairs(dataset.select(seen)),
         cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),

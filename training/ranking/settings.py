@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from components.models.devices import DtypeName
 from components.models.folder import BUNDLED_MODEL
 from components.statutes.lexical import Segmentation
-from training.command_line import Place, SettingsError, Target
+from training.command_line import Place, SettingsError
 from training.negatives.semihard import Strategy
-from training.rank_fusion import RERANKED
 from training.settings import (
-    KeptSettings,
+    TrainerSettings,
     above_zero,
     at_least,
     depth_of_metric,
-    first_card,
-    seed_in_range,
     share,
 )
+
+# The pipelines `hybrid.yaml` and `hybrid_rerank.yaml`, which a ranker is fitted to.
+FUSED_FROM = 250
+"""How many articles each of the fused lists gives."""
+RERANKED = 90
+"""How many of the fused list a ranker reads."""
+FULL_COVERAGE = 0.5
+"""Share of a question's terms from which on BM25's list has its full weight."""
 
 _BUNDLED = Place(BUNDLED_MODEL)
 # Metrics for which it counts what stands among the first k, and not where.
@@ -26,7 +30,7 @@ _OF_A_SET = ("R@", "Exist@")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankerTrainingSettings(KeptSettings):
+class RankerTrainingSettings(TrainerSettings):
     """A cross-encoder that re-ranks what a bi-encoder finds.
 
     "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024).
@@ -74,9 +78,7 @@ class RankerTrainingSettings(KeptSettings):
         SettingsError: A value is out of its range, or two do not fit together.
     """
 
-    corpus: Place
     questions: Place
-    output: Target
     dev_share: float = 0.1
     model: Place = _BUNDLED
     start: Place = _BUNDLED
@@ -88,34 +90,25 @@ class RankerTrainingSettings(KeptSettings):
     passage_tokens: int = 128
     segmentation: Segmentation | None = None
     epochs: int = 2
-    max_steps: int | None = None
     batch_size: int = 16
     learning_rate: float = 2e-5
     head_lr: float = 1e-3
     dropout: float | None = None
-    weight_decay: float = 0.01
     warmup: float = 0.1
-    clip: float = 1.0
     select_by: str = "MRR@10"
     checkpoint_every: int = 200
-    dtype: DtypeName = "auto"
-    device: str | None = None
-    seed: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
-        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
         at_least(self, 8, "passage_tokens")
-        at_least(self, 0, "weight_decay")
-        seed_in_range(self.seed)
-        above_zero(self, "learning_rate", "head_lr", "clip")
-        share(self, "dev_share", "warmup", "dropout")
+        above_zero(self, "head_lr")
+        share(self, "dev_share", "dropout")
         if self.re_ranked > self.candidates:
             raise SettingsError(
                 f"dev_candidates is {self.dev_candidates}, and the first stage finds "
                 f"{self.candidates} candidates. Ask for fewer."
             )
-        first_card(self.device)
         self._check_metric()
 
     def _check_metric(self) -> None:

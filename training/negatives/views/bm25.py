@@ -13,7 +13,7 @@ from torch import Tensor
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from training.bm25 import CountedLaw, Variant
-from training.negatives.options import Given
+from training.negatives.options import ViewInputs
 
 
 class BM25View:
@@ -57,14 +57,14 @@ class BM25View:
         return torch.from_numpy(scores.astype(np.float32)).to(self._device)
 
 
-def of(given: Given) -> BM25View:
+def of(inputs: ViewInputs) -> BM25View:
     """With the options' k1 and b."""
-    options = given.options
+    settings = inputs.settings
     return BM25View(
-        given.articles,
-        given.questions,
-        given.device,
-        k1=options.bm25_k1,
-        b=options.bm25_b,
-        text_rule=options.text_rule,
+        inputs.articles,
+        inputs.questions,
+        inputs.device,
+        k1=settings.bm25_k1,
+        b=settings.bm25_b,
+        text_rule=settings.text_rule,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,13 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import Given
+from training.negatives.options import ViewInputs
 
-_SETTING = "run_file (in Python: run)"
-_COLUMNS = 6
 _SHOWN = 5
-# Bytes that are no UTF-8, as surrogateescape reads them.
-_BYTES = re.compile("[\udc80-\udcff]")
 
 
 class RunView:
@@ -48,33 +43,28 @@ class RunView:
         article_at = {each: position for position, each in enumerate(gold.article_ids)}
         row_of = {each: row for row, each in enumerate(gold.question_ids)}
         found: list[dict[int, float]] = [{} for _ in gold.question_ids]
-        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
-                if _BYTES.search(line):
-                    raise ValueError(f"{path}:{number}: is not UTF-8 text. Save it as UTF-8")
-                columns = line.split()
-                if not columns:
+                if not line.strip():
                     continue
-                if len(columns) != _COLUMNS:
+                try:
+                    asked, _, article, _, score, _ = line.split()
+                    row = _known(asked, row_of)
+                    if row is None:
+                        continue
+                    position = _known(article, article_at)
+                    if position is None:
+                        raise ValueError(f"article {article!r} is not in the corpus")
+                    if position in found[row]:
+                        raise ValueError(f"article {article!r} stands twice for {asked!r}")
+                    found[row][position] = float(score)
+                    if not math.isfinite(found[row][position]):
+                        raise ValueError(f"score {score!r} is not finite")
+                except ValueError as error:
                     raise ValueError(
-                        f"{path}:{number}: {len(columns)} columns where a run has six, 'question "
-                        "Q0 article rank score tag'. Mend the line"
-                    )
-                row = _known(columns[0], row_of)
-                if row is None:
-                    continue
-                position = _known(columns[2], article_at)
-                if position is None:
-                    raise ValueError(
-                        f"{path}:{number}: article {columns[2]!r} is not in the corpus. Give a run "
-                        "over the same corpus"
-                    )
-                if position in found[row]:
-                    raise ValueError(
-                        f"{path}:{number}: article {columns[2]!r} stands twice for question "
-                        f"{columns[0]!r}. Remove one of the lines"
-                    )
-                found[row][position] = _score(columns[4], f"{path}:{number}")
+                        f"{path}:{number}: {error}. A run's lines are 'question Q0 article rank "
+                        "score tag', over the same corpus"
+                    ) from error
         missing = [gold.question_ids[row] for row, scores in enumerate(found) if not scores]
         if missing:
             raise ValueError(
@@ -98,34 +88,19 @@ class RunView:
         return difficulty
 
 
-def of(given: Given) -> RunView:
-    """From the options' run file.
+def of(inputs: ViewInputs) -> RunView:
+    """From the settings' run file.
 
     Raises:
-        ValueError: As for `RunView`; names the setting.
-        OSError: Likewise.
+        ValueError: As for `RunView`, or the file cannot be read; names the setting.
     """
-    path = given.options.run
+    path = inputs.settings.run_file
     assert path is not None
     try:
-        return RunView(path, given.gold, given.device)
-    except OSError as error:
-        raise type(error)(
-            f"{_SETTING}: {path} cannot be read ({error.strerror}). Give a TREC run file"
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{_SETTING}: {error}") from error
+        return RunView(Path(path), inputs.gold, inputs.device)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"run_file: {path}: {error}") from error
 
 
 def _known(column: str, among: dict[str, int]) -> int | None:
     return among.get(column, among.get(unquote(column)))
-
-
-def _score(column: str, place: str) -> float:
-    try:
-        score = float(column)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise ValueError(f"{place}: score {column!r} is not a number. Mend the line")
-    return score

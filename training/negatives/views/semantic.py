@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.negatives.options import Given
+from training.negatives.options import ViewInputs
 
 # Articles whose float64 copies are made at a time: 6 MB at 768 dimensions, which a cache can hold.
 _ARTICLES_AT_A_TIME = 1024
@@ -88,9 +88,9 @@ class SemanticView:
         return scores
 
 
-def of(given: Given) -> SemanticView:
+def of(inputs: ViewInputs) -> SemanticView:
     """Without vectors yet."""
-    return SemanticView(given.gold.n_questions, given.gold.n_articles, given.device)
+    return SemanticView(inputs.gold.n_questions, inputs.gold.n_articles, inputs.device)
 
 
 def _on_grid(vectors: Tensor) -> Tensor:

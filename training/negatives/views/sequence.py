@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import Given
+from training.negatives.options import ViewInputs
 
 
 class SequenceView:
@@ -46,6 +46,6 @@ class SequenceView:
         return torch.minimum(to_next, to_previous).neg_()
 
 
-def of(given: Given) -> SequenceView:
+def of(inputs: ViewInputs) -> SequenceView:
     """Of the law as it stands, or permuted."""
-    return SequenceView(given.gold, given.device, permutation=given.permutation)
+    return SequenceView(inputs.gold, inputs.device, permutation=inputs.permutation)

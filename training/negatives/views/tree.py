@@ -11,7 +11,7 @@ from torch import Tensor
 
 from components.statutes.tree import CrossLaw, LegislativeTree
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import Given
+from training.negatives.options import ViewInputs
 
 
 class TreeView:
@@ -107,12 +107,12 @@ class TreeView:
         return nearest.view(n_rows, self._n_inner)
 
 
-def of(given: Given) -> TreeView:
+def of(inputs: ViewInputs) -> TreeView:
     """Of the law's tree, or with its leaves permuted."""
     return TreeView(
-        given.tree,
-        given.gold,
-        given.device,
-        cross_law=given.options.cross_law,
-        permutation=given.permutation,
+        inputs.tree,
+        inputs.gold,
+        inputs.device,
+        cross_law=inputs.settings.cross_law,
+        permutation=inputs.permutation,
     )
