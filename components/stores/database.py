@@ -21,8 +21,8 @@ from components.stores.rows import (
     READ_ERRORS,
     StoreError,
     damaged,
+    failure_message,
     from_json,
-    told,
     unreadable,
 )
 
@@ -579,7 +579,7 @@ class StatuteDatabase:
                 connection.execute("COMMIT")
             except sqlite3.DatabaseError as error:
                 roll_back(connection)
-                raise StoreError(told(self.path, error)) from error
+                raise StoreError(failure_message(self.path, error)) from error
             except BaseException:
                 roll_back(connection)
                 raise
