@@ -20,8 +20,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from components.models.cpu import settle_linear_library, settle_way
-from components.models.devices import settle_bf16
+from components.models.cpu import LINEAR, settle_way
+from components.models.devices import BF16
 from components.models.folder import (
     MANIFEST_FILE,
     check_target,
@@ -424,9 +424,9 @@ def compute_as_begun(work: Path) -> None:
         work: The folder of a run's checkpoints, whoever writes them.
     """
     begun = _begun(work)
-    settle_bf16(begun.get("dtype"))
+    BF16.settle(begun.get("dtype"))
     settle_way(begun.get("products"))
-    settle_linear_library(begun.get("linear"))
+    LINEAR.settle(begun.get("linear"))
 
 
 def _begun(work: Path) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu import linear_library
+from components.models.cpu import LINEAR
 from components.models.devices import DtypeName
 from components.models.folder import (
     MANIFEST_FILE,
@@ -222,7 +222,7 @@ class GraphLearner:
         return {
             **start_digests(self._settings),
             "dtype": DTYPE,
-            "linear": linear_library(self._nodes.device),
+            "linear": LINEAR.on(self._nodes.device),
         }
 
     def optimizer(self, total_steps: int) -> Optimizer:  # noqa: ARG002

@@ -4,50 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
-from components.models.devices import MeasuredOnce, gain, take_cores
+from components.models.devices import FasterWay, gain, take_cores
 
-# Faster bfloat16 attention on CPUs, where texts are short.
-
-
-# Scores of so many bytes at a time stay in a core's cache, and are small enough that no memory is
-# asked of the system for each.
+# Attention works on so many bytes of scores at a time: they stay in a core's cache, and are small
+# enough that no memory is requested from the system for each.
 _CHUNK_BYTES = 2**20
 # Texts, heads, tokens and width of a small encoder.
 _ATTENTION_PROBE = (8, 12, 160, 32)
-_ATTENTION_GAIN = 1.1
-# Tokens; the fused way wins from some 300.
+# From some 300 tokens PyTorch's fused attention wins.
 _LONGEST = 256
-
-
-AttentionWay = Literal["fused", "plain"]
-# Empty, or what counts in place of the race.
-_settled_attention: list[AttentionWay] = []
-
-
-def attention_way(device: torch.device) -> AttentionWay:
-    """How bfloat16 attention is computed in a `fast_attention` block.
-
-    Which is faster is measured, once a process, or settled. The plain way rounds scores to bfloat16
-    before the softmax, the fused one after it.
-    """
-    if device.type != "cpu":
-        return "fused"
-    if _settled_attention:
-        return _settled_attention[0]
-    return "plain" if _plain_gain() >= _ATTENTION_GAIN else "fused"
-
-
-def settle_attention_way(way: object) -> None:
-    """Compute one way from here on, faster or not; what is none is passed over."""
-    if way in ("plain", "fused"):
-        _settled_attention[:] = ["plain" if way == "plain" else "fused"]
+# A product of a small encoder's feed-forward size.
+_LINEAR_PROBE = (512, 384, 1536)
 
 
 def fast_attention(device: torch.device) -> AbstractContextManager[object]:
@@ -55,9 +29,10 @@ def fast_attention(device: torch.device) -> AbstractContextManager[object]:
 
     PyTorch's fused attention multiplies in small blocks, which suits long texts. Articles and
     passages are short: plain products over a few texts at a time take two thirds of the time where
-    the processor's bfloat16 products are fast.
+    the processor's bfloat16 products are fast. The plain way rounds scores to bfloat16 before the
+    softmax, the fused one after it.
     """
-    return _PlainAttention() if attention_way(device) == "plain" else nullcontext()
+    return _PlainAttention() if ATTENTION.on(device) == "plain" else nullcontext()
 
 
 class _PlainAttention(TorchFunctionMode):
@@ -105,8 +80,8 @@ def plain_attention(
         query: bfloat16 `[n, heads, tokens, width]`.
         key: bfloat16 `[n, heads, others, width]`.
         value: As `key`.
-        mask: `[n or 1, 1, tokens or 1, others]`: what is added, or False where nothing is looked
-            at; None looks at all.
+        mask: `[n or 1, 1, tokens or 1, others]`: what is added, or False where a key is
+            ignored; None ignores none.
         scale: None is 1 / sqrt(width).
 
     Returns:
@@ -138,9 +113,7 @@ def _added(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return mask.to(query.dtype)
 
 
-@MeasuredOnce
 def _plain_gain() -> float:
-    """How many times faster the plain way is."""
     generator = torch.Generator().manual_seed(0)
     query, key, value = (
         torch.randn(_ATTENTION_PROBE, generator=generator).bfloat16() for _ in range(3)
@@ -152,47 +125,16 @@ def _plain_gain() -> float:
         )
 
 
-# Faster float32 linear layers on CPUs that MKL does not treat as its own.
-
-
-# A product of a small encoder's feed-forward size.
-_LINEAR_PROBE = (512, 384, 1536)
-_LINEAR_GAIN = 1.2
-
-
-LinearLibrary = Literal["torch", "onednn"]
-# Empty, or what counts in place of the race.
-_settled_linear: list[LinearLibrary] = []
-
-
-def linear_library(device: torch.device) -> LinearLibrary:
-    """What computes float32 linear layers in a `fast_linear` block.
-
-    PyTorch sends every float32 product on x86 to MKL, which on other makers' AVX-512 processors
-    keeps to narrower instructions: there oneDNN, which PyTorch brings along, is twice as fast.
-    Which is faster is measured, once a process, or settled; the two differ by rounding.
-    """
-    if device.type != "cpu":
-        return "torch"
-    if _settled_linear:
-        return _settled_linear[0]
-    return "onednn" if _onednn_gain() >= _LINEAR_GAIN else "torch"
-
-
-def settle_linear_library(library: object) -> None:
-    """Let a library compute from here on, faster or not; one that cannot serve is passed over."""
-    if library == "torch":
-        _settled_linear[:] = ["torch"]
-    elif library == "onednn" and _onednn_gain() > 0:
-        _settled_linear[:] = ["onednn"]
+ATTENTION = FasterWay("attention", "fused", "plain", 1.1, _plain_gain)
 
 
 def fast_linear(device: torch.device) -> AbstractContextManager[object]:
-    """A block in which float32 linear layers run the faster of MKL and oneDNN, on a CPU.
+    """A block in which float32 linear layers and their gradients run the faster way, on a CPU.
 
-    Their gradients too, wherever these are asked for.
+    PyTorch sends every float32 product on x86 to MKL, which on other makers' AVX-512 processors
+    keeps to narrower instructions: there oneDNN, which PyTorch brings along, is twice as fast.
     """
-    return _OneDnnLinear() if linear_library(device) == "onednn" else nullcontext()
+    return _OneDnnLinear() if LINEAR.on(device) == "onednn" else nullcontext()
 
 
 class _OneDnnLinear(TorchFunctionMode):
@@ -237,9 +179,7 @@ def _onednn_linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     return linear
 
 
-@MeasuredOnce
 def _onednn_gain() -> float:
-    """How many times faster oneDNN is; 0 where it cannot serve."""
     rows, inner, columns = _LINEAR_PROBE
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(rows, inner, generator=generator)
@@ -263,36 +203,29 @@ def _onednn_gain() -> float:
         )
 
 
-_LINEAR, _ATTENTION = "linear layers: ", "attention: "
+LINEAR = FasterWay("linear layers", "torch", "onednn", 1.2, _onednn_gain)
 
 
 def measured_way(device: torch.device, dtype: torch.dtype) -> str:
-    """What `inference` computes by where that was measured in this process.
-
-    The ways differ by rounding, which is enough to change what is drawn from a ranking.
-    """
-    if dtype == torch.float32:
-        return f"{_LINEAR}{linear_library(device)}"
-    return f"{_ATTENTION}{attention_way(device)}"
+    """Which of two ways `inference` uses, for the record of a run."""
+    way = LINEAR if dtype == torch.float32 else ATTENTION
+    return f"{way.name}: {way.on(device)}"
 
 
-def settle_way(way: object) -> None:
-    """Compute from here on as `measured_way` said in another process, where this one can."""
-    text = str(way)
-    if text.startswith(_LINEAR):
-        settle_linear_library(text.removeprefix(_LINEAR))
-    elif text.startswith(_ATTENTION):
-        settle_attention_way(text.removeprefix(_ATTENTION))
+def settle_way(record: object) -> None:
+    """Use the way that `measured_way` named in another process, if it works here."""
+    for way in (LINEAR, ATTENTION):
+        way.settle(str(record).removeprefix(f"{way.name}: "))
 
 
 @contextmanager
 def inference(
     modules: Sequence[nn.Module | None], device: torch.device, dtype: torch.dtype
 ) -> Iterator[None]:
-    """Compute with modules as they serve, and leave them as they were.
+    """Compute with modules in evaluation mode, and leave them as they were.
 
     Args:
-        modules: Those that compute within the block; None is passed over.
+        modules: Those that compute within the block; None is ignored.
         device: Where they are.
         dtype: bfloat16 computes in autocast; the weights stay float32.
     """

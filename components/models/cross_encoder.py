@@ -8,14 +8,15 @@ import json
 import math
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, cast, get_args
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast, get_args
 
 import numpy as np
 import torch
+from cachetools import LRUCache
 from numpy import int64
 from numpy.typing import ArrayLike, NDArray
 from sentence_transformers import CrossEncoder
@@ -29,7 +30,7 @@ from components.models.cpu import inference
 from components.models.dense_index import ranked, rescored
 from components.models.devices import DtypeName, resolve_device, resolve_dtype
 from components.models.encoding import TokenBudget, checked_segmentation, in_batches
-from components.models.errors import ModelError
+from components.models.errors import ModelError, parsed_record
 from components.models.folder import (
     MANIFEST_FILE,
     RANKER_PART,
@@ -43,62 +44,57 @@ from components.models.weights import check_finite, check_loaded
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation, words_joined
 
-# What was computed for a text, kept while there is room for it.
-
-
 Value = TypeVar("Value")
 
 
 class BoundedCache(Generic[Value]):
-    """Values by their text's digest; those used longest ago go first. Safe to share by threads.
+    """Values by their text, the least recently used dropped first. Safe to share by threads.
 
     Args:
         room: Sum of the sizes that the values may have.
+        size: Size of a value; a value larger than `room` is not kept.
     """
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._used = 0
-        self._values: OrderedDict[bytes, tuple[Value, int]] = OrderedDict()
+    def __init__(self, room: int, size: Callable[[Value], int]) -> None:
+        self._arguments = room, size
+        self._values: LRUCache[bytes, Value] = LRUCache(room, size)
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[BoundedCache[Value]], tuple[int]]:
-        """A copy is an empty one: what it would keep is found again."""
-        return type(self), (self._room,)
+    def __reduce__(self) -> tuple[type[BoundedCache[Value]], tuple[int, Callable[[Value], int]]]:
+        """A copy starts empty."""
+        return type(self), self._arguments
 
     def __len__(self) -> int:
         """Number of values."""
         return len(self._values)
 
-    def get(self, text: str) -> Value | None:
-        """What was kept for a text."""
-        key = _key(text)
-        with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key][0]
+    def __contains__(self, text: str) -> bool:
+        """Whether a text's value is kept."""
+        return _key(text) in self._values
 
-    def put(self, text: str, value: Value, size: int) -> None:
-        """Keep a value, of a size in the unit of `room`; one that is too large is not kept."""
-        if size > self._room:
-            return
-        key = _key(text)
+    def get(
+        self, texts: Iterable[str], compute: Callable[[list[str]], Iterable[Value]]
+    ) -> dict[str, Value]:
+        """The values of some texts.
+
+        Args:
+            texts: May repeat.
+            compute: The values of those texts that are not kept, each text once, in their order.
+        """
+        keys = {text: _key(text) for text in texts}
         with self._lock:
-            if key in self._values:
-                self._used -= self._values.pop(key)[1]
-            self._values[key] = (value, size)
-            self._used += size
-            while self._used > self._room:
-                self._used -= self._values.popitem(last=False)[1][1]
+            found = {text: self._values[key] for text, key in keys.items() if key in self._values}
+        missing = [text for text in keys if text not in found]
+        for text, value in zip(missing, compute(missing) if missing else (), strict=True):
+            found[text] = value
+            with self._lock, suppress(ValueError):  # too large to be kept
+                self._values[keys[text]] = value
+        return found
 
 
 def _key(text: str) -> bytes:
-    # Lone surrogates have no UTF-8, and may stand in a text.
+    # A text may hold lone surrogates, which UTF-8 cannot encode.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-# Pairs of question and passage as rows of token ids.
 
 
 Ids = NDArray[np.int32]
@@ -196,10 +192,7 @@ def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
     return (shorter, longer) if question <= passage else (longer, shorter)
 
 
-# A cross-encoder's tokenizer: articles into passages, passages and questions into pairs.
-
-
-# What of an article is looked at, so that no article, however long, holds up a question.
+# Passages of an article that are looked at, so that no article, however long, delays an answer.
 MOST_PASSAGES = 64
 _CHARS_A_TOKEN = 16
 _PROBES = ("law", "court")
@@ -316,9 +309,6 @@ def _place(part: list[int], whole: list[int], start: int) -> int:
     )
 
 
-# The part "ranker" of a model folder: a cross-encoder's files and `ranker.json` beside them.
-
-
 SETTINGS_FILE = "ranker.json"
 
 
@@ -330,6 +320,8 @@ class Calibration:
         scale: Above 0, so that the order stays.
         offset: Lower where few candidates answer.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     scale: float
     offset: float
@@ -354,6 +346,8 @@ class RankerSettings:
     Raises:
         ModelError: A value is out of its range, or what tells words apart is not installed.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     passages: int = 2
     passage_tokens: int = 128
@@ -394,26 +388,11 @@ class RankerSettings:
         """
         path = folder / SETTINGS_FILE
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            return cls._from_fields(fields)
-        except (OSError, ValueError, TypeError) as error:
+            return parsed_record(cls, path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
             raise ModelError(
                 f"{path}: {error} Copy the model folder again, or train the ranker again."
             ) from error
-
-    @classmethod
-    def _from_fields(cls, fields: Any) -> RankerSettings:
-        names = {field.name for field in dataclasses.fields(cls)}
-        if isinstance(fields, dict):
-            fields = {"segmentation": None, **fields}
-        if not isinstance(fields, dict) or fields.keys() != names:
-            raise ModelError(f"must have the fields {', '.join(sorted(names))}, and no others.")
-        calibration = fields["calibration"]
-        if calibration is not None:
-            if not isinstance(calibration, dict) or calibration.keys() != {"scale", "offset"}:
-                raise ModelError("field 'calibration' must be null or have 'scale' and 'offset'.")
-            calibration = Calibration(float(calibration["scale"]), float(calibration["offset"]))
-        return cls(**{**fields, "calibration": calibration})
 
 
 def ranker_manifest(folder: Path) -> Manifest | None:
@@ -458,9 +437,6 @@ def _digest(manifest: Manifest) -> str:
     return hashlib.sha256(files.encode()).hexdigest()
 
 
-# Opening a cross-encoder's folder, and what must hold of a model that scores pairs of texts.
-
-
 def open_cross_encoder(folder: Path) -> CrossEncoder:
     """Open a sentence-transformers or Hugging Face folder on the CPU, in float32.
 
@@ -494,7 +470,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
     """
     reader: object = encoder[0]
     if not isinstance(reader, Transformer) or reader.tokenizer is None:
-        raise ModelError(f"its first module, {type(reader).__name__}, is no text Transformer.")
+        raise ModelError(f"its first module, {type(reader).__name__}, is not a text Transformer.")
     if "text" not in reader.modality_config or "message" in reader.modality_config:
         kinds = ", ".join(map(str, reader.modality_config))
         raise ModelError(f"it reads {kinds}, not pairs of texts. Choose a text cross-encoder.")
@@ -531,9 +507,6 @@ def _exact(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
         return functional.linear(inputs[0].float(), linear.weight, linear.bias)
 
 
-# Which passages of a long article a cross-encoder reads: those nearest to the question.
-
-
 # Numbers in the cached vectors: 64 MiB in float32.
 _ROOM = 2**24
 
@@ -549,7 +522,7 @@ class PassageChooser:
 
     def __init__(self, biencoder: BiEncoder) -> None:
         self.biencoder = biencoder
-        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM)
+        self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM, np.size)
         self._asked: tuple[str, NDArray[np.float32]] | None = None
 
     def choose(
@@ -569,7 +542,9 @@ class PassageChooser:
         long = [passages for passages in articles if len(passages) > most]
         if not long:
             return [list(range(len(passages))) for passages in articles]
-        vectors = self._vectors_of([passage for passages in long for passage in passages])
+        vectors = self._vectors.get(
+            (passage for passages in long for passage in passages), self._encoded
+        )
         asked = self._vector_of(question)
         chosen = []
         for passages in articles:
@@ -584,7 +559,7 @@ class PassageChooser:
 
     def unread(self, passages: Sequence[str]) -> int:
         """Characters of the passages that are still to be encoded, each passage once."""
-        return sum(len(each) for each in set(passages) if self._vectors.get(each) is None)
+        return sum(len(each) for each in set(passages) if each not in self._vectors)
 
     def _vector_of(self, question: str) -> NDArray[np.float32]:
         # Read once: another thread may ask meanwhile.
@@ -593,25 +568,9 @@ class PassageChooser:
             asked = self._asked = question, self.biencoder.encode_queries([question])[0].numpy()
         return asked[1]
 
-    def _vectors_of(self, passages: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        found: dict[str, NDArray[np.float32]] = {}
-        missing: list[str] = []
-        for passage in dict.fromkeys(passages):
-            vector = self._vectors.get(passage)
-            if vector is None:
-                missing.append(passage)
-            else:
-                found[passage] = vector
-        if missing:
-            encoded = self.biencoder.encode_articles(missing).numpy()
-            for passage, vector in zip(missing, encoded, strict=True):
-                # A copy: a row would keep the whole block of vectors alive.
-                found[passage] = vector.copy()
-                self._vectors.put(passage, found[passage], vector.size)
-        return found
-
-
-# The order of candidates by the ranker's logits, alone or with the first stage's order.
+    def _encoded(self, passages: list[str]) -> Iterator[NDArray[np.float32]]:
+        # Copies: a row would keep the whole block of vectors alive.
+        return (vector.copy() for vector in self.biencoder.encode_articles(passages).numpy())
 
 
 # As in the fusion of the first stages.
@@ -713,8 +672,8 @@ class CrossEncoderRanker:
         self.text_rule: TextRule = text_rule
         self.dtype: DtypeName = dtype
         self.name = name
-        self._ids: BoundedCache[Ids] = BoundedCache(_TOKENS_KEPT)
-        self._cuts: BoundedCache[list[Span]] = BoundedCache(_CUTS_KEPT)
+        self._ids: BoundedCache[Ids] = BoundedCache(_TOKENS_KEPT, lambda ids: len(ids) + 1)
+        self._cuts: BoundedCache[list[Span]] = BoundedCache(_CUTS_KEPT, len)
 
     @property
     def device(self) -> torch.device:
@@ -732,13 +691,12 @@ class CrossEncoderRanker:
 
         Returns:
             At least one, in order; what of a very long article lies beyond
-            `pair_tokenizer.MOST_PASSAGES` of them is left out.
+            `MOST_PASSAGES` of them is left out.
         """
-        spans = self._cuts.get(text)
-        if spans is None:
-            spans = self.tokenizer.passages(text, self.passage_tokens)
-            self._cuts.put(text, spans, len(spans))
-        return spans
+        return self._cuts.get([text], self._cut)[text]
+
+    def _cut(self, texts: list[str]) -> list[list[Span]]:
+        return [self.tokenizer.passages(text, self.passage_tokens) for text in texts]
 
     def chosen_passages(
         self, question: str, texts: Sequence[str], chooser: PassageChooser | None = None
@@ -847,19 +805,9 @@ class CrossEncoderRanker:
         return {text: [read(text, span) for span in spans] for text, spans in given.items()}
 
     def _token_ids(self, texts: Sequence[str]) -> dict[str, Ids]:
-        found: dict[str, Ids] = {}
-        missing: list[str] = []
-        for text in dict.fromkeys(texts):
-            ids = self._ids.get(text)
-            if ids is None:
-                missing.append(text)
-            else:
-                found[text] = ids
-        read = [self.as_read(text) for text in missing]
-        for text, ids in zip(missing, self.tokenizer.token_ids(read), strict=True):
-            found[text] = ids
-            self._ids.put(text, ids, len(ids) + 1)
-        return found
+        return self._ids.get(
+            texts, lambda missing: self.tokenizer.token_ids(list(map(self.as_read, missing)))
+        )
 
     @classmethod
     def load(
@@ -877,11 +825,11 @@ class CrossEncoderRanker:
             dtype: "auto" computes in bfloat16 where that is fast, else in float32.
 
         Raises:
-            ModelError: There is no such model within reach, or it is no cross-encoder, or broken,
-                or could only be opened by running code that came with it.
+            ModelError: The model cannot be found, is not a cross-encoder, is broken, or could only
+                be opened by running code that came with it.
         """
         target = resolve_device(device)
-        resolve_dtype(dtype, torch.device("cpu"))  # a wrong name is said before loading
+        resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before loading
         folder = find_model(name_or_path)
         manifest = ranker_manifest(folder)
         settings = RankerSettings()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,46 +13,62 @@ from torch import Tensor
 
 from components.models.errors import ModelError
 
-# Which of two ways to compute the same is faster on this machine.
-
-
+# Rounds of a race between two ways to compute.
 _ROUNDS = 8
-# One for all races: two at a time would disturb each other's times. A race may ask for another's
-# result, in the same thread.
+# One lock for all races: two at a time would disturb each other's times.
 _racing = threading.RLock()
 
 
-class MeasuredOnce:
-    """A measurement that is taken once a process, and by one thread: the others wait for it.
+class FasterWay:
+    """The faster of two ways to compute the same thing on a CPU, measured once a process.
+
+    The first thread that asks measures, and the others wait for it. The two ways differ by
+    rounding, which is enough to change what is drawn from a ranking.
 
     Args:
-        measure: What takes it.
+        name: What is computed, for the record of a run.
+        known: PyTorch's own way, and the only one on other devices.
+        other: The way that is taken where it is at least `least_gain` times faster.
+        least_gain: See `other`.
+        measure: Returns how many times faster `other` is; 0 where it does not work.
     """
 
-    def __init__(self, measure: Callable[[], float]) -> None:
-        functools.update_wrapper(self, measure)
+    def __init__(
+        self, name: str, known: str, other: str, least_gain: float, measure: Callable[[], float]
+    ) -> None:
+        self.name = name
+        self._known, self._other = known, other
+        self._least_gain = least_gain
         self._measure = measure
-        self._value: float | None = None
+        self._gain: float | None = None
+        self._settled: str | None = None
 
-    def __call__(self) -> float:
-        """What was measured."""
-        value = self._value
-        if value is None:
+    def on(self, device: torch.device) -> str:
+        """The way that is used on a device."""
+        if device.type != "cpu":
+            return self._known
+        if self._settled is not None:
+            return self._settled
+        return self._other if self.gain() >= self._least_gain else self._known
+
+    def settle(self, way: object) -> None:
+        """Use this way from now on; ignore an unknown name and a way that does not work here."""
+        if way == self._known or (way == self._other and self.gain() > 0):
+            self._settled = str(way)
+
+    def gain(self) -> float:
+        """How many times faster the other way is."""
+        if self._gain is None:
             with _racing:
-                value = self._value
-                if value is None:
-                    value = self._value = self._measure()
-        return value
-
-    def cache_clear(self) -> None:
-        """Measure anew at the next call."""
-        self._value = None
+                if self._gain is None:
+                    self._gain = self._measure()
+        return self._gain
 
 
 def gain(known: Callable[[], object], other: Callable[[], object]) -> float:
     """How many times faster `other` is than `known`, best round against best round.
 
-    In turns, so that a busy moment of the machine does not fall on one of them alone.
+    The two take turns, so that a busy moment of the machine does not slow only one of them.
     """
     best = {known: float("inf"), other: float("inf")}
     for _ in range(_ROUNDS):
@@ -71,9 +86,7 @@ DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 _PROBE_SHAPE = (512, 384, 1536)
 _WORTHWHILE_GAIN = 1.3
 _DEVICES = "Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
-# Empty, or what counts in place of the race on a CPU.
-_settled: list[bool] = []
-# For each thread that is on one core for a moment, on how many it is otherwise.
+# For each thread that is in a `single_thread` block, its number of cores outside it.
 _outside: list[int] = []
 _counting = threading.Lock()
 _here = threading.local()
@@ -83,7 +96,7 @@ def resolve_device(device: str | None) -> torch.device:
     """The device to use: the one named, else CUDA, else Apple's MPS, else the CPU.
 
     Raises:
-        ModelError: `device` is no device name, or this machine has no such device.
+        ModelError: `device` is not a device name, or this machine has no such device.
     """
     if device is None:
         if torch.cuda.is_available():
@@ -94,7 +107,7 @@ def resolve_device(device: str | None) -> torch.device:
     except RuntimeError as error:
         raise ModelError(f"device {device!r} is not a device name. {_DEVICES}") from error
     if resolved.type not in ("cpu", "cuda", "mps"):
-        raise ModelError(f"device {device!r} is none that is used here. {_DEVICES}")
+        raise ModelError(f"device {device!r} is not supported. {_DEVICES}")
     if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
         raise ModelError(
             f"device {device!r}: this machine shows {torch.cuda.device_count()} CUDA devices. "
@@ -109,7 +122,7 @@ def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
     """The number format for encoding: "auto" is bfloat16 where it is fast, else float32.
 
     Raises:
-        ModelError: `dtype` is none of "auto", "float32", "bfloat16".
+        ModelError: `dtype` is not "auto", "float32" or "bfloat16".
     """
     if dtype not in DTYPE_NAMES:
         raise ModelError(f"dtype {dtype!r} is not one of {', '.join(DTYPE_NAMES)}.")
@@ -121,25 +134,15 @@ def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
 def fast_bf16(device: torch.device) -> bool:
     """Whether bfloat16 matrix products are faster than float32 ones on `device`.
 
-    CUDA: where the card supports it. CPU: as settled, or measured once a process, because an
-    instruction set that is announced may still be emulated. Elsewhere: no.
+    CUDA: where the card supports it. CPU: measured, because an instruction set that is announced
+    may still be emulated. Elsewhere: no.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    if device.type != "cpu":
-        return False
-    return _settled[0] if _settled else _cpu_bf16_gain() >= _WORTHWHILE_GAIN
+    return BF16.on(device) == "bfloat16"
 
 
-def settle_bf16(dtype: object) -> None:
-    """Let "auto" be this number format on a CPU from here on; what is none is passed over."""
-    if dtype in ("float32", "bfloat16"):
-        _settled[:] = [dtype == "bfloat16"]
-
-
-@MeasuredOnce
-def _cpu_bf16_gain() -> float:
-    """How many times faster a bfloat16 product is."""
+def _bf16_gain() -> float:
     rows, inner, columns = _PROBE_SHAPE
 
     def product(dtype: torch.dtype) -> Callable[[], Tensor]:
@@ -149,8 +152,12 @@ def _cpu_bf16_gain() -> float:
     return gain(product(torch.float32), product(torch.bfloat16))
 
 
+BF16 = FasterWay("number format", "float32", "bfloat16", _WORTHWHILE_GAIN, _bf16_gain)
+"""What "auto" computes in on a CPU."""
+
+
 def take_cores(device: torch.device) -> None:
-    """Have this thread compute on as many cores as the process does, where it never did so.
+    """Give this thread the process's number of cores, once.
 
     PyTorch gives a thread, at its first call, the number that was set last in any thread: within
     another's `single_thread` that is one, and it would stay.
@@ -161,7 +168,7 @@ def take_cores(device: torch.device) -> None:
     if torch.get_num_threads() > 1:
         return
     with _counting:
-        threads = _outside[0] if _outside else _of_a_new_thread()
+        threads = _outside[0] if _outside else _default_threads()
     if threads > 1:
         torch.set_num_threads(threads)
 
@@ -190,8 +197,8 @@ def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
             _outside.remove(threads)
 
 
-def _of_a_new_thread() -> int:
-    """What a thread begins with."""
+def _default_threads() -> int:
+    """The number of cores that a new thread gets."""
     found: list[int] = []
     thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
     thread.start()

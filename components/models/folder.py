@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any, get_args
+from typing import Any, ClassVar, Literal
 
-from components.models.errors import ModelError
+from components.models.errors import ModelError, parsed_record
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
 MANIFEST_FILE = "manifest.json"
-FORMAT = 1
+FORMAT: Literal[1] = 1
 QUERY_PART = "biencoder/query"
 PASSAGE_PART = "biencoder/passage"
 HEAD_PART = "biencoder/head"
@@ -50,7 +50,10 @@ class Manifest:
         data: `corpus_sha256`, `questions_sha256` of what it was trained on.
         metrics: Measured at the end of training.
         files: sha256 of every file of every part, by path relative to the folder ("/" between).
+        format: Of the file.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
 
     kind: tuple[str, ...]
     base_model: str
@@ -63,6 +66,7 @@ class Manifest:
     data: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    format: Literal[1] = FORMAT
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -83,24 +87,30 @@ class Manifest:
         """Parse the text of a `manifest.json`; `where` names the file in messages.
 
         Raises:
-            ModelError: Not JSON, another format, or a field that is missing, unknown or ill-typed.
+            ModelError: Not JSON, another format, or a field that is missing, unknown or invalid.
         """
         try:
-            fields = json.loads(text)
-        except ValueError as error:
+            # The field that folders of 0.1 may lack is the only optional one.
+            if missing := [
+                each.name
+                for each in dataclasses.fields(cls)
+                if each.name not in {"segmentation", *json.loads(text)}
+            ]:
+                raise ValueError(f"field '{missing[0]}' is missing")
+            manifest = parsed_record(cls, text)
+            for name in ("towers", "prompts"):
+                if (sides := getattr(manifest, name)) and sides.keys() != {"query", "passage"}:
+                    raise ValueError(f"field '{name}' must name 'query' and 'passage'")
+            for path in manifest.files:
+                pure = PurePosixPath(path)
+                if pure.is_absolute() or ".." in pure.parts or not path.startswith(PARTS):
+                    raise ValueError(f"field 'files' names {path!r}, outside the model's parts")
+        except (ValueError, TypeError) as error:
             raise ModelError(
-                f"{where}: is not JSON ({error}). Copy the model folder again."
+                f"{where}: {error}. Copy the model folder again, or use the Lexarbor that wrote it "
+                f"(this one reads format {FORMAT})."
             ) from error
-        if not isinstance(fields, dict) or "format" not in fields:
-            raise ModelError(f"{where}: field 'format' is missing. Copy the model folder again.")
-        if (found := fields.pop("format")) != FORMAT:
-            raise ModelError(
-                f"{where}: field 'format' is {found!r}; this Lexarbor reads format {FORMAT}. "
-                "Use the Lexarbor that wrote it, or train the model again."
-            )
-        fields.setdefault("segmentation", None)
-        _check_fields(fields, where)
-        return cls(**{**fields, "kind": tuple(fields["kind"])})
+        return manifest
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -156,46 +166,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _check_fields(fields: dict[str, Any], where: str) -> None:
-    kinds: dict[str, type] = {
-        "kind": list,
-        "base_model": str,
-        "towers": dict,
-        "dim": int,
-        "text_rule": str,
-        "segmentation": object,  # a text or null: its values are looked at below
-        "prompts": dict,
-        "config": dict,
-        "data": dict,
-        "metrics": dict,
-        "files": dict,
-    }
-    for name, kind in kinds.items():
-        if name not in fields:
-            raise ModelError(f"{where}: field '{name}' is missing. Copy the model folder again.")
-        if not isinstance(fields[name], kind):
-            raise ModelError(f"{where}: field '{name}' is not a {kind.__name__}.")
-    if unknown := sorted(fields.keys() - kinds.keys()):
-        raise ModelError(f"{where}: field '{unknown[0]}' is unknown in format {FORMAT}.")
-    known = {"text_rule": get_args(TextRule), "segmentation": (None, *get_args(Segmentation))}
-    for name, values in known.items():
-        if fields[name] not in values:
-            raise ModelError(f"{where}: field '{name}' is {fields[name]!r}.")
-    for name in ("towers", "prompts"):
-        sides = fields[name]
-        if sides and (
-            sides.keys() != {"query", "passage"}
-            or not all(isinstance(value, str) for value in sides.values())
-        ):
-            raise ModelError(f"{where}: field '{name}' must name 'query' and 'passage'.")
-    for path in fields["files"]:
-        pure = PurePosixPath(path)
-        if pure.is_absolute() or ".." in pure.parts or not path.startswith(PARTS):
-            raise ModelError(f"{where}: field 'files' names {path!r}, outside the model's parts.")
-
-
-# Writing files and folders, a model's above all: complete or not at all.
-
+# Files and folders are written completely or not at all.
 
 PartWriter = Callable[[Path], None]
 
@@ -223,7 +194,7 @@ def write_model_folder(
         ModelError: `target` exists and is not empty, or a part has an unknown name.
     """
     if unknown := sorted(set(parts) - set(PARTS)):
-        raise ModelError(f"{unknown[0]!r} is no part of a model folder: {', '.join(PARTS)}.")
+        raise ModelError(f"{unknown[0]!r} is not a part of a model folder: {', '.join(PARTS)}.")
     target = target.absolute()
     check_target(target)
     with whole_folder(target) as partial:
@@ -239,7 +210,7 @@ def write_model_folder(
 
 
 def check_target(target: Path) -> None:
-    """Refuse what no finished folder can take the place of, before any work is put into it.
+    """Refuse a place that no finished folder can take, before any work is put into it.
 
     Raises:
         ModelError: `target` is a file, a folder that is not empty, a symbolic link, or a place
@@ -283,9 +254,9 @@ def link_tree(source: Path, target: Path) -> None:
 
 @contextmanager
 def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Make a folder that is there, all of it on the disk, once the block has ended.
+    """Make a folder that appears complete, and on the disk, once the block has ended.
 
-    It is written beside its place, synced and renamed. Where the block raises, nothing is left.
+    It is written next to its place, synced and renamed. Where the block raises, nothing is left.
 
     Args:
         path: Folder to make; its parents are made too.
@@ -315,7 +286,7 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
-    """Write a file that is there, all of it on the disk, once the block has ended.
+    """Write a file that appears complete, and on the disk, once the block has ended.
 
     It is written beside its place, synced and renamed; an older one gives way. Where the block
     raises, that one stays and nothing else is left. Nobody else may be writing it.
@@ -355,8 +326,7 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-# A model's digest: which weights and configuration made a vector, wherever they lie.
-
+# A model's digest names the weights and configuration that make a vector, on any machine and path.
 
 # README, licence, training logs and other frameworks' copies of the weights do not change a vector.
 _MODEL_FILES = (
@@ -429,9 +399,6 @@ def graph_model_digest(folder: Path) -> str:
 
 def _sha256(named: dict[str, dict[str, str]]) -> str:
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
-
-
-# From a model's name or path to the folder that holds its files.
 
 
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"

@@ -28,13 +28,10 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
-from components.models.weights import load_module, save_module
+from components.models.weights import check_arguments, load_module, save_module
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-
-# The layers a graph network can be made of: G-DSR's GATv2, its rivals, and a control.
-
 
 GraphKind = Literal["gatv2", "gat", "gcn", "sage", "kgnn", "mlp"]
 GRAPH_KINDS: tuple[GraphKind, ...] = get_args(GraphKind)
@@ -133,7 +130,7 @@ class _GCN(nn.Module):
 
 
 class _SAGE(nn.Module):
-    """The neighbours' mean beside the node itself (Hamilton et al. 2017)."""
+    """The neighbours' mean next to the node itself (Hamilton et al. 2017)."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -141,28 +138,21 @@ class _SAGE(nn.Module):
         self.own = _glorot(dim, bias=False)
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
+        summed = weighted_sum(states, self._weights(edges, states.dtype)[:, None], edges)
+        return _linear(self.source, summed) + _linear(self.own, own)
+
+    def _weights(self, edges: EdgeBlock, dtype: torch.dtype) -> Tensor:
         others = _others(edges)
         before = torch.cat([others.new_zeros(1), others.cumsum(0)])
         count = before[edges.target_ends].diff().clamp(min=1)
-        mean = others.to(states.dtype) / count[edges.target]
-        return _linear(self.source, weighted_sum(states, mean[:, None], edges)) + _linear(
-            self.own, own
-        )
+        return others.to(dtype) / count[edges.target]
 
 
-class _KGNN(nn.Module):
-    """The neighbours' sum beside the node itself (Morris et al. 2019)."""
+class _KGNN(_SAGE):
+    """The neighbours' sum next to the node itself (Morris et al. 2019)."""
 
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.source = _glorot(dim)
-        self.own = _glorot(dim, bias=False)
-
-    def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
-        others = _others(edges).to(states.dtype)
-        return _linear(self.source, weighted_sum(states, others[:, None], edges)) + _linear(
-            self.own, own
-        )
+    def _weights(self, edges: EdgeBlock, dtype: torch.dtype) -> Tensor:
+        return _others(edges).to(dtype)
 
 
 class _MLP(nn.Module):
@@ -255,7 +245,15 @@ class LegislativeGraphEncoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        _check(dim, layers, heads, kind, init, edge_kinds, dropout)
+        arguments = {"dim": dim, "layers": layers, "heads": heads}
+        choices = {"kind": (kind, GRAPH_KINDS), "init": (init, get_args(Init))}
+        check_arguments("graph", arguments, dropout, choices)
+        kinds = list(edge_kinds)
+        if not (len(set(kinds)) == len(kinds) and {"self"} <= set(kinds) <= set(EDGE_KINDS)):
+            raise ModelError(
+                f"graph.edge_kinds is {kinds}; it must name each kind once, 'self' among them, out "
+                f"of {', '.join(EDGE_KINDS)}."
+            )
         self.dim = dim
         self.layers = layers
         self.heads = heads
@@ -380,15 +378,9 @@ class LegislativeGraphEncoder(nn.Module):
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments that make this network again (its weights apart)."""
-        return {
-            "dim": self.dim,
-            "layers": self.layers,
-            "heads": self.heads,
-            "kind": self.kind,
-            "init": self.init,
-            "edge_kinds": list(self.edge_kinds),
-            "dropout": self.dropout,
-        }
+        names = ("dim", "layers", "heads", "kind", "init", "dropout")
+        named = {name: getattr(self, name) for name in names}
+        return {**named, "edge_kinds": list(self.edge_kinds)}
 
     def save(self, folder: Path) -> None:
         """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
@@ -403,37 +395,6 @@ class LegislativeGraphEncoder(nn.Module):
                 a weight is not a finite number.
         """
         return load_module(cls, folder, "graph network")
-
-
-def _check(
-    dim: int,
-    layers: int,
-    heads: int,
-    kind: str,
-    init: str,
-    edge_kinds: Sequence[str],
-    dropout: float,
-) -> None:
-    for name, value in {"dim": dim, "layers": layers, "heads": heads}.items():
-        if value < 1:
-            raise ModelError(f"graph.{name} is {value}; it must be at least 1.")
-    if dim % heads:
-        raise ModelError(f"graph.heads is {heads}; it must divide the width {dim}.")
-    if not 0 <= dropout < 1:
-        raise ModelError(f"graph.dropout is {dropout}; it must lie in [0, 1).")
-    if kind not in GRAPH_KINDS:
-        raise ModelError(f"graph.kind is {kind!r}; it must be one of {', '.join(GRAPH_KINDS)}.")
-    if init not in ("identity", "paper"):
-        raise ModelError(f"graph.init is {init!r}; it must be 'identity' or 'paper'.")
-    kinds = list(edge_kinds)
-    if len(set(kinds)) != len(kinds) or "self" not in kinds or not set(kinds) <= set(EDGE_KINDS):
-        raise ModelError(
-            f"graph.edge_kinds is {kinds}; it must name each kind once, 'self' among them, out of "
-            f"{', '.join(EDGE_KINDS)}."
-        )
-
-
-# Articles' vectors through a graph network: what it needs to be given, and what it makes of it.
 
 
 Nodes = npt.NDArray[np.int64]

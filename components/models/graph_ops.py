@@ -19,8 +19,6 @@ from torch.nn.functional import leaky_relu
 from components.models.errors import ModelError
 from components.statutes.graph import LegislativeGraph
 
-# A legislative graph on a device, with its edges in both orders.
-
 
 @dataclass(frozen=True, eq=False)
 class EdgeBlock:
@@ -129,11 +127,15 @@ class GraphTensors:
             layers: How many there are.
 
         Raises:
-            ModelError: `rows` holds no node, or something that is none.
+            ModelError: `rows` is empty, or holds something that is not a node.
         """
         if rows is None:
             return ReceptiveField(None, (self.edges,) * layers, None)
-        self._check_rows(rows)
+        low, high = (int(bound) for bound in rows.aminmax()) if len(rows) else (-1, -1)
+        if low < 0 or high >= self.n_nodes:
+            raise ModelError(
+                f"rows must name at least one of the graph's {self.n_nodes:,} nodes, no others."
+            )
         wanted = torch.zeros(self.n_nodes, dtype=torch.bool, device=self.device)
         wanted[rows] = True
         number = _numbers(wanted)
@@ -169,25 +171,6 @@ class GraphTensors:
             own=None if len(targets) == len(sources) else source_number[targets],
         )
         return block, needed
-
-    def _check_rows(self, rows: Tensor) -> None:
-        if rows.dtype != torch.int64 or rows.dim() != 1:
-            raise ModelError(
-                f"rows is {rows.dtype} {list(rows.shape)}; it must be a list of nodes, torch.int64 "
-                "[n_rows]."
-            )
-        if rows.device != self.device:
-            raise ModelError(
-                f"rows is on {rows.device} and the graph on {self.device}: move one to the other."
-            )
-        if not len(rows):
-            raise ModelError("rows is empty; name at least one node, or leave it out for all.")
-        low, high = (int(bound) for bound in rows.aminmax())
-        if low < 0 or high >= self.n_nodes:
-            raise ModelError(
-                f"rows holds {low if low < 0 else high}, which is no node: the graph has "
-                f"{self.n_nodes:,}, counted from 0."
-            )
 
 
 def _numbers(mask: Tensor) -> Tensor:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from components.models.errors import ModelError
-from components.models.weights import load_module, save_module
+from components.models.weights import check_arguments, load_module, save_module
 
 Init = Literal["identity", "paper"]
 Pooling = Literal["mean", "max"]
@@ -54,7 +53,15 @@ class HierarchicalArticleHead(nn.Module):
         init: Init = "identity",
     ) -> None:
         super().__init__()
-        _check(dim, heads, passage_tokens, max_passages, layers, dropout, pooling, init)
+        counts = {
+            "dim": dim,
+            "heads": heads,
+            "passage_tokens": passage_tokens,
+            "max_passages": max_passages,
+            "layers": layers,
+        }
+        choices = {"pooling": (pooling, get_args(Pooling)), "init": (init, get_args(Init))}
+        check_arguments("head", counts, dropout, choices)
         self.dim = dim
         self.heads = heads
         self.passage_tokens = passage_tokens
@@ -62,6 +69,7 @@ class HierarchicalArticleHead(nn.Module):
         self.dropout = dropout
         self.pooling = pooling
         self.init = init
+        self._arguments = {**counts, "dropout": dropout, "pooling": pooling, "init": init}
         self.positions = nn.Embedding(max_passages, dim)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
@@ -133,16 +141,7 @@ class HierarchicalArticleHead(nn.Module):
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments that make this head again (its weights apart)."""
-        return {
-            "dim": self.dim,
-            "heads": self.heads,
-            "passage_tokens": self.passage_tokens,
-            "max_passages": self.max_passages,
-            "layers": len(self.layers),
-            "dropout": self.dropout,
-            "pooling": self.pooling,
-            "init": self.init,
-        }
+        return self._arguments
 
     def save(self, folder: Path) -> None:
         """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
@@ -157,33 +156,3 @@ class HierarchicalArticleHead(nn.Module):
                 a weight is not a finite number.
         """
         return load_module(cls, folder, "article head")
-
-
-def _check(
-    dim: int,
-    heads: int,
-    passage_tokens: int,
-    max_passages: int,
-    layers: int,
-    dropout: float,
-    pooling: str,
-    init: str,
-) -> None:
-    at_least_one = {
-        "dim": dim,
-        "heads": heads,
-        "passage_tokens": passage_tokens,
-        "max_passages": max_passages,
-        "layers": layers,
-    }
-    for name, value in at_least_one.items():
-        if value < 1:
-            raise ModelError(f"head.{name} is {value}; it must be at least 1.")
-    if dim % heads:
-        raise ModelError(f"head.heads is {heads}; it must divide the width {dim}.")
-    if not 0 <= dropout < 1:
-        raise ModelError(f"head.dropout is {dropout}; it must lie in [0, 1).")
-    if pooling not in ("mean", "max"):
-        raise ModelError(f"head.pooling is {pooling!r}; it must be 'mean' or 'max'.")
-    if init not in ("identity", "paper"):
-        raise ModelError(f"head.init is {init!r}; it must be 'identity' or 'paper'.")

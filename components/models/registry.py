@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import torch
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
@@ -12,55 +16,43 @@ from components.models.devices import DtypeName, resolve_device
 from components.models.folder import GRAPH_PART, find_model, graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 
-_models: weakref.WeakValueDictionary[tuple[Path, str, str, str], BiEncoder] = (
-    weakref.WeakValueDictionary()
-)
-_graphs: weakref.WeakValueDictionary[tuple[Path, str, str], LegislativeGraphEncoder] = (
-    weakref.WeakValueDictionary()
-)
-_rankers: weakref.WeakValueDictionary[tuple[Path, str, str, str], CrossEncoderRanker] = (
-    weakref.WeakValueDictionary()
-)
+Model = TypeVar("Model")
+
+_models: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
 def shared_model(
     name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
 ) -> BiEncoder:
-    """The model, loaded unless somebody holds it with the same path, digest, dtype and device.
+    """The bi-encoder of a model, loaded unless it is in use with the same digest, dtype and device.
 
     A folder whose files changed is another model. Safe to call from several threads: one loads, the
-    others wait for it. The model is let go with its last holder.
+    others wait for it. The model is freed with its last holder.
 
     Raises:
         ModelError: As `BiEncoder.load`.
     """
-    with _lock:
-        folder = find_model(name_or_path).resolve()
-        key = (folder, model_digest(folder), dtype, str(resolve_device(device)))
-        model = _models.get(key)
-        if model is None:
-            model = BiEncoder.load(folder, device=device, dtype=dtype)
-            model.name = str(name_or_path)
-            _models[key] = model
+
+    def load(folder: Path, target: torch.device) -> BiEncoder:
+        model = BiEncoder.load(folder, device=str(target), dtype=dtype)
+        model.name = str(name_or_path)
         return model
+
+    return _shared("biencoder", name_or_path, device, dtype, model_digest, load)
 
 
 def shared_graph(name_or_path: str | Path, device: str | None = None) -> LegislativeGraphEncoder:
-    """The graph network in a model folder, as `shared_model` shares the bi-encoder.
+    """The graph network of a model, as `shared_model` shares the bi-encoder.
 
     Raises:
-        ModelError: There is no such model within reach, it has no graph network, or this is broken.
+        ModelError: The model cannot be found, it has no graph network, or this is broken.
     """
-    with _lock:
-        folder = find_model(name_or_path).resolve()
-        target = resolve_device(device)
-        key = (folder, graph_model_digest(folder), str(target))
-        network = _graphs.get(key)
-        if network is None:
-            network = LegislativeGraphEncoder.load(folder / GRAPH_PART).to(target)
-            _graphs[key] = network
-        return network
+
+    def load(folder: Path, target: torch.device) -> LegislativeGraphEncoder:
+        return LegislativeGraphEncoder.load(folder / GRAPH_PART).to(target)
+
+    return _shared("graph", name_or_path, device, "", graph_model_digest, load)
 
 
 def shared_ranker(
@@ -71,12 +63,28 @@ def shared_ranker(
     Raises:
         ModelError: As `CrossEncoderRanker.load`.
     """
+
+    def load(folder: Path, target: torch.device) -> CrossEncoderRanker:
+        ranker = CrossEncoderRanker.load(folder, device=str(target), dtype=dtype)
+        ranker.name = str(name_or_path)
+        return ranker
+
+    return _shared("ranker", name_or_path, device, dtype, ranker_digest, load)
+
+
+def _shared(
+    kind: str,
+    name_or_path: str | Path,
+    device: str | None,
+    dtype: str,
+    digest: Callable[[Path], str],
+    load: Callable[[Path, torch.device], Model],
+) -> Model:
     with _lock:
         folder = find_model(name_or_path).resolve()
-        key = (folder, ranker_digest(folder), dtype, str(resolve_device(device)))
-        ranker = _rankers.get(key)
-        if ranker is None:
-            ranker = CrossEncoderRanker.load(folder, device=device, dtype=dtype)
-            ranker.name = str(name_or_path)
-            _rankers[key] = ranker
-        return ranker
+        target = resolve_device(device)
+        key = (kind, folder, digest(folder), dtype, str(target))
+        model = _models.get(key)
+        if model is None:
+            model = _models[key] = load(folder, target)
+        return cast(Model, model)

@@ -68,6 +68,39 @@ def load_module(make: Callable[..., M], folder: Path, name: str) -> M:
     return module.eval()
 
 
+def check_arguments(
+    module: str,
+    counts: Mapping[str, int],
+    dropout: float,
+    choices: Mapping[str, tuple[str, Collection[str]]],
+) -> None:
+    """Check what a head or graph network is made of.
+
+    Args:
+        module: What messages call it.
+        counts: Whole numbers from 1, "dim" and "heads" among them; heads divide the width.
+        dropout: A probability below 1.
+        choices: The value of each option, and the values it can have.
+
+    Raises:
+        ModelError: Names the argument.
+    """
+    for name, value in counts.items():
+        if value < 1:
+            raise ModelError(f"{module}.{name} is {value}; it must be at least 1.")
+    if counts["dim"] % counts["heads"]:
+        raise ModelError(
+            f"{module}.heads is {counts['heads']}; it must divide the width {counts['dim']}."
+        )
+    if not 0 <= dropout < 1:
+        raise ModelError(f"{module}.dropout is {dropout}; it must lie in [0, 1).")
+    for name, (choice, known) in choices.items():
+        if choice not in known:
+            raise ModelError(
+                f"{module}.{name} is {choice!r}; it must be one of {', '.join(known)}."
+            )
+
+
 def check_finite(module: nn.Module) -> None:
     """Refuse weights that are not numbers; safetensors loads them without a word.
 

@@ -4,9 +4,8 @@ import ctypes
 import os
 import sqlite3
 import threading
-import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache, partial
 from itertools import repeat
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from haystack import logging
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from components.stores.filters import register_filter_function
 from components.stores.rows import (
@@ -21,13 +21,10 @@ from components.stores.rows import (
     READ_ERRORS,
     StoreError,
     damaged,
+    failure_message,
     from_json,
-    told,
     unreadable,
 )
-
-# A connection to a store's file, and whether the path leads to another file since.
-
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +36,8 @@ _STEPS_A_LOOK = 50_000
 # What a statement may take in a file of any size, and what it may add to a file's values.
 _FREE_STEPS, _FREE_BYTES = 200_000, 2**20
 _LONGEST = 10**9  # SQLite's own limit
+# Values bound at a time; SQLite's own limit is far higher, this keeps statements short.
+_CHUNK = 500
 
 # Held while a connection is opened, and while the process forks.
 opening = threading.RLock()
@@ -56,8 +55,8 @@ class OpenFile:
     Args:
         connection: to the file, from which it has read.
         path: the file.
-        frozen: its state before it was opened, where the connection takes it for one that never
-            changes, since it could not be told of changes.
+        frozen: its state before it was opened, where the connection takes the file for one that
+            never changes, because it cannot notice changes.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class OpenFile:
         self._size = 0
         self._log = _identity(log_of(path))
         self._frozen = frozen
-        self._told = False
+        self._warned = False
         # A generator that the garbage collector ends may give back inside any of these methods.
         self._lock = threading.RLock()
         self._uses = 0
@@ -84,9 +83,9 @@ class OpenFile:
             self.connection.close()
 
     def take(self) -> bool:
-        """Begin a use, in the connection's own thread; false where it was let go of.
+        """Begin a use, in the connection's own thread; False once the connection is to be closed.
 
-        What belongs to a transaction that is open still finds its connection.
+        An open transaction keeps its connection to its end.
         """
         with self._lock:
             if self._is_inherited or (self._let_go and not self.is_in_transaction()):
@@ -102,8 +101,9 @@ class OpenFile:
     @property
     def size(self) -> int:
         """Bytes of the file and its log, or more."""
-        # Another file may stand at the path by now, and a smaller one.
-        self._size = max(self._size, sum(map(_bytes_of, self._files)))
+        found = (_status(each) for each in self._files)
+        # Another, smaller file may be at the path by now.
+        self._size = max(self._size, sum(each.st_size for each in found if each is not None))
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:
@@ -143,10 +143,10 @@ class OpenFile:
             self._close_when_idle()
 
     def abandon(self) -> None:
-        """Leave the connection, where it is open, to the process that this one was forked from.
+        """Leave an open connection to the process that this one was forked from.
 
-        It is never closed here, not even at the end of the process: SQLite would write to the file
-        what stood in the log at the time of the fork.
+        It is never closed here, not even at the end of the process: SQLite would write the log of
+        the time of the fork into the file.
         """
         if self._let_go and not self._uses:
             return
@@ -155,10 +155,10 @@ class OpenFile:
         _inherited.add(self.identity)
 
     def has_changed(self, path: Path) -> bool:
-        """Whether another file stands at the path, and can be opened, or the frozen one changed.
+        """Whether the file was replaced by one that can be opened, or a frozen one changed.
 
-        Where there is none at the moment, this one goes on answering. So it does while its log
-        lies beside the other file: SQLite would take what stands in it for the other file's.
+        While there is no file, this one continues to answer. So it does while its log lies next to
+        the new file: SQLite would apply that log to the new file.
         """
         there = _identity(path)
         if there is None:
@@ -170,7 +170,7 @@ class OpenFile:
         log = _identity(log_of(path))
         if log is None or log != self._log:
             return True
-        if not self._told:
+        if not self._warned:
             logger.warning(
                 "{path} is another file than the one that is open, whose log {log} still lies "
                 "beside it and would damage it. The old file goes on answering. Delete {log} and "
@@ -179,20 +179,12 @@ class OpenFile:
                 log=log_of(path).name,
                 shared=f"{path.name}-shm",
             )
-            self._told = True
+            self._warned = True
         return False
 
     def _close_when_idle(self) -> None:
         if self._let_go and not self._uses and not self._is_inherited:
             self.connection.close()
-
-
-def is_inherited(path: Path) -> bool:
-    """Whether the file was in use in another process when that forked this one.
-
-    SQLite believes then that this process has the other's locks, for any new connection too.
-    """
-    return _identity(path) in _inherited
 
 
 def _before_fork() -> None:
@@ -207,7 +199,7 @@ def _after_fork_in_child() -> None:
     opening.release()
 
 
-# A forked process must find no connection of the one before it; each opens its own at next use.
+# A forked process must not use its parent's connections; it opens its own at the next use.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork,
@@ -221,11 +213,11 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def _bytes_of(file: str) -> int:
+def _status(file: str | Path) -> os.stat_result | None:
     try:
-        return os.stat(file).st_size  # noqa: PTH116 - Path.stat takes twice as long
+        return os.stat(file)  # noqa: PTH116 - Path.stat takes twice as long
     except OSError:
-        return 0
+        return None
 
 
 def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:
@@ -240,28 +232,15 @@ def limit_steps(connection: sqlite3.Connection, steps: int | None) -> None:
 
 
 def state_of(path: Path) -> FileState:
-    """What of a store's file and its log differs once they were written."""
-    return tuple(_written(each) for each in (path, log_of(path)))
-
-
-def _written(path: Path) -> tuple[int, ...] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    """What differs in a store's file and its log once they were written."""
+    found = (_status(path), _status(log_of(path)))
+    return tuple(each and (each.st_ino, each.st_size, each.st_mtime_ns) for each in found)
 
 
 def _identity(path: Path) -> FileIdentity | None:
     """Device and inode; None where there is no such file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-# Opening a store's file: making it, checking whose it is, and its format.
+    status = _status(path)
+    return status and (status.st_dev, status.st_ino)
 
 
 # "LXRB": written into the file's header, so that a foreign SQLite file is known at once.
@@ -315,13 +294,13 @@ _Objects = dict[str, tuple[str, str, str | None]]
 
 
 def open_store(path: Path) -> OpenFile:
-    """A connection to the store at the path, which is made where there is none.
+    """A connection to the store at the path, which is created if absent.
 
-    Nothing that the file brings is run: no view, trigger or expression of an index. One that has
-    any is refused before its content is read.
+    No view, trigger or index expression of the file is run: a file that has any is refused before
+    its content is read.
 
     Raises:
-        StoreError: the file is missing its folder, no SQLite file, another program's file, of
+        StoreError: the folder is missing, or the file is not a SQLite file, another program's, of
             another format version, has tables or anything else that its format does not, or was in
             use when this process was forked; it is left as it is.
     """
@@ -329,7 +308,8 @@ def open_store(path: Path) -> OpenFile:
         raise StoreError(f"{path} is a folder, not a store. Name a file in it.")
     if not path.parent.is_dir():
         raise StoreError(f"{path} cannot be made: there is no folder {path.parent}. Make it.")
-    if is_inherited(path):
+    if _identity(path) in _inherited:
+        # SQLite believes that this process has its parent's locks, for any new connection too.
         raise StoreError(
             f"{path} was being read or written when this process was forked, and cannot be opened "
             "safely here. Fork while nobody uses the store, or start processes with 'spawn'."
@@ -411,27 +391,23 @@ def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
         except BaseException:
             roll_back(connection)
             raise
-    connection.execute("BEGIN")  # one snapshot: another process may bring it to format 2 just now
+    connection.execute("BEGIN")  # one snapshot: another process may be upgrading it to format 2
     try:
         application, version, _ = _header(connection)
-        _check_header(application, version, path)
+        if application != APPLICATION_ID:
+            raise StoreError(
+                f"{path} is a SQLite file of another program, not a Lexarbor store. "
+                "Name another file; this one was left as it is."
+            )
+        if not FIRST_FORMAT <= version <= FORMAT_VERSION:
+            raise StoreError(
+                f"{path} is a store of format {version}; this Lexarbor reads formats "
+                f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
+                "python -m pipelines.index --corpus ... --store NEW."
+            )
         _check_objects(connection, version, path)
     finally:
         roll_back(connection)
-
-
-def _check_header(application: int, version: int, path: Path) -> None:
-    if application != APPLICATION_ID:
-        raise StoreError(
-            f"{path} is a SQLite file of another program, not a Lexarbor store. "
-            "Name another file; this one was left as it is."
-        )
-    if not FIRST_FORMAT <= version <= FORMAT_VERSION:
-        raise StoreError(
-            f"{path} is a store of format {version}; this Lexarbor reads formats "
-            f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
-            "python -m pipelines.index --corpus ... --store NEW."
-        )
 
 
 def _check_objects(connection: sqlite3.Connection, version: int, path: Path) -> None:
@@ -469,17 +445,14 @@ def _objects(connection: sqlite3.Connection) -> _Objects:
 
 
 def write_ahead(connection: sqlite3.Connection) -> None:
-    """Set the journal's mode, which fails at once while another process makes the same file."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+    """Set the journal's mode, which fails at once while another process creates the same file."""
+    tries = Retrying(
+        retry=retry_if_exception(lambda error: "locked" in str(error)),
+        stop=stop_after_delay(PATIENCE),
+        wait=wait_fixed(0.01),
+        reraise=True,
+    )
+    tries(connection.execute, "PRAGMA journal_mode = WAL")
 
 
 def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
@@ -512,8 +485,7 @@ class StatuteDatabase:
     application id and format version; any other file is refused and left as it is.
 
     Raises:
-        StoreError: at first use, when `path` is missing, no SQLite file, another program's file,
-            or of another format version.
+        StoreError: at first use, as `open_store`.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -554,19 +526,16 @@ class StatuteDatabase:
             return opened.size
 
     def follow(self) -> "StatuteDatabase":
-        """Let go of a file in whose place another was put; the next use opens that one.
-
-        So it is with a file that was opened where nothing may be written, once it has changed.
-        """
+        """Reopen the file if it was replaced, or if it changed in a folder that is read-only."""
         opened: OpenFile | None = getattr(self._local, "opened", None)
         if opened is not None and not opened.is_in_transaction() and opened.has_changed(self.path):
             self._local.opened = None
         return self
 
     def close(self) -> None:
-        """Close every thread's connection; the next use opens anew.
+        """Close every thread's connection; the next use opens it again.
 
-        What another thread is reading or writing goes on to its end, and is closed then.
+        What another thread is reading or writing continues to its end, and is closed then.
         """
         with opening:
             self._was_there = False
@@ -610,7 +579,7 @@ class StatuteDatabase:
                 connection.execute("COMMIT")
             except sqlite3.DatabaseError as error:
                 roll_back(connection)
-                raise StoreError(told(self.path, error)) from error
+                raise StoreError(failure_message(self.path, error)) from error
             except BaseException:
                 roll_back(connection)
                 raise
@@ -627,17 +596,42 @@ class StatuteDatabase:
         Raises:
             StoreError: the file is damaged or cannot be read.
         """
-        with self._in_use() as opened:
+        opened = self._taken()
+        try:
             opened.begin_read(sql, values)
-            try:
-                yield from opened.connection.execute(sql, values)
-            except READ_ERRORS as error:
-                if opened.has_changed(self.path):
-                    message = f"{self.path} was changed while it was read. Ask again."
-                    raise StoreError(message) from error
-                raise StoreError(unreadable(self.path, error)) from error
-            finally:
-                opened.end_read()
+            yield from opened.connection.execute(sql, values)
+        except READ_ERRORS as error:
+            if opened.has_changed(self.path):
+                message = f"{self.path} was changed while it was read. Ask again."
+                raise StoreError(message) from error
+            raise StoreError(unreadable(self.path, error)) from error
+        finally:
+            opened.end_read()
+            opened.give_back()
+
+    def rows_in(self, sql: str, wanted: Iterable[Any], *values: Any) -> Iterator[Any]:
+        """The rows of a query for each of many values, whose places are the `{}` in it.
+
+        Args:
+            sql: binds `values` first.
+            wanted: may be more than one statement can bind.
+            values: the same for all.
+
+        Raises:
+            StoreError: the file is damaged or cannot be read.
+        """
+        listed = list(wanted)
+        for start in range(0, len(listed), _CHUNK):
+            chunk = listed[start : start + _CHUNK]
+            yield from self.rows(sql.format(",".join("?" * len(chunk))), (*values, *chunk))
+
+    def first(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first row of a query, or None.
+
+        Raises:
+            StoreError: the file is damaged or cannot be read.
+        """
+        return next(self.rows(sql, values), None)
 
     def fact(self, key: str) -> Any:
         """The stored value of `key`, or None.
@@ -645,7 +639,7 @@ class StatuteDatabase:
         Raises:
             StoreError: the file is damaged or cannot be read.
         """
-        row = next(self.rows("SELECT value FROM facts WHERE key = ?", (key,)), None)
+        row = self.first("SELECT value FROM facts WHERE key = ?", (key,))
         try:
             return None if row is None else from_json(row[0])
         except ValueError as error:
@@ -664,16 +658,21 @@ class StatuteDatabase:
 
     @contextmanager
     def _in_use(self) -> Iterator[OpenFile]:
+        opened = self._taken()
+        try:
+            yield opened
+        finally:
+            opened.give_back()
+
+    def _taken(self) -> OpenFile:
+        """This thread's open file, which the caller has to give back."""
         opened: OpenFile | None = getattr(self._local, "opened", None)
         while opened is None or not opened.take():
             with opening:
-                # A thread that came late would make an empty store, and answer from it.
+                # A thread that came late would create an empty store, and answer from it.
                 if self._was_there:
                     self._check_is_there()
                 opened = self._local.opened = open_store(self.path)
                 self._opened.add(opened)
                 self._was_there = True
-        try:
-            yield opened
-        finally:
-            opened.give_back()
+        return opened

@@ -18,10 +18,7 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from components.stores.rows import from_json
-
-# What a metadata filter of Haystack may look like; checked before anything is made of it.
-
+from components.stores.rows import from_json, is_deeper
 
 MAX_DEPTH = 50
 # Each level is a dictionary and its list of conditions; below is a comparison and its list.
@@ -36,14 +33,16 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 def check_filters(filters: Any) -> None:
     """Check the form of filters down to the last condition.
 
-    What fields there are and what may be compared with them is left to the store.
+    Fields, and what they may be compared with, are left to the store.
 
     Raises:
-        FilterError: something in them is no comparison and no logic, an operator is unknown, "in"
-            has no list, or they are nested deeper than `MAX_DEPTH`; the message shows the faulty
-            part.
+        FilterError: a part is neither a comparison nor logic, an operator is unknown, "in" has no
+            list, or they are nested deeper than `MAX_DEPTH`; the message shows the faulty part.
     """
-    _check_depth(filters)
+    # Before anything else looks at them or shows them: a filter that contains itself would end in
+    # a RecursionError.
+    if is_deeper(filters, _MOST_CONTAINERS):
+        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
     _check(filters)
 
 
@@ -58,21 +57,6 @@ def check_given(filters: Any) -> None:
             f"The filters are {filters!r}, which every document would match. Give the filters of "
             "the documents that are meant; delete_all_documents deletes all."
         )
-
-
-def _check_depth(filters: Any) -> None:
-    # Level by level, and before anything else looks at them or shows them: what goes into itself
-    # for each level would end in a RecursionError. Values are counted as conditions are.
-    level = [filters]
-    for _ in range(_MOST_CONTAINERS):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list | tuple)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    if any(isinstance(each, dict | list | tuple) for each in level):
-        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
 
 
 def _check(condition: Any) -> None:
@@ -106,9 +90,7 @@ def _check_comparison(condition: dict[str, Any]) -> None:
     for text in value if isinstance(value, list) else [value]:
         # A store's texts are UTF-8, which cannot even ask for it.
         if isinstance(text, str) and _HALF_A_PAIR.search(text):
-            raise FilterError(
-                f"{text!r} holds half of a surrogate pair; write the character itself."
-            )
+            raise FilterError(f"{text!r} holds half of a surrogate pair; write the character.")
 
 
 def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:
@@ -173,10 +155,8 @@ def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
 
 
 def _clause(condition: dict[str, Any]) -> Clause:
-    return _comparison(condition) if "field" in condition else _logic(condition)
-
-
-def _logic(condition: dict[str, Any]) -> Clause:
+    if "field" in condition:
+        return _comparison(condition)
     operator = condition["operator"]
     clauses = [_clause(part) for part in condition["conditions"]]
     values = [value for _, part in clauses for value in part]

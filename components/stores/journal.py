@@ -1,7 +1,7 @@
 """Vectors of texts, kept while a corpus is encoded, and longer where a graph builds on them."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from components.statutes.article import TextRule
 from components.stores.database import StatuteDatabase
 from components.stores.rows import StoreError, damaged, vector_of
-
-# The model that a store's vectors come from, as it is on record.
-
 
 _NOT_A_MODEL = "its record 'model' does not describe a model"
 
@@ -49,7 +46,7 @@ class StoreModel:
 
 
 def read_model(database: StatuteDatabase) -> StoreModel | None:
-    """The model on record, or None.
+    """The recorded model, or None.
 
     Raises:
         StoreError: the file is damaged or cannot be read.
@@ -72,8 +69,8 @@ def read_model(database: StatuteDatabase) -> StoreModel | None:
 
 def has_vectors(database: StatuteDatabase) -> bool:
     """Whether any document has a vector."""
-    found = database.rows("SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1")
-    return next(found, None) is not None
+    sql = "SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1"
+    return database.first(sql) is not None
 
 
 _HOLD = """
@@ -81,8 +78,6 @@ INSERT OR IGNORE INTO journal
 SELECT ?, text_digest, embedding FROM documents
 WHERE text_digest = ? AND embedding IS NOT NULL LIMIT 1
 """
-# SQLite's own default limit of bound values is far higher; this keeps statements short.
-_CHUNK = 500
 
 
 def text_digest(text: str) -> str:
@@ -160,14 +155,12 @@ class VectorJournal:
         dim = self._dim(model_digest)
         found: dict[str, NDArray[np.float32]] = {}
         for statement in statements:
-            for chunk in _chunks(text_digests):
-                sql = statement.format(",".join("?" * len(chunk)))
-                for digest, blob in self._database.rows(sql, (model_digest, *chunk)):
-                    try:
-                        found[digest] = vector_of(blob, dim)
-                    except ValueError as error:
-                        raise self._damaged(digest, str(error)) from error
-                    dim = dim or len(found[digest])
+            for digest, blob in self._database.rows_in(statement, text_digests, model_digest):
+                try:
+                    found[digest] = vector_of(blob, dim)
+                except ValueError as error:
+                    raise self._damaged(digest, str(error)) from error
+                dim = dim or len(found[digest])
         return found
 
     def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
@@ -183,7 +176,7 @@ class VectorJournal:
         self._give_room_back()
 
     def keep_only(self, model_digest: str, text_digests: Collection[str]) -> None:
-        """Let go of every vector but this encoder's of these texts, and give the room back."""
+        """Drop every vector but this encoder's of these texts, and give the room back."""
         wanted = set(text_digests)
         own = "SELECT text_digest FROM journal WHERE model = ?"
         with self._database.writing(content=False) as connection:
@@ -216,9 +209,3 @@ class VectorJournal:
         """Whether the documents' own vectors are this encoder's."""
         model = read_model(self._database)
         return model is not None and model.digest == model_digest
-
-
-def _chunks(values: Collection[str]) -> Iterator[list[str]]:
-    listed = list(values)
-    for start in range(0, len(listed), _CHUNK):
-        yield listed[start : start + _CHUNK]

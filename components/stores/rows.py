@@ -12,9 +12,6 @@ from haystack.dataclasses import ByteStream
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from numpy.typing import NDArray
 
-# What cannot be done with a store's file, and how to mend it.
-
-
 # Seconds to wait for another process that writes.
 PATIENCE = 30.0
 # What reading a file raises: sqlite3 decodes SQLite's own messages too, which quote the file.
@@ -22,11 +19,11 @@ READ_ERRORS = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
 
 class StoreError(RuntimeError):
-    """The store cannot do what was asked; the message says why and how to mend it."""
+    """The store cannot do what was requested; the message says why and what to do."""
 
 
 def damaged(path: Path, what: str) -> str:
-    """That the file is damaged, where, and how to mend it."""
+    """The message for a damaged file."""
     return (
         f"{path} is damaged: {what}. Copy it again, or index the corpus into a new file with "
         "python -m pipelines.index --corpus ... --store NEW."
@@ -34,7 +31,7 @@ def damaged(path: Path, what: str) -> str:
 
 
 def unreadable(path: Path, error: Exception) -> str:
-    """What one of `READ_ERRORS` means for the file, and how to mend it."""
+    """The message for one of `READ_ERRORS`."""
     text = str(error)
     if isinstance(error, MemoryError):
         return f"{path}: there is not enough memory to read it."
@@ -47,28 +44,23 @@ def unreadable(path: Path, error: Exception) -> str:
         return damaged(path, "a value in it claims to be larger than the file")
     if text == "interrupted":
         return damaged(path, "a read took more steps than a file of its size can need")
-    return told(path, error)
+    return failure_message(path, error)
 
 
-def told(path: Path, error: Exception) -> str:
-    """What SQLite's error means for the file, and how to mend it."""
+def failure_message(path: Path, error: Exception) -> str:
+    """The message for an error of SQLite."""
     text = str(error)
     # First, since SQLite quotes the file here, whose words may be those that are looked for below.
     if "malformed" in text or "not a database" in text:
         return damaged(path, f"{text:.300}")
     if "full" in text or "disk I/O" in text:
-        reason = (
-            "the disk is full" if "full" in text else "the disk cannot be written (full, or broken)"
-        )
+        reason = "is full" if "full" in text else "cannot be written (full, or broken)"
         return (
-            f"{path}: {reason}. Nothing of this step was kept and what stood before is "
-            "whole. Make room and run the same command again: it goes on where it stopped."
+            f"{path}: the disk {reason}. Nothing of this step was kept, all earlier steps were. "
+            "Make room and run the same command again: it continues where it stopped."
         )
     if "locked" in text:
-        return (
-            f"{path}: another process has been writing for {PATIENCE:.0f} s. "
-            "Wait for it, then try again."
-        )
+        return f"{path}: another process has been writing for {PATIENCE:.0f} s. Try again later."
     if "readonly" in text or "unable to open" in text:
         return f"{path} cannot be opened for writing ({text}). Check the file's permissions."
     return f"{path}: {text}."
@@ -126,12 +118,11 @@ def as_row(document: Document) -> tuple[Any, ...]:
     Raises:
         ValueError: when meta is no JSON, or a text is no UTF-8; names the document.
     """
+    sparse = document.sparse_embedding
     other = {
         "blob": document.blob.to_dict() if document.blob else None,
         "score": document.score,
-        "sparse_embedding": document.sparse_embedding.to_dict()
-        if document.sparse_embedding
-        else None,
+        "sparse_embedding": sparse.to_dict() if sparse else None,
     }
     kept = {key: value for key, value in other.items() if value is not None}
     law = document.meta.get("law")
@@ -149,8 +140,8 @@ def as_row(document: Document) -> tuple[Any, ...]:
                 value.encode()
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"document {document.id!r}: its {name} holds half of a surrogate pair, which no "
-                "UTF-8 text can. Write the character itself, or leave it out."
+                f"document {document.id!r}: its {name} holds half of a surrogate pair. Write the "
+                "character itself, or leave it out."
             ) from error
     return row
 
@@ -180,20 +171,21 @@ def from_json(text: object) -> Any:
 
 
 def _is_deep(text: str, value: Any) -> bool:
-    # As many brackets are in every deep text, and in few others.
-    if text.count("[") + text.count("{") <= _DEEPEST:
-        return False
+    # Every deep text has that many brackets, and few others do.
+    return text.count("[") + text.count("{") > _DEEPEST and is_deeper(value, _DEEPEST)
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether dictionaries and lists are nested in a value in more than so many levels."""
     level = [value]
-    for _ in range(_DEEPEST + 1):
+    for _ in range(levels + 1):
+        level = [each for each in level if isinstance(each, dict | list | tuple)]
         if not level:
             return False
         level = [
-            child
-            for each in level
-            if isinstance(each, dict | list | tuple)
-            for child in (each.values() if isinstance(each, dict) else each)
+            inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
         ]
-    return bool(level)
+    return True
 
 
 def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
+from components.models.cpu import ATTENTION, LINEAR
+from components.models.devices import BF16
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings
 from training.command_line import DONE
@@ -40,8 +42,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is taken up again settles what computes: for its test, not for the next."""
-    for settled in ("cpu._settled_attention", "cpu._settled_linear", "devices._settled"):
-        monkeypatch.setattr(f"components.models.{settled}", [])
+    for way in (ATTENTION, LINEAR, BF16):
+        monkeypatch.setattr(way, "_settled", None)
 
 
 def bert(folder: Path, *, seed: int) -> Path:

@@ -20,9 +20,9 @@ from accelerate import Accelerator
 from runs import of_aldermere, outcome, steady, work_of
 from slow_cases import slow
 
-from components.models import cpu, devices
 from components.models.biencoder import BiEncoder
-from components.models.cpu import linear_library, settle_linear_library
+from components.models.cpu import ATTENTION, LINEAR
+from components.models.devices import BF16, fast_bf16
 from training import checkpoint as checkpoints
 from training.checkpoint import (
     COMPLETE_FILE,
@@ -218,19 +218,15 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, race in (
-        (cpu, "_plain_gain"),
-        (cpu, "_onednn_gain"),
-        (devices, "_cpu_bf16_gain"),
-    ):
-        monkeypatch.setattr(module, race, lambda: 1.0)
+    for way in (ATTENTION, LINEAR, BF16):
+        monkeypatch.setattr(way, "gain", lambda: 1.0)
 
 
 def computed() -> tuple[bool, str, str]:
     return (
-        devices.fast_bf16(CPU),
-        cpu.linear_library(CPU),
-        cpu.attention_way(CPU),
+        fast_bf16(CPU),
+        LINEAR.on(CPU),
+        ATTENTION.on(CPU),
     )
 
 
@@ -439,10 +435,10 @@ def test_another_model_law_or_machine_is_refused(
     shutil.copy(folder / "articles.jsonl", tmp_path / "articles.jsonl")
     with pytest.raises(SettingsError, match="corpus"):
         train("work", corpus=str(tmp_path / "articles.jsonl"))
-    now = linear_library(torch.device("cpu"))
+    now = LINEAR.on(torch.device("cpu"))
     other = {"onednn": "torch", "torch": "onednn"}[now]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("components.models.cpu.linear_library", lambda _: other)
+        patch.setattr(LINEAR, "on", lambda _: other)
         with pytest.raises(SettingsError, match=f"products 'linear layers: {now}'"):
             train("work")
     torch.set_num_threads(2)
@@ -455,13 +451,13 @@ def test_another_model_law_or_machine_is_refused(
 
 def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone, monkeypatch):
     # The race of a busy moment has another winner.
-    began = linear_library(torch.device("cpu"))
+    began = LINEAR.on(torch.device("cpu"))
     interrupted(train)
-    monkeypatch.setattr(cpu, "_settled_linear", [])
-    monkeypatch.setattr(cpu, "_onednn_gain", lambda: 0.5 if began == "onednn" else 2.0)
-    assert linear_library(torch.device("cpu")) != began
+    monkeypatch.setattr(LINEAR, "_settled", None)
+    monkeypatch.setattr(LINEAR, "gain", lambda: 0.5 if began == "onednn" else 2.0)
+    assert LINEAR.on(torch.device("cpu")) != began
     assert_same(train("work"), alone)
-    assert linear_library(torch.device("cpu")) == began
+    assert LINEAR.on(torch.device("cpu")) == began
 
 
 # Killed by the system
@@ -488,7 +484,7 @@ def start_command() -> Iterator[Callable[[list[str]], BaseProcess]]:
 def command(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     # Each process would time both libraries again, and a busy machine may choose another one.
-    settle_linear_library("torch")
+    LINEAR.settle("torch")
     sys.exit(main(arguments))
 
 

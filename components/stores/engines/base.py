@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
@@ -15,6 +14,7 @@ import numpy as np
 from haystack import Document
 from haystack.dataclasses import SparseEmbedding
 from haystack.errors import FilterError
+from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
 from components.converters.articles import DAY_FIELDS
 from components.statutes.citations.patterns import parse_number
@@ -413,36 +413,37 @@ def tried(
     """A call's result, tried again after each pause while its error may pass.
 
     Args:
-        call: what to do; done again from the start.
+        call: what to do; repeated from the start.
         where: the engine, for the message.
-        passes: whether an error of the engine may pass by itself; None for an error that is none
-            of the engine's, which is raised as it is.
+        passes: whether an error of the engine may pass by itself; None for an error of another
+            origin, which is raised as it is.
         pauses: seconds before the second try, the third, and so on.
 
     Raises:
         StoreError: it failed to the last, or with an error that does not pass.
     """
-    for pause in (*pauses, None):
-        try:
-            return call()
-        except Exception as error:
-            may_pass = passes(error)
-            if may_pass is None:
-                raise
-            if not may_pass:
-                raise StoreError(
-                    f"{where} refused what it was asked: {reason(error)}. Check the version of "
-                    "the engine, the key it asks for, and that nobody else writes into the "
-                    "collection."
-                ) from error
-            if pause is None:
-                raise StoreError(
-                    f"{where} does not answer ({reason(error)}), tried {len(pauses) + 1} times. "
-                    "Check that it runs and that its address is right. What was written stays; "
-                    "an indexing command that is run again goes on from there."
-                ) from error
-        time.sleep(pause)
-    raise AssertionError("unreachable")
+    tries = Retrying(
+        retry=retry_if_exception(lambda error: passes(error) is True),
+        stop=stop_after_attempt(len(pauses) + 1),
+        wait=lambda state: (*pauses, 0.0)[state.attempt_number - 1],
+        reraise=True,
+    )
+    try:
+        return tries(call)
+    except Exception as error:
+        may_pass = passes(error)
+        if may_pass is None:
+            raise
+        if may_pass:
+            raise StoreError(
+                f"{where} does not answer ({reason(error)}), tried {len(pauses) + 1} times. Check "
+                "that it runs and that its address is right. What was written stays; an indexing "
+                "command that is run again continues from there."
+            ) from error
+        raise StoreError(
+            f"{where} refused the request: {reason(error)}. Check the version of the engine, the "
+            "key it asks for, and that nobody else writes into the collection."
+        ) from error
 
 
 def reason(error: Exception) -> str:

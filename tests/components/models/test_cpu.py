@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from components.models import cpu, devices
 from components.models import devices as racing
 from components.models.cpu import (
+    LINEAR,
     _OneDnnLinear,
     fast_attention,
     fast_linear,
     inference,
-    linear_library,
     plain_attention,
 )
 from components.models.errors import ModelError
@@ -37,8 +37,8 @@ def test_a_device_that_is_not_there_is_refused_by_name(name):
 
 @pytest.mark.parametrize(("gain", "expected"), [(4.0, torch.bfloat16), (0.9, torch.float32)])
 def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
-    monkeypatch.setattr(devices, "_settled", [])
-    monkeypatch.setattr(devices, "_cpu_bf16_gain", lambda: gain)
+    monkeypatch.setattr(devices.BF16, "_settled", None)
+    monkeypatch.setattr(devices.BF16, "gain", lambda: gain)
     assert devices.resolve_dtype("auto", torch.device("cpu")) == expected
     assert devices.resolve_dtype("float32", torch.device("cpu")) == torch.float32
     assert devices.resolve_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
@@ -96,7 +96,7 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
 # Linear layers
 
 needs_onednn = pytest.mark.skipif(
-    cpu._onednn_gain() == 0, reason="this build of PyTorch brings no oneDNN"
+    LINEAR.gain() == 0, reason="this build of PyTorch brings no oneDNN"
 )
 
 
@@ -145,15 +145,15 @@ def test_gradients_are_the_same(shape, bias):
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
-    monkeypatch.setattr(cpu, "_settled_linear", [])
-    monkeypatch.setattr(cpu, "_onednn_gain", lambda: gain)
+    monkeypatch.setattr(cpu.LINEAR, "_settled", None)
+    monkeypatch.setattr(cpu.LINEAR, "gain", lambda: gain)
     calls: list[int] = []
     monkeypatch.setattr(cpu, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
     with torch.no_grad(), fast_linear(torch.device("cpu")):
         nn.Linear(4, 4)(torch.ones(1, 4))
     assert bool(calls) == taken
-    assert linear_library(torch.device("cpu")) == ("onednn" if taken else "torch")
-    assert linear_library(on_gpu) == "torch"
+    assert LINEAR.on(torch.device("cpu")) == ("onednn" if taken else "torch")
+    assert LINEAR.on(on_gpu) == "torch"
     assert isinstance(fast_linear(on_gpu), nullcontext)
 
 
@@ -222,8 +222,8 @@ def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(given)
         return plain_attention(*given)
 
-    monkeypatch.setattr(cpu, "_settled_attention", [])
-    monkeypatch.setattr(cpu, "_plain_gain", lambda: 2.0)
+    monkeypatch.setattr(cpu.ATTENTION, "_settled", None)
+    monkeypatch.setattr(cpu.ATTENTION, "gain", lambda: 2.0)
     monkeypatch.setattr(cpu, "plain_attention", spy)
     return calls
 

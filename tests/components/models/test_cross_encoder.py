@@ -283,10 +283,10 @@ def test_settings_are_read_as_they_were_written(tmp_path):
     [
         ({"passages": 0}, "passages must be a whole number from 1"),
         ({"calibration": {"scale": -1, "offset": 0}}, "scale above 0"),
-        ({"calibration": [1, 0]}, "must be null or have 'scale' and 'offset'"),
+        ({"calibration": [1, 0]}, "calibration"),
         ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
-        ({"segmentation": "th"}, "segmentation is vi or null, not 'th'"),
-        ({"unknown": 1}, "must have the fields"),
+        ({"segmentation": "th"}, "field 'segmentation'"),
+        ({"unknown": 1}, "field 'unknown'"),
     ],
 )
 def test_wrong_settings_name_their_file(tmp_path, change, message):
