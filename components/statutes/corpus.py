@@ -19,9 +19,6 @@ from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
 from components.statutes.sources.records import CorpusError, Place, Problem
 
-# What must hold across the lines of a file, whatever its format.
-
-
 SHOWN_IDS = 5
 
 
@@ -48,7 +45,7 @@ def with_new_ids(
             where = f"{earlier.file}:{earlier.line}"
         message = f"{entry.id!r} is already the id of {where}"
         repair = "Give each its own id, or remove one."
-        problems.append(Problem(place.file, place.line, "id", message, repair))
+        problems.append(place.problem(message, repair, "id"))
 
 
 def question_faults(
@@ -75,7 +72,7 @@ def question_faults(
             message = f"names {named}, which the corpus does not hold"
             faults.append(("relevant", message, "Correct the ids, or add the articles."))
     return [
-        Problem(place.file, place.line, field, message, repair, left_out=int(n == 0))
+        place.problem(message, repair, field, left_out=int(n == 0))
         for n, (field, message, repair) in enumerate(faults)
     ]
 
@@ -94,8 +91,8 @@ def repeated_numbers(placed: Sequence[tuple[Place, Article]]) -> list[Problem]:
     (law, number), place = next(iter(repeats.items()))
     what = "1 number stands" if len(repeats) == 1 else f"{len(repeats):,} numbers stand"
     message = f"{what} more than once in the same law (here first: {number!r} of {law!r})"
-    repair = "Nothing to mend if the law is so: a citation of such a number finds each of them."
-    return [Problem(place.file, place.line, "number", message, repair, left_out=0, notice=True)]
+    repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
+    return [place.problem(message, repair, "number", left_out=0, notice=True)]
 
 
 def refuse(

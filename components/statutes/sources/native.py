@@ -139,7 +139,8 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
             message = f"is not JSON ({error.msg} at column {error.colno})"
             if number == 0 and line.lstrip().startswith("["):
                 # What follows are pieces of it, each of which would be a fault of its own.
-                problems.append(_list_of_records(place))
+                message = "starts a list, and the file must hold one record a line"
+                problems.append(place.problem(message, _WITHOUT_THE_LIST, breaks_off=True))
                 return
             if number == 0 and place.file.endswith(".gz") and is_packed(source) is False:
                 message = f"{message}, and the file is not gzip, though its name says so"
@@ -154,18 +155,13 @@ def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Recor
                 yield Record(place, fields, problems)
                 continue
             message = f"is {described(fields)}, not an object"
-        problems.append(
-            Problem(place.file, place.line, None, message, repair, breaks_off=breaks_off)
-        )
+        problems.append(place.problem(message, repair, breaks_off=breaks_off))
 
 
-def _list_of_records(place: Place) -> Problem:
-    message = "starts a list that is not closed on this line, and the file is one record a line"
-    repair = (
-        "Write one JSON object a line, without the list around them (jq -c '.[]' does it); where "
-        "the list breaks off, copy the file again first."
-    )
-    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
+_WITHOUT_THE_LIST = (
+    "Write one JSON object a line, without the list around them (jq -c '.[]' does it); where the "
+    "list breaks off, copy the file again first."
+)
 
 
 def _note_unknown(record: Record, known: frozenset[str], unknown: dict[str, Place]) -> None:
@@ -182,5 +178,5 @@ def _unknown_fields(
         repair = f"It is not used: the fields are {', '.join(most)} and {last}."
         if near:
             repair = f"Did you mean '{near[0]}'?"
-        message = f"is no field of {what} (here first)"
-        yield Problem(place.file, place.line, name, message, repair, left_out=0, notice=True)
+        message = f"is not a field of {what} (here first)"
+        yield place.problem(message, repair, name, left_out=0, notice=True)

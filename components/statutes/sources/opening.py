@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from components.statutes.article import Article
 from components.statutes.question import Question
@@ -13,8 +13,6 @@ from components.statutes.sources import bsard, native, soict
 from components.statutes.sources.records import CorpusError, Place, Problem
 
 # The Statutes of Aldermere, the invented demo law that comes with Lexarbor.
-
-
 DEMO_LAW = "aldermere"
 
 # Named, not imported: this package must not depend on the one that bundles the files.
@@ -44,11 +42,7 @@ def open_articles(source: Source, problems: list[Problem]) -> Iterator[tuple[Pla
     if not isinstance(source, str | Path):
         return native.read_articles(source, problems)
     path = articles_path() if source == DEMO_LAW else _located(source)
-    if native.matches(path):
-        return native.read_articles(path, problems)
-    if bsard.matches(path):
-        return bsard.read_articles(path, problems)
-    return soict.read_articles(path, problems)
+    return _format_of(path).read_articles(path, problems)
 
 
 def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Place, Question]]:
@@ -60,11 +54,12 @@ def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Pl
     if not isinstance(source, str | Path):
         return native.read_questions(source, problems)
     path = questions_path() if source == DEMO_LAW else _located(source)
-    if native.matches(path):
-        return native.read_questions(path, problems)
-    if bsard.matches(path):
-        return bsard.read_questions(path, problems)
-    return soict.read_questions(path, problems)
+    return _format_of(path).read_questions(path, problems)
+
+
+def _format_of(path: Path) -> Any:
+    """The module that reads a file or folder."""
+    return next((each for each in _FORMATS if each.matches(path)), None)
 
 
 def _located(source: str | Path) -> Path:
@@ -77,11 +72,12 @@ def _located(source: str | Path) -> Path:
     if path.suffix == ".csv":
         message = "is a table; the sources in CSV are read from the folder that holds them"
         raise CorpusError([Problem(str(source), None, None, message, f"Give {path.parent}.")])
-    if not any(kind.matches(path) for kind in (native, bsard, soict)):
+    if _format_of(path) is None:
         wanted = "articles.jsonl (native), articles_fr.csv (BSARD) or corpus.csv (SoICT)"
         message = f"the folder holds no {wanted}"
         raise CorpusError([Problem(str(source), None, None, message, "Name another folder.")])
     return path
 
 
+_FORMATS = (native, bsard, soict)
 _NAMES = f"'{DEMO_LAW}' and '{bsard.HUB_NAME}'"

@@ -1,4 +1,4 @@
-"""CSV tables as records, for the sources that come as CSV."""
+"""Files of law as lines and tables of records, with everything wrong in them named."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from components.statutes.article import iso_day
-
-# What is wrong with a file of law, where, and how to mend it.
-
 
 SHOWN_PROBLEMS = 20
 
@@ -32,6 +29,10 @@ class Place(NamedTuple):
     file: str
     line: int
 
+    def problem(self, message: str, repair: str, field: str | None = None, **more: Any) -> Problem:
+        """What is wrong here; `more` are further fields of the `Problem`."""
+        return Problem(self.file, self.line, field, message, repair, **more)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -42,9 +43,9 @@ class Problem:
         line: 1-based line where the record starts; `None` for the whole file.
         field: The field at fault; `None` when the whole line is.
         message: What is wrong, without a full stop; cut in the middle where it is very long.
-        repair: How to mend it, as sentences.
+        repair: How to fix it, as sentences.
         left_out: How many records were not read because of it; 0 when all are there.
-        notice: True when nothing needs mending: reading does not fail because of it.
+        notice: True when nothing needs fixing: reading does not fail because of it.
         breaks_off: True when the file ends here before its own end: how much is missing nobody
             knows, so it is refused also where faulty records are left out.
     """
@@ -92,9 +93,6 @@ class CorpusError(ValueError):
         return "\n  ".join([f"{len(self.problems):,} problems:", *shown])
 
 
-# Files as lines of bytes, plain or gzipped, with their faults named.
-
-
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -128,13 +126,17 @@ def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
             try:
                 stream: Any = stack.enter_context(source.open("rb"))
             except OSError as error:
-                raise CorpusError([_cannot_open(source, error)]) from error
+                reason = (error.strerror or str(error)).lower()
+                message, repair = f"cannot be read ({reason})", "Check path and rights."
+                raise CorpusError([Problem(str(source), None, None, message, repair)]) from error
         else:
             if isinstance(source.read(0), str):
-                raise CorpusError([_open_as_text(_name_of(source))])
+                repair = "Open it in binary mode: open(path, 'rb')."
+                problem = Problem(_name_of(source), None, None, "is open as text", repair)
+                raise CorpusError([problem])
             stream = io.BufferedReader(cast("io.RawIOBase", source))
             # Else the reader closes the caller's file when it goes.
-            stack.callback(_let_go, stream)
+            stack.callback(_detach, stream)
         if stream.peek(2)[:2] == _GZIP_MAGIC:
             stream = stack.enter_context(gzip.open(stream, "rb"))
         yield stream
@@ -148,20 +150,9 @@ def is_packed(source: Path | BinaryIO) -> bool | None:
         return stream.read(2) == _GZIP_MAGIC
 
 
-def _let_go(reader: io.BufferedReader) -> None:
+def _detach(reader: io.BufferedReader) -> None:
     with suppress(ValueError):  # the caller has closed the file meanwhile
         reader.detach()
-
-
-def _open_as_text(name: str) -> Problem:
-    """The problem that stands for a stream that gives text in place of bytes."""
-    return Problem(name, None, None, "is open as text", "Open it in binary mode: open(path, 'rb').")
-
-
-def _cannot_open(path: Path, error: OSError) -> Problem:
-    """The problem that stands for a file that does not open."""
-    reason = (error.strerror or str(error)).lower()
-    return Problem(str(path), None, None, f"cannot be read ({reason})", "Check path and rights.")
 
 
 def absent(folder: Path, wanted: Sequence[str]) -> Problem:
@@ -171,29 +162,28 @@ def absent(folder: Path, wanted: Sequence[str]) -> Problem:
 
 
 def cut_short(place: Place, error: Exception) -> Problem:
-    """The problem that stands for a gzip file that does not unpack to its end."""
+    """A gzip file that does not unpack to its end."""
     detail = "it ends too early" if isinstance(error, EOFError) else str(error)
-    return Problem(
-        place.file,
-        place.line,
-        None,
-        f"the gzip data breaks off here ({detail}); what follows cannot be read",
-        "Copy or download the file again.",
-        breaks_off=True,
-    )
+    message = f"the gzip data breaks off here ({detail}); what follows cannot be read"
+    return place.problem(message, "Copy or download the file again.", breaks_off=True)
 
 
 def too_long(place: Place, what: str, repair: str) -> Problem:
-    """The problem that stands for a line or row of more than `LONGEST_LINE` bytes."""
+    """A line or row of more than `LONGEST_LINE` bytes."""
     message = f"the {what} is longer than {LONGEST_LINE // 2**20} MB; reading stops here"
-    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
+    return place.problem(message, repair, breaks_off=True)
 
 
 def too_many_unread(place: Place) -> Problem:
-    """The problem that stands for the rest of a file with more than `MOST_UNREAD` such lines."""
+    """The rest of a file with more than `MOST_UNREAD` blank or faulty lines."""
     message = f"more than {MOST_UNREAD:,} lines are blank or faulty; reading stops here"
-    repair = "Check that it is the file you meant."
-    return Problem(place.file, place.line, None, message, repair, breaks_off=True)
+    return place.problem(message, "Check that it is the file you meant.", breaks_off=True)
+
+
+def not_utf8(place: Place, byte: int, *, breaks_off: bool = False) -> Problem:
+    """Bytes that are not UTF-8 text."""
+    message = f"is not UTF-8 text (it holds the byte 0x{byte:02x})"
+    return place.problem(message, "Save the file as UTF-8.", breaks_off=breaks_off)
 
 
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -216,26 +206,27 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
         lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
         try:
             for number, raw in enumerate(lines, start=1):
+                place = Place(name, number)
                 if number == 1 and _is_utf16(raw):
                     # What follows are pieces of it, each of which would be a fault of its own.
-                    problems.append(_utf16(Place(name, number)))
+                    message, repair = "is UTF-16, not UTF-8 text", "Save the file as UTF-8."
+                    problems.append(place.problem(message, repair, breaks_off=True))
                     return
                 if len(raw) > LONGEST_LINE:
-                    problem = too_long(Place(name, number), "line", "Write one record a line.")
-                    problems.append(problem)
+                    problems.append(too_long(place, "line", "Write one record a line."))
                     return
                 if blank + len(problems) - faults_before > MOST_UNREAD:
-                    problems.append(too_many_unread(Place(name, number)))
+                    problems.append(too_many_unread(place))
                     return
                 line = raw.removeprefix(_BOM) if number == 1 else raw
                 if line.isspace() or not line:
                     blank += 1
                     continue
                 try:
-                    yield Place(name, number), line.decode("utf-8")
+                    yield place, line.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    problem = not_utf8(Place(name, number), line[error.start])
-                    problems.append(replace(problem, breaks_off=not line.endswith(b"\n")))
+                    ends = line.endswith(b"\n")
+                    problems.append(not_utf8(place, line[error.start], breaks_off=not ends))
         except GZIP_ERRORS as error:
             problems.append(cut_short(Place(name, number + 1), error))
 
@@ -243,27 +234,6 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
 def _is_utf16(line: bytes) -> bool:
     """Whether a file that starts so is UTF-16, of whose signs every other byte is 0 here."""
     return line.startswith(_UTF16_BOMS) or (len(line) > 1 and 0 in line[:2] and any(line[:2]))
-
-
-def _utf16(place: Place) -> Problem:
-    message = "is UTF-16, not UTF-8 text"
-    return Problem(
-        place.file, place.line, None, message, "Save the file as UTF-8.", breaks_off=True
-    )
-
-
-def not_utf8(place: Place, byte: int) -> Problem:
-    """The problem that stands for bytes that are no UTF-8 text."""
-    return Problem(
-        place.file,
-        place.line,
-        None,
-        f"is not UTF-8 text (it holds the byte 0x{byte:02x})",
-        "Save the file as UTF-8.",
-    )
-
-
-# One record of a file, its fields checked one by one.
 
 
 _JSON_TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
@@ -292,26 +262,23 @@ class Record:
 
     def fault(self, field: str | None, message: str, repair: str) -> None:
         """Report a fault; a record counts as left out once, however many faults it has."""
-        left_out = 0 if self.faulty else 1
+        problem = self.place.problem(message, repair, field, left_out=int(not self.faulty))
+        self.problems.append(problem)
         self.faulty = True
-        self.problems.append(
-            Problem(self.place.file, self.place.line, field, message, repair, left_out)
-        )
 
     def text(self, field: str, repair: str) -> str:
         """A required text, not empty; "" after reporting a fault."""
         value = self.fields.get(field)
-        if isinstance(value, str):
-            if "\0" in value:
-                self.fault(field, "holds the character U+0000", "Take it out.")
-            elif value and not value.isspace():
-                return value
-            else:
-                self.fault(field, "is empty", repair)
-        elif field not in self.fields:
+        if field not in self.fields:
             self.fault(field, "is missing", repair)
-        else:
+        elif not isinstance(value, str):
             self.fault(field, f"is {described(value)}, not text", "Write it as text, in quotes.")
+        elif "\0" in value:
+            self.fault(field, "holds the character U+0000", "Take it out.")
+        elif not value or value.isspace():
+            self.fault(field, "is empty", repair)
+        else:
+            return value
         return ""
 
     def identifier(self, field: str, repair: str) -> str:
@@ -341,11 +308,11 @@ class Record:
     def texts(self, field: str, repair: str) -> tuple[str, ...]:
         """A required list of texts, none of them empty; the list itself may be."""
         value = self.fields.get(field)
+        if field not in self.fields:
+            self.fault(field, "is missing", repair)
+            return ()
         if not isinstance(value, list):
-            if field not in self.fields:
-                self.fault(field, "is missing", repair)
-            else:
-                self.fault(field, f"is {described(value)}, not a list of texts", repair)
+            self.fault(field, f"is {described(value)}, not a list of texts", repair)
             return ()
         for place, entry in enumerate(value, start=1):
             if not isinstance(entry, str):
@@ -368,7 +335,7 @@ class Record:
         try:
             return iso_day(value)
         except ValueError:
-            self.fault(field, f"{value[:40]!r} is no date", repair)
+            self.fault(field, f"{value[:40]!r} is not a date", repair)
             return None
 
     def flag(self, field: str, *, default: bool) -> bool:
@@ -382,6 +349,7 @@ class Record:
 
 # The csv module's words for a file that ends within a quoted field; it has no other sign of it.
 _OPEN_QUOTE = "unexpected end of data"
+_QUOTE_FIELDS = "Write the table again with every field that holds a quote or a comma in quotes."
 
 
 def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> Iterator[Record]:
@@ -416,10 +384,10 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                problem = _bad_row(place, f"is no CSV row ({error})")
+                message = f"is not a CSV row ({error})"
                 # A quote that nothing closes takes all rows that follow with it.
                 breaks_off = str(error) == _OPEN_QUOTE
-                problems.append(replace(problem, breaks_off=breaks_off))
+                problems.append(place.problem(message, _QUOTE_FIELDS, breaks_off=breaks_off))
                 continue
             except GZIP_ERRORS as error:
                 problems.append(cut_short(place, error))
@@ -435,15 +403,14 @@ def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> I
                 continue
             if header is None:
                 header = row
-                faults = list(_header_faults(place, header, columns))
-                problems.extend(faults)
-                if faults:
+                if faults := list(_header_faults(place, header, columns)):
+                    problems.extend(faults)
                     return
             elif (byte := _first_bad_byte(row)) is not None:
                 problems.append(not_utf8(place, byte))
             elif len(row) != len(header):
                 message = f"has {len(row)} columns, where the header has {len(header)}"
-                problems.append(_bad_row(place, message))
+                problems.append(place.problem(message, _QUOTE_FIELDS))
             else:
                 yield Record(place, dict(zip(header, row, strict=True)), problems)
 
@@ -483,20 +450,21 @@ def _header_faults(
         yield not_utf8(place, byte)
     elif "\0" in line:
         message = "holds the character U+0000, as UTF-16 text read byte by byte does"
-        yield Problem(place.file, place.line, None, message, "Save the file as UTF-8.")
+        yield place.problem(message, "Save the file as UTF-8.")
     elif len(header) == 1 and (mark := next((each for each in ";\t|" if each in line), None)):
         message = f"has its columns separated by {mark!r}, not by commas"
         repair = "Save the table with commas, and with quotes around fields that hold one."
-        yield Problem(place.file, place.line, None, message, repair)
+        yield place.problem(message, repair)
     else:
         for column in columns:
             if column not in header:
-                yield _absent_column(place, column)
+                repair = "Take the file as it was published."
+                yield place.problem("is not a column of the header", repair, column)
         for column in dict.fromkeys(header):
             if column and header.count(column) > 1:
                 message = f"stands {header.count(column)} times in the header"
                 repair = "Give each column a name of its own, or take the others out."
-                yield Problem(place.file, place.line, column, message, repair)
+                yield place.problem(message, repair, column)
 
 
 def _first_bad_byte(row: Sequence[str]) -> int | None:
@@ -507,13 +475,3 @@ def _first_bad_byte(row: Sequence[str]) -> int | None:
         except UnicodeEncodeError as error:
             return ord(cell[error.start]) - 0xDC00
     return None
-
-
-def _bad_row(place: Place, message: str) -> Problem:
-    repair = "Write the table again with every field that holds a quote or a comma in quotes."
-    return Problem(place.file, place.line, None, message, repair)
-
-
-def _absent_column(place: Place, column: str) -> Problem:
-    message = "is no column of the header"
-    return Problem(place.file, place.line, column, message, "Take the file as it was published.")

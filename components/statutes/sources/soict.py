@@ -50,17 +50,9 @@ def read_articles(folder: Path, problems: list[Problem]) -> Iterator[tuple[Place
         yield record.place, Article(cid, LAW, cid, (), text, language="vi")
     if first_empty is not None:
         what = "1 article has" if empty == 1 else f"{empty:,} articles have"
-        problems.append(
-            Problem(
-                first_empty.file,
-                first_empty.line,
-                "text",
-                f"{what} an empty text (here first)",
-                "Nothing to mend: they are left out.",
-                left_out=empty,
-                notice=True,
-            )
-        )
+        message, repair = f"{what} an empty text (here first)", "They are left out."
+        notice = first_empty.problem(message, repair, "text", left_out=empty, notice=True)
+        problems.append(notice)
 
 
 def read_questions(folder: Path, problems: list[Problem]) -> Iterator[tuple[Place, Question]]:
