@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from typing import Any
 
 from pipelines import command_line
@@ -44,31 +45,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser(
         "calibrate", "Choose the score below which nothing was found.", _EPILOG
     )
-    parser.add_argument(
-        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
-    )
-    parser.add_argument(
-        "--split", help="which questions (default: dev, or all where none names a split)"
-    )
-    parser.add_argument(
-        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
-    )
-    parser.add_argument(
-        "--store",
-        type=command_line.named,
-        metavar="FILE",
-        help="gets the threshold (default: the demo store)",
-    )
-    parser.add_argument(
-        "--model",
-        type=command_line.named,
-        metavar="DIR",
-        help="default: the one that the store records",
-    )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    command_line.add_questions(parser, "dev")
+    command_line.add_store(parser)
     return parser.parse_args(arguments)
 
 
@@ -108,12 +86,9 @@ def _calibrate(options: argparse.Namespace) -> int:
             "this law, take a pipeline with a ranker, or give more questions."
         )
         return FAILED
-    store = StatuteDocumentStore(str(path))
-    try:
+    with closing(StatuteDocumentStore(str(path))) as store:
         corpus = store.publisher.recorded_corpus()
         save_threshold(store, threshold_record(found, options.questions, questions, split, corpus))
-    finally:
-        store.close()
     say(f"wrote the threshold of the stage {found.scorer.stage} into {path}")
     return DONE
 

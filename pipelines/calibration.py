@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from statistics import fmean, median
@@ -26,9 +27,6 @@ from pipelines.asking import run
 from pipelines.evaluation import of_split, spoken
 from pipelines.files import LoadingError
 from pipelines.loading import Scorer, load_pipeline, scorer_of
-
-# Telling questions that have an answer from those that have none, by one score and a threshold.
-
 
 _SAMPLES = 10_000
 _BLOCK = 2_000_000  # numbers drawn at a time
@@ -261,8 +259,7 @@ def _interval(values: NDArray[np.float64]) -> Interval:
     return float(low), float(high)
 
 
-# What a law without the answer to a question looks like: the articles to take out of it.
-
+# A question without an answer is made of one that has one, by taking articles out of the law.
 
 _FETCHED = 500  # documents held at a time
 
@@ -294,18 +291,20 @@ def answers_taken_out(
         document.id: document
         for document in store.fetch(store.keys_of(sorted(set().union(*gold.values()))))
     }
-    said: dict[str, set[str]] = {_said(document): set() for document in relevant.values()}
+    twins: dict[str, set[str]] = {_text(document): set() for document in relevant.values()}
     inside: dict[_Division, set[str]] = {
         _division(document): set() for document in relevant.values()
     }
-    for document in _documents(store):
-        if (text := _said(document)) in said:
-            said[text].add(document.id)
-        if (division := _division(document)) in inside:
-            inside[division].add(document.id)
+    keys = store.keys_matching(None)
+    for start in range(0, len(keys), _FETCHED):
+        for document in store.fetch(keys[start : start + _FETCHED]):
+            if (text := _text(document)) in twins:
+                twins[text].add(document.id)
+            if (division := _division(document)) in inside:
+                inside[division].add(document.id)
     around = {
         id_: {id_}
-        | (said[_said(document)] if _said(document) else set())
+        | (twins[_text(document)] if _text(document) else set())
         | (inside[_division(document)] if _division(document)[1] else set())
         for id_, document in relevant.items()
     }
@@ -321,13 +320,7 @@ def without(ids: Iterable[str]) -> Mapping[str, Any]:
     return {"field": "id", "operator": "not in", "value": sorted(ids)}
 
 
-def _documents(store: StatuteDocumentStore) -> Iterator[Document]:
-    keys = store.keys_matching(None)
-    for start in range(0, len(keys), _FETCHED):
-        yield from store.fetch(keys[start : start + _FETCHED])
-
-
-def _said(document: Document) -> str:
+def _text(document: Document) -> str:
     return normalised(document.content or "")
 
 
@@ -422,7 +415,8 @@ def calibrate(
     _check_enough("with an answer", [normalised(each.text) for each in answerable], split)
     taken: Mapping[str, set[str]] = {}
     if len(marked) < _ENOUGH_MARKED:
-        taken = _taken_out(store, answerable, questions)
+        with closing(StatuteDocumentStore(str(store))) as opened:
+            taken = answers_taken_out(opened, answerable, questions)
     pipeline.warm_up()
     runs: list[tuple[str, Question, Mapping[str, Any] | None]] = []
     for question in asked:
@@ -479,10 +473,7 @@ def threshold_record(
         n_answerable=n_answerable,
         n_unanswerable=len(calibration.scored) - n_answerable,
         how=calibration.how,
-        precision=decided.precision,
-        recall=decided.recall,
-        nothing_precision=decided.nothing_precision,
-        nothing_recall=decided.nothing_recall,
+        **asdict(decided),
         auc=found.auc,
         date=date.today().isoformat(),
     )
@@ -509,8 +500,8 @@ def report(calibration: Calibration) -> dict[str, Any]:
         },
         "auc": found.auc,
         "threshold": found.threshold,
-        "held_out": _decision_numbers(found.held_out),
-        "in_sample": _decision_numbers(found.in_sample),
+        "held_out": {**asdict(found.held_out), "j": found.held_out.j},
+        "in_sample": {**asdict(found.in_sample), "j": found.in_sample.j},
         "intervals": dict(found.intervals),
         "separates": found.separates,
     }
@@ -528,26 +519,6 @@ def _kind(calibration: Calibration, kind: str) -> dict[str, Any]:
         "median": median(score for score, _ in own) if own else None,
         "nothing_found": fmean(not answered for _, answered in own) if own else None,
     }
-
-
-def _decision_numbers(decided: Decided) -> dict[str, float | None]:
-    return {
-        "precision": decided.precision,
-        "recall": decided.recall,
-        "nothing_precision": decided.nothing_precision,
-        "nothing_recall": decided.nothing_recall,
-        "j": decided.j,
-    }
-
-
-def _taken_out(
-    path: str | Path, answerable: Sequence[Question], questions: QuestionSet
-) -> dict[str, set[str]]:
-    store = StatuteDocumentStore(str(path))
-    try:
-        return answers_taken_out(store, answerable, questions)
-    finally:
-        store.close()
 
 
 def _check_enough(which: str, texts: Sequence[str], split: str) -> None:

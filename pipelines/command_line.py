@@ -45,11 +45,33 @@ def parser(command: str, description: str, epilog: str) -> argparse.ArgumentPars
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The flags that name what is asked."""
+    """The flags that name the store and its model."""
     parser.add_argument("--store", type=named, metavar="FILE", help="default: the demo store")
     parser.add_argument(
         "--model", type=named, metavar="DIR", help="default: the one that the store records"
     )
+
+
+def add_questions(parser: argparse.ArgumentParser, split: str) -> None:
+    """The flags of commands that ask a pipeline the questions of a file.
+
+    Args:
+        parser: gets them.
+        split: which questions are asked by default.
+    """
+    parser.add_argument(
+        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
+    )
+    parser.add_argument(
+        "--split", help=f"which questions (default: {split}, or all where none names a split)"
+    )
+    parser.add_argument(
+        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
+    )
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def add_generator(parser: argparse.ArgumentParser) -> None:
@@ -143,23 +165,18 @@ def day(text: str) -> date:
     try:
         return iso_day(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2024-02-29") from error
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a day; write it as 2024-02-29"
+        ) from error
 
 
 def as_of(text: str) -> str:
     """A day as YYYY-MM-DD, "today" or "any", for argparse."""
-    if text in ("today", "any"):
-        return text
-    try:
-        return iso_day(text).isoformat()
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a day; write it as 2024-02-29, or 'today' or 'any'"
-        ) from error
+    return text if text in ("today", "any") else day(text).isoformat()
 
 
 def named(text: str) -> str:
-    """A name or path, for argparse; an empty one would be the folder of the moment."""
+    """A name or path, for argparse; an empty one would be the working directory."""
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty; name one, or leave the option out")
     return text
@@ -169,5 +186,5 @@ def positive(text: str) -> int:
     """A whole number from 1, for argparse."""
     number = int(text) if text.strip().isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return number

@@ -36,15 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("evaluate", "Measure a pipeline on questions.", _EPILOG)
-    parser.add_argument(
-        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
-    )
-    parser.add_argument(
-        "--split", help="which questions (default: test, or all where none names a split)"
-    )
-    parser.add_argument(
-        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
-    )
+    command_line.add_questions(parser, "test")
     parser.add_argument(
         "--compare",
         action="append",
@@ -68,10 +60,6 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="draw recall against depth (.png, .svg, .pdf), and the stages into "
         "NAME-stages.png and .svg beside it",
     )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser.parse_args(arguments)
 
 
@@ -113,8 +101,13 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"--split: {options.questions} has no answerable question of {spoken(split)}, so "
             "nothing could be measured. Name another file, or another split."
         )
-    if options.run_dir:
-        _make_folder(Path(options.run_dir))
+    if options.run_dir:  # before a long evaluation is done for nothing
+        try:
+            Path(options.run_dir).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LoadingError(
+                f"--run-dir {options.run_dir} cannot be made ({error.strerror}). Name another."
+            ) from error
     measured = [
         measure(name, questions, store=store, model=options.model, depth=options.depth)
         for name in names
@@ -145,16 +138,6 @@ def _evaluate(options: argparse.Namespace) -> int:
         for path in (plot, *stages):
             say(f"wrote {path}")
     return DONE
-
-
-def _make_folder(folder: Path) -> None:
-    """The folder of the run files, before a long evaluation is done for nothing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LoadingError(
-            f"--run-dir {folder}: the folder cannot be made ({error.strerror}). Name another."
-        ) from error
 
 
 def _table(result: dict[str, Any]) -> str:

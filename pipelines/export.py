@@ -6,11 +6,9 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from components.statutes.article import articles_of_laws
 from components.statutes.sources.records import CorpusError
@@ -86,9 +84,11 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
     from components.statutes.corpus import StatuteCorpus
 
     with whole_file(output) as partial:
-        with _opened(partial, packed=output.suffix == ".gz") as file:
-            for article in articles:
-                file.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
+        lines = [json.dumps(each.to_json(), ensure_ascii=False).encode() for each in articles]
+        content = b"".join(line + b"\n" for line in lines)
+        # Without the time, the same store gives the same bytes.
+        packed = output.suffix == ".gz"
+        partial.write_bytes(gzip.compress(content, mtime=0) if packed else content)
         try:
             return StatuteCorpus.read(partial)
         except CorpusError as error:
@@ -96,17 +96,6 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
                 replace(each, file=_place(store, articles, each.line), line=None)
                 for each in error.problems
             ) from error
-
-
-@contextmanager
-def _opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
-    with path.open("wb") as file:
-        if not packed:
-            yield file
-            return
-        # Without name and time, the same store gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as unpacked:
-            yield cast("IO[bytes]", unpacked)
 
 
 def _place(store: str, articles: list[Article], line: int | None) -> str:

@@ -16,10 +16,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_path
+
 from components.models.errors import ModelError
 from components.models.folder import file_digest, manifest_digest, model_digest, read_manifest
 from components.models.locks import file_lock
 from components.statutes.sources import opening
+from components.stores.rows import StoreError
 from pipelines.addresses import engine_address
 from pipelines.files import (
     LoadingError,
@@ -31,9 +34,6 @@ from pipelines.files import (
     store_named_in,
 )
 from pipelines.model_choice import bundled_model
-
-# The model that is trained on the demo law, and the store of the law under it.
-
 
 # No graph and no ranker: learnt from a hundred questions they find less than the bi-encoder alone.
 _MODULE, _SETTINGS = "training.cusines", "demo.yaml"
@@ -170,16 +170,9 @@ Say = Callable[[str], object]
 
 def lexarbor_home() -> Path:
     """LEXARBOR_HOME, or `lexarbor` in the user's cache folder; not made here."""
-    chosen = os.environ.get("LEXARBOR_HOME")
-    if chosen:
+    if chosen := os.environ.get("LEXARBOR_HOME"):
         return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "lexarbor"
+    return user_cache_path("lexarbor", appauthor=False, opinion=False)
 
 
 def demo_store_path(*, trained: bool = True) -> Path:
@@ -188,7 +181,7 @@ def demo_store_path(*, trained: bool = True) -> Path:
     Args:
         trained: take the one of the model trained on the demo law, where that is complete.
     """
-    demo = _trained_demo() if trained else None
+    demo = TrainedDemo.under(lexarbor_home()) if trained else None
     model = None if demo is None else demo.trained()
     if demo is not None and model is not None and _is_current(demo.store, model):
         return demo.store
@@ -214,7 +207,7 @@ def demo_to_train(store: str | None, pipeline: str | None, model: str | None) ->
         return None
     if pipeline is not None and store_named_in(pipeline) is not None:
         return None
-    return _trained_demo()
+    return TrainedDemo.under(lexarbor_home())
 
 
 def store_to_ask(
@@ -285,18 +278,12 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
         LoadingError: the folder cannot be made.
         StoreError: the store cannot be written.
     """
-    from components.models.errors import ModelError
-    from components.stores.rows import StoreError
-
     home = lexarbor_home()
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LoadingError(
-            f"{home} cannot be made ({error.strerror}). Set LEXARBOR_HOME to a folder that "
-            "can be written, or give a store."
-        ) from error
-    demo = _trained_demo() if trained else None
+        raise _not_writable(home, error) from error
+    demo = TrainedDemo.under(home) if trained else None
     model = None if demo is None else demo.trained()
     if demo is not None and model is not None:
         try:
@@ -321,17 +308,20 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
             # One process builds; the others wait, and find it built.
             building.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
         except OSError as error:
-            raise LoadingError(
-                f"{lexarbor_home()} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a "
-                "folder that can be written, or give a store."
-            ) from error
+            raise _not_writable(lexarbor_home(), error) from error
         if not _is_current(path, model):
             _build(path, model, say)
     return path
 
 
+def _not_writable(home: Path, error: OSError) -> LoadingError:
+    return LoadingError(
+        f"{home} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a folder that can be "
+        "written, or give a store."
+    )
+
+
 def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
-    from components.stores.rows import StoreError
     from pipelines.indexing import index_corpus
 
     def build() -> None:
@@ -352,9 +342,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
 def _is_current(path: Path, model: TrainedModel | None) -> bool:
     from components.statutes.corpus import StatuteCorpus
-    from components.stores.rows import StoreError
     from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.model_choice import bundled_model
 
     if not path.exists():
         return False
@@ -373,11 +361,6 @@ def _is_current(path: Path, model: TrainedModel | None) -> bool:
         return False  # said when it is built anew
     finally:
         store.close()
-
-
-def _trained_demo() -> TrainedDemo | None:
-
-    return TrainedDemo.under(lexarbor_home())
 
 
 def _leaves_model_open(pipeline: str | None, model: str | None) -> bool:

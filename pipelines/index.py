@@ -100,18 +100,21 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
-    if (options.store is None) == (options.engine is None):
-        parser.error("give either --store FILE, or --engine with --url")
-    if options.engine is None and (options.url or options.collection or options.shard):
-        parser.error("--url, --collection and --shard go with --engine")
-    if options.engine is not None and options.url is None:
-        parser.error("--engine needs the engine's address, as --url URL")
-    if options.engine is not None and options.graph:
-        parser.error("--graph goes with --store: an engine gets the bi-encoder's own vectors")
-    if options.engine is not None and options.snapshot:
-        parser.error("--snapshot goes with --store: an engine keeps no record of it")
-    if options.engine is not None and options.model == "none":
-        parser.error("--model none goes with --store: an engine needs vectors")
+    to_engine = options.engine is not None
+    for is_wrong, message in (
+        ((options.store is None) != to_engine, "give either --store FILE, or --engine with --url"),
+        (
+            not to_engine and (options.url or options.collection or options.shard),
+            "--url, --collection and --shard go with --engine",
+        ),
+        (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
+        (
+            to_engine and (options.graph or options.snapshot or options.model == "none"),
+            "--graph, --snapshot and --model none go with --store",
+        ),
+    ):
+        if is_wrong:
+            parser.error(message)
     try:
         options.shard = _shard(options.shard or "1/1")
     except ValueError:
@@ -140,42 +143,33 @@ def _index(options: argparse.Namespace) -> int:
     if options.corpus not in (opening.DEMO_LAW, bsard.HUB_NAME) and not corpus.exists():
         say(f"error: --corpus: there is no {corpus}. Check the path.")
         return WRONG_USE
-    report = _into_engine(options) if options.engine else _into_store(options)
+    both = {name: getattr(options, name) for name in ("model", "skip_bad", "prune", "replace")}
+    report: IndexReport | EngineReport
+    if options.engine:
+        from pipelines.engines import Shard, index_into_engine
+
+        report = index_into_engine(
+            options.corpus,
+            options.engine,
+            options.url,
+            collection=options.collection,
+            shard=Shard(*options.shard),
+            say=say,
+            **both,
+        )
+    else:
+        from pipelines.indexing import index_corpus
+
+        report = index_corpus(
+            options.corpus,
+            options.store,
+            graph=options.graph,
+            snapshot=options.snapshot,
+            say=say,
+            **both,
+        )
     show(asdict(report) if options.json else str(report))
     return DONE
-
-
-def _into_store(options: argparse.Namespace) -> IndexReport:
-    from pipelines.indexing import index_corpus
-
-    return index_corpus(
-        options.corpus,
-        options.store,
-        model=options.model,
-        graph=options.graph,
-        snapshot=options.snapshot,
-        skip_bad=options.skip_bad,
-        prune=options.prune,
-        replace=options.replace,
-        say=say,
-    )
-
-
-def _into_engine(options: argparse.Namespace) -> EngineReport:
-    from pipelines.engines import Shard, index_into_engine
-
-    return index_into_engine(
-        options.corpus,
-        options.engine,
-        options.url,
-        collection=options.collection,
-        model=options.model,
-        shard=Shard(*options.shard),
-        skip_bad=options.skip_bad,
-        prune=options.prune,
-        replace=options.replace,
-        say=say,
-    )
 
 
 if __name__ == "__main__":

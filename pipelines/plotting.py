@@ -11,7 +11,6 @@ from components.joiners.rank_fusion import CITATION
 from components.statutes.metrics import metric_depth
 from pipelines.evaluation import Measured, StageGain, metrics_of
 from pipelines.files import LoadingError
-from pipelines.tree_view.similarity import NeighbourSimilarity, Similarity
 
 _SIGNIFICANT = 0.05
 
@@ -157,41 +156,3 @@ def _stage_rows(stage: StageGain) -> list[tuple[str, dict[str, _Mark]]]:
                 reached[metric] = _Mark(mean, ceiling["intervals"][name], text, "0.45")
         rows.append((f"ceiling at {m}", reached))
     return rows
-
-
-def plot_similarity(measured: NeighbourSimilarity, path: Path, title: str) -> None:
-    """Draw mean similarity against distance in sequence and in the tree, beside random pairs.
-
-    Args:
-        measured: what is drawn, with its 95% intervals.
-        path: the file, which `check_target` let pass; its suffix says the format.
-        title: what was measured.
-    """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
-    series: list[tuple[str, dict[int, Similarity]]] = [
-        ("steps in the law's sequence", measured.sequence),
-        ("steps in the tree (siblings: 2)", measured.tree),
-    ]
-    for axes, (label, by_distance) in zip(panels, series, strict=True):
-        distances = list(by_distance)
-        means = [each.mean for each in by_distance.values()]
-        low, high = zip(
-            *(each.interval or (each.mean, each.mean) for each in by_distance.values()),
-            strict=True,
-        )
-        axes.plot(distances, means, marker="o", label="articles of one law")
-        axes.fill_between(distances, low, high, alpha=0.15)
-        axes.axhline(measured.random.mean, color="0.4", linestyle="--", label="random pairs")
-        axes.set_xticks(distances)
-        axes.set_xlabel(label)
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("mean cosine similarity")
-    panels[0].legend()
-    figure.suptitle(title)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import re
 import socket
 import sys
@@ -169,14 +169,14 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
     loaded: dict[str, Pipeline] = {}
     asked_for = options.pipeline or [None]
     check_model_is_read(asked_for, options.model)
-    for wanted in asked_for:
-        wanted, overrides = with_generator(wanted, options.generator, options.generator_model)
-        store = store_to_ask(options.store, wanted, say, options.model)
-        if wanted is None:
+    for requested in asked_for:
+        file, overrides = with_generator(requested, options.generator, options.generator_model)
+        store = store_to_ask(options.store, file, say, options.model)
+        if file is None:
             from pipelines.binding import default_pipeline
 
-            wanted = default_pipeline(store, options.model)
-        pipeline = load_pipeline(wanted, store, options.model, overrides)
+            file = default_pipeline(store, options.model)
+        pipeline = load_pipeline(file, store, options.model, overrides)
         name = str(pipeline.metadata["name"])
         if not _NAME.fullmatch(name):
             raise LoadingError(
@@ -206,19 +206,13 @@ def _leave_time(pipeline: Pipeline, seconds: int) -> None:
 
 
 def _require(modules: tuple[str, ...], what: str) -> None:
-    missing = [module for module in modules if not _is_there(module)]
-    if missing:
-        raise LoadingError(
-            f"{what} needs {', '.join(missing)}. Install what belongs to it: "
-            "pip install 'lexarbor[serve]'"
-        )
-
-
-def _is_there(module: str) -> bool:
     try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # a package above it
-        return False
+        for module in modules:
+            importlib.import_module(module)
+    except ImportError as error:
+        raise LoadingError(
+            f"{what} needs more packages ({error}): pip install 'lexarbor[serve]'"
+        ) from error
 
 
 if __name__ == "__main__":

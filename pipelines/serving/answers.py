@@ -1,4 +1,4 @@
-"""The description of the service at /openapi.json."""
+"""What the service answers: articles, problems, and the description at /openapi.json."""
 
 from __future__ import annotations
 
@@ -32,9 +32,6 @@ from pipelines.serving.limits import (
     BusyError,
 )
 
-# Problems: every answer that is none, as JSON.
-
-
 RETRY_SECONDS = 2
 
 _A_WORD = re.compile(r"[a-z]+[ ,:]")
@@ -49,7 +46,7 @@ class Problem:
     Attributes:
         status: HTTP status.
         error: one word for programs.
-        detail: what was wrong and how to mend it, for people.
+        detail: what was wrong and what to do, for people.
         retry: the same request may succeed in a moment.
         closes: the connection ends with the answer.
     """
@@ -73,9 +70,7 @@ OTHER_HOST = Problem(
     "The service is asked under a name that is not its own. Ask 127.0.0.1 or localhost; a proxy "
     "sets the header Host to one of them (docs/serve.md).",
 )
-BUSY = Problem(
-    503, "busy", "Everyone asks at once, and the queue is full. Ask again in a moment.", retry=True
-)
+BUSY = Problem(503, "busy", "The server is at capacity. Try again in a moment.", retry=True)
 NOT_READY = Problem(
     503,
     "not_ready",
@@ -84,31 +79,35 @@ NOT_READY = Problem(
 )
 
 
+# Lexarbor's own errors say what was wrong, where, and what to do.
+_KNOWN: dict[type[Exception], tuple[int, str]] = {
+    QuestionError: (422, "question"),
+    FilterError: (422, "filters"),
+    LoadingError: (422, "not_supported"),
+    StoreError: (503, "store"),
+    ModelError: (503, "model"),
+    VectorError: (500, "vectors"),
+}
+
+
 def out_of_time(seconds: float) -> Problem:
     """The question took longer than it may."""
     return Problem(504, "timeout", f"There was no answer within {seconds:g} seconds. Ask again.")
 
 
 def of_error(error: Exception) -> Problem:
-    """What a client is told of an error while its question was answered.
+    """The problem that a client gets for an error while its question was answered.
 
-    Lexarbor's own errors say what was wrong and how to mend it. Of any other only its id is told,
-    which stands in the log with its kind and place: its message may quote the question.
+    Of an unknown error it gets only the id under which the log has its kind and place: the error's
+    message may quote the question.
     """
-    if isinstance(error, QuestionError):
-        return Problem(422, "question", _sentence(error))
-    if isinstance(error, FilterError):
-        return Problem(422, "filters", _sentence(error))
-    if isinstance(error, LoadingError):
-        return Problem(422, "not_supported", str(error))
     if isinstance(error, BusyError):
         return BUSY
-    if isinstance(error, StoreError):
-        return Problem(503, "store", str(error))
-    if isinstance(error, ModelError):
-        return Problem(503, "model", _sentence(error))
-    if isinstance(error, VectorError):
-        return Problem(500, "vectors", _sentence(error))
+    for kind, (status, word) in _KNOWN.items():
+        if isinstance(error, kind):
+            # These begin with the name of a file, which stays as it is.
+            named = isinstance(error, LoadingError | StoreError)
+            return Problem(status, word, str(error) if named else _sentence(error))
     return unknown(error)
 
 
@@ -135,14 +134,14 @@ def unknown(error: Exception) -> Problem:
 def problem_response(problem: Problem) -> Response:
     """The problem as `{"error", "detail", "request_id"}`; remembers the reason."""
     going = telemetry.current.get()
-    told: dict[str, Any] = {"error": problem.error, "detail": problem.detail}
+    content: dict[str, Any] = {"error": problem.error, "detail": problem.detail}
     if going is not None:
         going.reason = problem.error
-        told["request_id"] = going.id
+        content["request_id"] = going.id
     headers = {"Retry-After": str(RETRY_SECONDS)} if problem.retry else {}
     if problem.closes:
         headers["Connection"] = "close"
-    return json_response(told, problem.status, headers)
+    return json_response(content, problem.status, headers)
 
 
 def json_response(
@@ -165,7 +164,6 @@ def _sentence(error: Exception) -> str:
 
 
 # What clients send and get, as OpenAPI describes it.
-
 
 # Of a body that is wrong through and through.
 _LONGEST_NAME = 100

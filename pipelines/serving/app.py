@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Any, Literal
 
@@ -60,8 +60,6 @@ from pipelines.serving.limits import (
     replaying,
 )
 from pipelines.serving.telemetry import Exchange, ServingMetrics
-
-# ServedPipeline: a pipeline as hayhooks serves it.
 
 
 class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has no types
@@ -132,9 +130,6 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
             return problem_response(of_error(error))
 
 
-# Reception: every request comes in here, and every one is logged and counted here.
-
-
 # nginx's status for a client that did not wait for its answer.
 _CLIENT_GONE = 499
 _PROBES = frozenset({"/health", "/ready", "/metrics"})
@@ -187,7 +182,7 @@ class Reception:
         )
         status: int | None = None
 
-        async def telling_send(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -199,17 +194,17 @@ class Reception:
 
         token = telemetry.current.set(going)
         try:
-            await self._answer(scope, receive, telling_send)
+            await self._answer(scope, receive, send_with_headers)
         except ClientDisconnect:
             going.reason, status = "client_gone", _CLIENT_GONE
         except Exception as error:  # noqa: BLE001 - whatever failed, the client gets an answer
             problem = unknown(error)
             if status is None:
-                await problem_response(problem)(scope, receive, telling_send)
+                await problem_response(problem)(scope, receive, send_with_headers)
         finally:
             telemetry.current.reset(token)
             # None: the server ended before the answer did.
-            self._tell(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
+            self._log(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -232,10 +227,8 @@ class Reception:
             ClientDisconnect: it has gone; the work for it is cancelled.
         """
         # All that can come after the body is that the client has gone.
-        leaving = asyncio.create_task(_message(receive))
-        answering = asyncio.create_task(
-            _finished(self._app(scope, replaying(body, _nothing_more), send))
-        )
+        leaving = asyncio.ensure_future(receive())
+        answering = asyncio.ensure_future(self._app(scope, replaying(body, _nothing_more), send))
         tasks = (leaving, answering)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -247,7 +240,7 @@ class Reception:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    def _tell(self, going: Exchange, scope: Scope, status: int, seconds: float) -> None:
+    def _log(self, going: Exchange, scope: Scope, status: int, seconds: float) -> None:
         self._metrics.count(going, status, seconds)
         # The address as the service declares it: what a client wrote there may be a question.
         route = getattr(scope.get("route"), "path", None)
@@ -263,25 +256,14 @@ class Reception:
             "documents": going.documents,
             "reason": going.reason,
         }
-        told = {name: value for name, value in fields.items() if value is not None}
+        known = {name: value for name, value in fields.items() if value is not None}
         level = logging.WARNING if status >= 500 else logging.INFO
-        _logger.log(level, "request", extra={"fields": told})
-
-
-async def _message(receive: Receive) -> Message:
-    return await receive()
-
-
-async def _finished(work: Awaitable[None]) -> None:
-    await work
+        _logger.log(level, "request", extra={"fields": known})
 
 
 async def _nothing_more() -> Message:
     await asyncio.Event().wait()
     raise AssertionError("unreachable")
-
-
-# The server: runs the application until it is asked to end, and ends in good order.
 
 
 # Seconds. Requests in flight end within the time that a question has; what is left then is stuck.
@@ -371,7 +353,7 @@ def _give_up() -> None:
     os._exit(FAILED)
 
 
-# A `.env` file in the folder of the moment must not decide over the service.
+# A `.env` file in the working directory must not configure the service.
 os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
 
 _ABOUT = """\
@@ -429,15 +411,10 @@ def _hayhooks() -> FastAPI:
     """A bare hayhooks: no pipelines, no routes, no middleware, no words."""
     # It scans a folder for pipelines at start, records every run for a dashboard, lets every web
     # page of the world call it, and logs what it was asked.
-    settings.pipelines_dir = ""
-    settings.additional_python_path = ""
-    settings.durable_mode = False
-    settings.monitoring_enabled = False
-    settings.tracing_enabled = False
-    settings.tracing_include_haystack_spans = False
-    settings.tracing_include_payload_values = False
-    settings.chainlit_enabled = False
-    settings.show_tracebacks = False
+    settings.pipelines_dir = settings.additional_python_path = ""
+    settings.durable_mode = settings.monitoring_enabled = settings.chainlit_enabled = False
+    settings.tracing_enabled = settings.tracing_include_haystack_spans = False
+    settings.tracing_include_payload_values = settings.show_tracebacks = False
     hayhooks_logger.disable("hayhooks")
     registry.clear()
     app: FastAPI = create_app()
@@ -463,8 +440,8 @@ def _add_probes(
     @app.get("/ready", tags=["status"], summary="Whether questions are answered: 503 before")
     def ready() -> Response:  # in a thread: it reads from the stores
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
-        told = {"status": min(states, default="ready"), "pipelines": list(served)}
-        return json_response(told, 503 if states else 200)
+        content = {"status": min(states, default="ready"), "pipelines": list(served)}
+        return json_response(content, 503 if states else 200)
 
     @app.head("/metrics", include_in_schema=False)
     @app.get("/metrics", tags=["status"], summary="Numbers for Prometheus")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from html import escape
+from typing import Any
 
 from components.statutes.article import Article, spoken_number
-
-# The colours of the picture of an article's place, by day and by night.
-
 
 # Ink on paper, as on the web page; every colour of letters meets 4.5:1 on paper, sheet and wash.
 PAPER, SHEET, WASH, LINE = "#fbfaf6", "#ffffff", "#eef3ee", "#bdbbb0"
@@ -77,9 +75,7 @@ def _value(value: str | float) -> str:
     return words(value) if isinstance(value, str) else f"{round(value, 1):g}"
 
 
-# Fitting words into a drawing without its reader's fonts: estimated widths, lines, shortening.
-
-
+# The reader's fonts are not known, so the widths of words are estimated.
 # Widths in ems, a little above those of Arial; Times leaves some room free.
 _NARROW = frozenset("iIjlftr|!.,:;'`()[]{}/\\-’‘·°")
 _BROAD = frozenset("mwQOGDHNU&œæ")
@@ -184,9 +180,6 @@ def _em(character: str) -> float:
     return _WIDTHS["capital"] if base.isupper() else _WIDTHS["small"]
 
 
-# What the picture of an article's place is made of: letters, pills, shares of attention.
-
-
 # Faces of one width everywhere: lines are broken here and not where the picture is read.
 SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Noto Serif CJK SC', 'Songti SC', SimSun, \
 serif"
@@ -210,7 +203,7 @@ def beginning(article: Article) -> str:
 
 
 def title_of(article: Article) -> str:
-    """What a pointer resting on an article is told: number, law, divisions, first words."""
+    """What shows when the pointer rests on an article: number, law, divisions, first words."""
     text = beginning(article)
     cut = text if len(text) <= _LONGEST_TITLE else text[:_LONGEST_TITLE].rstrip() + "…"
     place = " › ".join([article.law, *article.headings])
@@ -230,6 +223,11 @@ def line_width(share: float | None) -> float:
 def group(title: str, *children: str) -> str:
     """Elements that a pointer resting on them explains."""
     return element("g", element("title", words(title)), *children)
+
+
+def rect(x: float, y: float, width: float, height: float, radius: float, **style: Attribute) -> str:
+    """A rectangle with rounded corners."""
+    return element("rect", x=x, y=y, width=width, height=height, rx=radius, **style)
 
 
 def letters(
@@ -267,50 +265,31 @@ def letters(
 
 
 def paragraph(
-    x: float,
-    y: float,
-    text: str,
-    size: float,
-    room: float,
-    lines: int,
-    *,
-    fill: str = INK,
-    bold: bool = False,
-    sans: bool = False,
-    lang: str | None = None,
+    x: float, y: float, text: str, size: float, room: float, lines: int, **style: Any
 ) -> tuple[str, float]:
-    """Text in lines from the base line `y` on; gives the markup and the last base line."""
-    fitting = fitted(text, room, size, lines=lines, bold=bold)
+    """Text in lines from the base line `y` on, styled as `letters` takes it.
+
+    Returns:
+        The markup and the last base line.
+    """
+    fitting = fitted(text, room, size, lines=lines, bold=style.get("bold", False))
     leading = round(size * 1.38)
-    drawn = [
-        letters(x, y + leading * number, line, size, fill=fill, bold=bold, sans=sans, lang=lang)
-        for number, line in enumerate(fitting)
-    ]
+    drawn = [letters(x, y + leading * row, line, size, **style) for row, line in enumerate(fitting)]
     return "".join(drawn), y + leading * max(len(fitting) - 1, 0)
 
 
-def pill(right: float, middle: float, share: float, colour: str) -> str:
-    """A share of attention in a rounded frame that ends at `right`."""
+def fitted_line(x: float, y: float, text: str, size: float, room: float, **style: Any) -> str:
+    """Text on one line, shortened to its room; styled as `letters` takes it."""
+    return paragraph(x, y, text, size, room, 1, **style)[0]
+
+
+def pill(right: float, middle: float, share: float | None, colour: str) -> str:
+    """A share of attention in a rounded frame that ends at `right`; "" for None."""
+    if share is None:
+        return ""
     label = per_cent(share)
     width = text_width(label, 13, bold=True) + 14
     left = right - width
-    return element(
-        "rect",
-        x=left,
-        y=middle - 11,
-        width=width,
-        height=22,
-        rx=11,
-        fill=SHEET,
-        stroke=colour,
-        stroke_width=1.2,
-    ) + letters(
-        left + width / 2,
-        middle + 4.5,
-        label,
-        13,
-        bold=True,
-        fill=colour,
-        sans=True,
-        anchor="middle",
-    )
+    frame = rect(left, middle - 11, width, 22, 11, fill=SHEET, stroke=colour, stroke_width=1.2)
+    style: dict[str, Any] = {"bold": True, "fill": colour, "sans": True, "anchor": "middle"}
+    return frame + letters(left + width / 2, middle + 4.5, label, 13, **style)

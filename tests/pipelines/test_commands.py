@@ -77,7 +77,11 @@ def test_wrong_arguments_end_with_two(command, line):
 
 
 def test_an_empty_name_is_refused_by_its_option(command):
-    for line in ("index --corpus aldermere --store law.db", "ask rent", "tree --neighbours"):
+    for line in (
+        "index --corpus aldermere --store law.db",
+        "ask rent",
+        "calibrate --questions q.jsonl",
+    ):
         for option in ("--store", "--model"):
             code, out, err = command(*line.split(), option, "")
             assert (code, out) == (2, "")

@@ -99,8 +99,7 @@ def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
         "",
         "--article a1",
         "--article a1 --corpus aldermere",
-        "--article a1 --corpus aldermere --out t.svg --json",
-        "--article a1 --corpus aldermere --out t.svg --store law.db",
+        "--corpus aldermere --out t.svg",
     ],
 )
 def test_wrong_arguments_end_with_two(command, line):
