@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
-from ui.guard import PasswordError, read_passwords
 
 if TYPE_CHECKING:
     from ui.learning import Learning
@@ -46,6 +45,8 @@ a model or a store trains nothing.
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
+    from ui.guard import PasswordError, read_passwords
+
     if not is_loopback(options.host) and options.auth is None and not options.insecure:
         say(
             f"error: --host {options.host} opens the site to other machines. Name a file with"

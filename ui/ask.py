@@ -17,8 +17,8 @@ from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import results
 from ui.about import about, learning
-from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export, words
-from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice
+from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export
+from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.language import Language, counted, day, decimal, number
 from ui.law_reader import near_names
 from ui.serving import (
@@ -35,16 +35,13 @@ from ui.serving import (
 from ui.shell import Following
 from ui.texts.ask import ABOUT_TEXTS, ASK_TEXTS, AskTexts
 
-# Desk: answers one question for the page.
-
-
 Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
 # A link holds a question and some laws; what is longer was not made here.
 _LONGEST_LINK = 60_000
 
-# Names that a sentence can hold.
-_TOLD_LAWS = 3
+# Laws that a message names.
+_NAMED_LAWS = 3
 
 _logger = logging.getLogger(__name__)
 
@@ -106,10 +103,6 @@ class Desk:
         self, question: object, laws: object = None, which: object = DEFAULT, on: object = None
     ) -> Shown:
         """What is found for a question, or a message in its place."""
-        shown = self._searched(question, laws, which, on)
-        return shown._replace(status=results.heard_anew(shown.status))
-
-    def _searched(self, question: object, laws: object, which: object, on: object) -> Shown:
         texts = self._texts
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
             return self._message(
@@ -133,15 +126,10 @@ class Desk:
             if not answer["documents"]:
                 return self._nothing_found(answer, narrowing)
             unsure = self._several and results.is_unsure(answer)
+            filters, limit = self._filters(narrowing), self._limit(narrowing)
             return Shown(
                 results.found(answer, self._language, unsure=unsure),
-                results.results(
-                    answer,
-                    self._language,
-                    self._told(narrowing),
-                    narrowing.day,
-                    self._limit(narrowing),
-                ),
+                results.results(answer, self._language, filters, narrowing.day, limit),
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
@@ -173,19 +161,18 @@ class Desk:
         which = which if which in WHICH else DEFAULT
         return Arrival(laws, which, _field_day(on), shown)
 
-    def _message(self, message: tuple[str, str], **told: str) -> Shown:
-        return Shown(results.message(message[0], message[1].format(**told)))
+    def _message(self, message: results.Message, **values: str) -> Shown:
+        return Shown(results.status([(message[0], message[1].format(**values))]))
 
-    def _no_law(self, given: str) -> Shown:
+    def _no_law(self, words: str) -> Shown:
         known = self._collection().laws
-        near = near_names(given, known)[:_TOLD_LAWS]
-        told = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
+        near = near_names(words, known)[:_NAMED_LAWS]
+        nearest = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
         laws = counted(len(known), ABOUT_TEXTS[self._language].laws, self._language)
-        return self._message(self._texts.no_law, law=given, laws=laws, near=told)
+        return self._message(self._texts.no_law, law=words, laws=laws, near=nearest)
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         title, explanation = self._texts.nothing
-        named = results.not_given(answer, self._language)
         best = answer.get("answer", {}).get("closest")
         if best and not best["enough"]:
             closest = self._texts.closest.format(
@@ -193,32 +180,33 @@ class Desk:
                 score=decimal(best["score"], self._language, 2),
                 threshold=decimal(best["threshold"], self._language, 2),
             )
-            told = self._message(self._texts.not_near, closest=closest)
-            return told._replace(status=named + told.status)
-        if narrowing:
+            title, explanation = self._texts.not_near
+            explanation = explanation.format(closest=closest)
+        elif narrowing:
             explanation = f"{explanation} {self._texts.nothing_narrowed}"
-        return Shown(named + results.message(title, explanation))
+        messages = results.not_given(answer, self._language)
+        return Shown(results.status([*messages, (title, explanation)]))
 
-    def _told(self, narrowing: Narrowing) -> list[str]:
+    def _filters(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""
-        told = list(narrowing.laws)
-        if narrowing.named and len(told) > _TOLD_LAWS:
-            laws = counted(len(told), ABOUT_TEXTS[self._language].laws, self._language)
-            told = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
+        filters = list(narrowing.laws)
+        if narrowing.named and len(filters) > _NAMED_LAWS:
+            laws = counted(len(filters), ABOUT_TEXTS[self._language].laws, self._language)
+            filters = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
         on = day(narrowing.day or date.today(), self._language)
         if narrowing.which == "not in force":
-            told.append(f"{self._texts.not_in_force} ({on})")
+            filters.append(f"{self._texts.not_in_force} ({on})")
         elif narrowing.which == "in force" and narrowing.day is not None:
-            told.append(f"{self._texts.in_force} ({on})")
-        return told
+            filters.append(f"{self._texts.in_force} ({on})")
+        return filters
 
     def _limit(self, narrowing: Narrowing) -> str:
-        """What a chosen day means, where it narrows nothing, and what it leaves open."""
-        told = beyond(self._collection(), narrowing.day, self._language)
+        """What a chosen day means if it narrows nothing, and whether the law may have changed."""
+        warning = beyond(self._collection(), narrowing.day, self._language)
         if narrowing.day is None or narrowing.which != "all":
-            return told
+            return warning
         on = day(narrowing.day, self._language)
-        return f"{self._texts.states_on.format(day=on)} {told}".rstrip()
+        return f"{self._texts.states_on.format(day=on)} {warning}".rstrip()
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws
@@ -297,7 +285,7 @@ def build_page(
     texts = ASK_TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
     page = Following(full_title(), searched)
-    by_list = page.told.lists_laws
+    by_list = page.shown.lists_laws
     desk = Desk(ask, searched, language, by_list=by_list, several=several)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):
@@ -316,10 +304,10 @@ def build_page(
             if learns:
                 html(learning(), "learning")
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
-        if page.told.is_aldermere:
+        if page.shown.is_aldermere:
             examples(EXAMPLES, texts)
-        told = partial(about, stages=stages, language=language, sent_to=sent_to)
-        page.follow(html("", "about"), "value", told)
+        describe = partial(about, stages=stages, language=language, sent_to=sent_to)
+        page.follow(html("", "about"), "value", describe)
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
@@ -384,8 +372,8 @@ def _searched_laws(laws: int, texts: AskTexts, language: Language) -> str:
 def examples(questions: Sequence[str], texts: AskTexts) -> None:
     """Questions to try: the page's script asks one that is pressed."""
     with gr.Column(elem_id="examples"):
-        note = f"<p>{words(texts.examples_note)}</p>" if texts.examples_note else ""
-        html(f"<h2>{words(texts.examples)}</h2>{note}", "examples-heading")
+        heading = {"tag": "h2", "title": texts.examples, "text": texts.examples_note}
+        html(render("heading.html", **heading), "examples-heading")
         for example in questions:
             gr.Button(example, elem_classes="example")
 

@@ -11,6 +11,7 @@ from itertools import count, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from markupsafe import Markup
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -18,8 +19,8 @@ from starlette.routing import Route
 
 from components.converters.articles import article_of
 from components.stores.database import StoreError
-from ui.article import article_title, law_attributes
-from ui.frame import TEMPLATES, VIEWS, Collection, document, notice
+from ui.article import article_title
+from ui.frame import VIEWS, Collection, document, notice, render
 from ui.language import (
     LANGUAGES,
     Language,
@@ -227,7 +228,7 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
             refused = document("training", language, texts.not_found, main, view)
             return HTMLResponse(refused, 404, _HEADERS)
         name = next(iter(runs), None) if asked is None else asked
-        main = render(sources, runs, name, searched(), language)
+        main = training_main(sources, runs, name, searched(), language)
         here = view if asked is None else with_query(view, [("run", asked)])
         return HTMLResponse(
             document("training", language, texts.title, main, here), headers=_HEADERS
@@ -247,13 +248,13 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
     ]
 
 
-def render(
+def training_main(
     sources: Sources,
     runs: Mapping[str, RunFolder],
     name: str | None,
     collection: Collection,
     language: Language,
-) -> str:
+) -> Markup:
     """HTML of the view.
 
     Args:
@@ -265,7 +266,9 @@ def render(
     """
     run = Run() if name is None else read_run(runs[name].folder)
     examples = followed(run.epochs)
-    return TEMPLATES.get_template("training.html").render(
+    return render(
+        "training.html",
+        language,
         texts=TEXTS[language],
         notice=notice(collection, language),
         command=_COMMAND,
@@ -395,8 +398,8 @@ def _cells(epoch: Epoch, language: Language) -> dict[str, str | None]:
 
 def _articles(
     store: ReadableStore, examples: Iterable[list[tuple[Epoch, Example]]], language: Language
-) -> dict[str, dict[str, str]]:
-    """Title, link and language attributes of the articles in examples, if the store has them."""
+) -> dict[str, dict[str, str | None]]:
+    """Title, link and language of the articles in examples, if the store has them."""
     ids: dict[str, None] = {}
     for _, example in (moment for moments in examples for moment in moments):
         ids |= dict.fromkeys([*example.positives, *(each.article for each in example.negatives)])
@@ -408,7 +411,7 @@ def _articles(
         each.id: {
             "title": f"{article_title(each.number)}, {each.law}",
             "link": article_link(each.id, language),
-            "attributes": law_attributes(each.language),
+            "language": each.language,
         }
         for each in found
     }
