@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from ui.frame import Collection, render
 from ui.language import Language
 from ui.learning import Standing
-from ui.texts.ask import ABOUT_TEXTS, STAGE_TEXTS, AboutTexts
+from ui.texts import ABOUT_TEXTS, STAGE_TEXTS
 
 if TYPE_CHECKING:
     from ui.serving import Recipient
@@ -48,7 +49,7 @@ def about(
     )
 
 
-def _where_it_goes(texts: AboutTexts, sent_to: Set[Recipient]) -> str:
+def _where_it_goes(texts: SimpleNamespace, sent_to: Set[Recipient]) -> str:
     if not sent_to:
         return texts.kept_here
     searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
@@ -73,7 +74,7 @@ def standing(standing: Standing, language: Language) -> dict[str, str]:
     return {"state": standing.state, "told": message, "share": share}
 
 
-def _time_left(minutes: int | None, texts: AboutTexts) -> str:
+def _time_left(minutes: int | None, texts: SimpleNamespace) -> str:
     if minutes is None:
         return texts.some_minutes
     if minutes < 1:

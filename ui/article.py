@@ -14,7 +14,7 @@ from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
 from ui.frame import TEMPLATES, Collection, in_templates, plain_notice, render
 from ui.language import Language, day, number
-from ui.texts.ask import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
+from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
 
 
 def article_title(number: object) -> str:

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
@@ -33,7 +34,7 @@ from ui.serving import (
     checked_day,
 )
 from ui.shell import Following
-from ui.texts.ask import ABOUT_TEXTS, ASK_TEXTS, AskTexts
+from ui.texts import ABOUT_TEXTS, ASK_TEXTS
 
 Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
@@ -343,7 +344,7 @@ def bound(page: gr.Blocks) -> None:
 
 
 def _narrowing(
-    page: Following, texts: AskTexts, language: Language, *, by_list: bool
+    page: Following, texts: SimpleNamespace, language: Language, *, by_list: bool
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
@@ -365,11 +366,11 @@ def _narrowing(
     return fold, [laws, which, on]
 
 
-def _searched_laws(laws: int, texts: AskTexts, language: Language) -> str:
+def _searched_laws(laws: int, texts: SimpleNamespace, language: Language) -> str:
     return texts.law_info.format(laws=counted(laws, ABOUT_TEXTS[language].laws, language))
 
 
-def examples(questions: Sequence[str], texts: AskTexts) -> None:
+def examples(questions: Sequence[str], texts: SimpleNamespace) -> None:
     """Questions to try: the page's script asks one that is pressed."""
     with gr.Column(elem_id="examples"):
         heading = {"tag": "h2", "title": texts.examples, "text": texts.examples_note}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -30,9 +31,7 @@ from ui.frame import Collection, full_title, notice, render
 from ui.language import Language, counted, number
 from ui.results import QUESTION_SHOWN, status
 from ui.shell import Following
-from ui.texts.ask import ASK_TEXTS, STAGE_TEXTS, stage_texts
-from ui.texts.compare import COMPARE_TEXTS, CompareTexts
-from ui.texts.frame import FRAME_TEXTS
+from ui.texts import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, STAGE_TEXTS, stage_texts
 
 
 def times(compared: Comparison, language: Language) -> Markup:
@@ -66,7 +65,7 @@ def times(compared: Comparison, language: Language) -> Markup:
     )
 
 
-def _titles(compared: Comparison, texts: CompareTexts) -> list[str]:
+def _titles(compared: Comparison, texts: SimpleNamespace) -> list[str]:
     return [
         texts.side.format(side=name, pipeline=found.pipeline)
         for name, found in ((texts.left, compared.left), (texts.right, compared.right))
@@ -439,6 +438,6 @@ def _form(
     )
 
 
-def _side(compared: Compared, value: str, label: str, texts: CompareTexts) -> gr.Radio:
+def _side(compared: Compared, value: str, label: str, texts: SimpleNamespace) -> gr.Radio:
     choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
     return gr.Radio(choices, value=value, label=label)

@@ -30,8 +30,7 @@ from ui.language import (
     number,
     picture_link,
 )
-from ui.texts import guard
-from ui.texts.frame import FRAME_TEXTS
+from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
 # Laws that bind nobody say so in their name; the page says it beside the results.
 _INVENTED = "(invented)"
@@ -278,7 +277,7 @@ def top(view: View | None, language: Language, here: str, gradio_path: str = "")
         texts=texts,
         gradio_path=gradio_path,
         # The texts of the queue's refusals, which the script recognizes.
-        refusals=json.dumps([guard.TEXTS[language].busy, guard.TEXTS[language].no_question]),
+        refusals=json.dumps([GUARD_TEXTS[language].busy, GUARD_TEXTS[language].no_question]),
         views=[(getattr(texts, each), path, each == view) for each, path in VIEWS.items()],
         languages=[(each, FRAME_TEXTS[each].language, address(here, each)) for each in LANGUAGES],
         # On the view Ask the site's name is the heading.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from haystack import Document
@@ -22,8 +22,8 @@ from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.asking import found_article
+from pipelines.tree_view.picture import ENGLISH, Wording, draw_picture, window
 from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
-from pipelines.tree_view.picture import draw_picture, window
 from pipelines.tree_view.svg import beginning
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, Kind, article_title, citation, export
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
@@ -36,6 +36,7 @@ from ui.language import (
     address,
     article_link,
     counted,
+    day,
     division_link,
     language_of,
     number,
@@ -50,7 +51,7 @@ from ui.law_reader import (
     near_names,
     shortened,
 )
-from ui.texts.law import ARTICLE_TEXTS, LAW_TEXTS, PICTURE_TEXTS, REFUSAL_TEXTS
+from ui.texts import ARTICLE_TEXTS, FRENCH_PICTURE, LAW_TEXTS, REFUSAL_TEXTS
 
 # A suggestion: its name and its address.
 Near = tuple[str, str]
@@ -61,6 +62,18 @@ _FIRST_WORDS = 130  # characters
 # Citations listed at once, and with those in the fold.
 _SHOWN_CITATIONS = 8
 LISTED = 100
+
+# The command line's pictures have ISO days.
+_PICTURE_WORDING: dict[Language, Wording] = {
+    "en": replace(ENGLISH, day=partial(day, language="en")),
+    "fr": Wording(
+        lang="fr",
+        number=partial(number, language="fr"),
+        day=partial(day, language="fr"),
+        zero_is_one=True,
+        **FRENCH_PICTURE,
+    ),
+}
 
 
 def refusal_main(
@@ -438,7 +451,7 @@ class LawViews:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
         note = citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
-        drawn = draw_picture(place, None, note, PICTURE_TEXTS[language])
+        drawn = draw_picture(place, None, note, _PICTURE_WORDING[language])
         return _response(drawn, "image/svg+xml")
 
     def _found(self, asked: Asked) -> Document:

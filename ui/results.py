@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import groupby
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -21,15 +22,7 @@ from pipelines.asking import DOUBT, VERIFIED, as_written
 from ui.article import Span, citation, marked_passage, state_named, word_count
 from ui.frame import filled, render
 from ui.language import Language, counted, number
-from ui.texts.ask import (
-    ANSWER_TEXTS,
-    ASK_TEXTS,
-    LANGUAGE_NAMES,
-    STAGE_TEXTS,
-    AnswerTexts,
-    StageTexts,
-    stage_texts,
-)
+from ui.texts import ANSWER_TEXTS, ASK_TEXTS, LANGUAGE_NAMES, STAGE_TEXTS, StageTexts, stage_texts
 
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -70,7 +63,7 @@ def answer_panel(answer: Mapping[str, Any], language: Language, on: date | None 
     )
 
 
-def _notice(notice: Mapping[str, Any], texts: AnswerTexts, language: Language) -> str:
+def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Language) -> str:
     code = notice["code"]
     if code in texts.counted:
         return counted(notice["count"], texts.counted[code], language)
@@ -81,7 +74,7 @@ def _notice(notice: Mapping[str, Any], texts: AnswerTexts, language: Language) -
     return filled(getattr(texts, code), articles=articles, failure=failure)
 
 
-def _translated(english: str, table: Mapping[str, str], texts: AnswerTexts) -> str:
+def _translated(english: str, table: Mapping[str, str], texts: SimpleNamespace) -> str:
     """English words in the page's language if a table has them, without what is in brackets."""
     if texts is ANSWER_TEXTS["en"]:
         return english
@@ -106,7 +99,7 @@ class _Part(NamedTuple):
     verdict: str = ""
 
 
-def _parts(statement: Mapping[str, Any], texts: AnswerTexts) -> list[_Part]:
+def _parts(statement: Mapping[str, Any], texts: SimpleNamespace) -> list[_Part]:
     """A sentence with a verdict behind each quotation and each doubtful citation.
 
     A citation that holds is a link to the one article that it names.
@@ -144,12 +137,12 @@ def _is_crossed(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> boo
     )
 
 
-def _verdict(check: Mapping[str, Any], texts: AnswerTexts) -> str:
+def _verdict(check: Mapping[str, Any], texts: SimpleNamespace) -> str:
     verdict, why = texts.verdicts[check["state"]], as_written(str(check["why"]))
     return filled(texts.because, verdict=verdict, why=_why(why, texts)) if why else verdict
 
 
-def _why(english: str, texts: AnswerTexts) -> str:
+def _why(english: str, texts: SimpleNamespace) -> str:
     """What speaks against a citation or quotation, with the names in it unchanged."""
     if english not in texts.whys:
         for pattern, translation in texts.named_whys.items():

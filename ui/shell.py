@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ui.frame import VIEWS, Collection, View, head, top
 from ui.guard import NONCE
 from ui.language import Language, address, language_of
-from ui.texts.frame import FRAME_TEXTS
+from ui.texts import FRAME_TEXTS
 
 
 class Following(gr.Blocks):

@@ -33,7 +33,7 @@ from ui.language import (
     with_query,
 )
 from ui.law import refusal_main
-from ui.texts.training import TEXTS
+from ui.texts import TRAINING_TEXTS
 
 if TYPE_CHECKING:
     from components.retrievers.resident import ReadableStore
@@ -219,7 +219,7 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
 
     def page(request: Request) -> Response:
         language = language_of(request.url.path)
-        texts = TEXTS[language]
+        texts = TRAINING_TEXTS[language]
         asked = request.query_params.get("run")
         runs = sources.runs()
         if asked is not None and asked not in runs:
@@ -269,7 +269,7 @@ def training_main(
     return render(
         "training.html",
         language,
-        texts=TEXTS[language],
+        texts=TRAINING_TEXTS[language],
         notice=notice(collection, language),
         command=_COMMAND,
         runs={
@@ -353,7 +353,7 @@ def _records(
 
 def _metrics_table(run: Run, name: str, language: Language) -> Table:
     """The measurements of a run, a row each: what the plot shows, in numbers."""
-    texts = TEXTS[language]
+    texts = TRAINING_TEXTS[language]
     shown = run.epochs[-_MAX_ROWS:]
     cells = [_cells(epoch, language) for epoch in shown]
     every = dict.fromkeys(column for row in cells for column in row)
@@ -376,7 +376,7 @@ def _metrics_table(run: Run, name: str, language: Language) -> Table:
 
 def _cells(epoch: Epoch, language: Language) -> dict[str, str | None]:
     """The numbers of an epoch by the names of their columns."""
-    texts, drawn = TEXTS[language], epoch.negatives
+    texts, drawn = TRAINING_TEXTS[language], epoch.negatives
     views = (
         f"{texts.view_names.get(view, view)} {number(n, language)}"
         for view, n in drawn.views.items()
@@ -426,7 +426,7 @@ def _grids(folders: Iterable[Path], language: Language) -> dict[str, list[str | 
         content = _content(path)
         if content is None:
             file = _as_text(path.name)
-            grids[name] = [TEXTS[language].unreadable.format(files=file)]
+            grids[name] = [TRAINING_TEXTS[language].unreadable.format(files=file)]
         elif (text := content.decode("utf-8", "replace")).startswith(f"## {path.stem}\n"):
             grids[name] = _blocks(name, text, language)
     return dict(islice(grids.items(), _MAX_TABLES))
@@ -439,7 +439,7 @@ def _blocks(name: str, markdown: str, language: Language) -> list[str | Table]:
     for block in markdown.strip().split("\n\n")[1:]:
         if block.startswith("| "):
             head, *rows = (line.strip("| ").split(" | ") for line in block.splitlines())
-            caption = TEXTS[language].table.format(name=name, number=next(places))
+            caption = TRAINING_TEXTS[language].table.format(name=name, number=next(places))
             # The second line only says how the columns are aligned.
             blocks.append(Table(caption, head, [[r[0].strip("*"), *r[1:]] for r in rows[1:]]))
         else:
