@@ -45,6 +45,8 @@ a model or a store trains nothing.
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
+    from ui.guard import PasswordError, read_passwords
+
     if not is_loopback(options.host) and options.auth is None and not options.insecure:
         say(
             f"error: --host {options.host} opens the site to other machines. Name a file with"

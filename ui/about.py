@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from ui.article import words
-from ui.frame import VIEWS, Collection
-from ui.language import Language, address, counted
+from markupsafe import Markup
+
+from ui.frame import Collection, render
+from ui.language import Language
 from ui.learning import Standing
-from ui.texts.ask import ABOUT_TEXTS, STAGE_TEXTS, AboutTexts
+from ui.texts import ABOUT_TEXTS, STAGE_TEXTS
 
 if TYPE_CHECKING:
     from ui.serving import Recipient
@@ -25,7 +27,7 @@ def about(
     language: Language,
     *,
     sent_to: Set[Recipient] = frozenset(),
-) -> str:
+) -> Markup:
     """What is searched, how to read a result of these stages, and where a question goes.
 
     Args:
@@ -35,61 +37,46 @@ def about(
         sent_to: who gets the question beside this machine.
     """
     texts = ABOUT_TEXTS[language]
-    told = "".join(
-        f"<div><dt>{words(each.name)}</dt><dd>{words(each.sentence)}</dd></div>"
-        for stage, each in STAGE_TEXTS[language].items()
-        if stage in stages
-    )
-    held = texts.articles_of.format(
-        articles=counted(collection.articles, texts.articles, language),
-        laws=counted(len(collection.laws), texts.laws, language),
-    )
-    return (
-        f'<div class="about"><h2>{words(texts.searched)}</h2><p>{words(held)}</p>'
-        f"{_laws(collection.laws, texts.which_laws, language)}"
-        f"<h2>{words(texts.how_found)}</h2><p>{words(texts.how_to_read)}</p><dl>{told}</dl>"
-        f"<h2>{words(texts.your_question)}</h2>"
-        f"<p>{words(_where_it_goes(texts, sent_to))}</p></div>"
+    return render(
+        "about.html",
+        language,
+        texts=texts,
+        collection=collection,
+        stages=[each for stage, each in STAGE_TEXTS[language].items() if stage in stages],
+        destination=_where_it_goes(texts, sent_to),
+        most_unfolded=_LISTED_LAWS,
+        most_laws=_MOST_LAWS,
     )
 
 
-def _where_it_goes(texts: AboutTexts, sent_to: Set[Recipient]) -> str:
+def _where_it_goes(texts: SimpleNamespace, sent_to: Set[Recipient]) -> str:
     if not sent_to:
         return texts.kept_here
     searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
     return f"{searched} {texts.sent_on}" if "generator" in sent_to else searched
 
 
-def learning() -> str:
-    """Where the page says how far the search has learnt the law; the script fills it in."""
-    return '<div class="learning"><p class="told"></p><p class="share"></p></div>'
+def learning() -> Markup:
+    """Where the page shows how far the search has learnt the law."""
+    return render("learning.html")
 
 
 def standing(standing: Standing, language: Language) -> dict[str, str]:
     """The standing in plain words, `told`, and its share, empty once there is no more to come."""
     texts = ABOUT_TEXTS[language]
     if standing.state == "learnt":
-        told = texts.learnt
+        message = texts.learnt
     elif standing.state == "failed":
-        told = texts.learning_failed
+        message = texts.learning_failed
     else:
-        told = texts.learning.format(time=_time_left(standing.minutes_left, texts))
+        message = texts.learning.format(time=_time_left(standing.minutes_left, texts))
     share = f"{standing.share:.0%}" if standing.state == "learning" else ""
-    return {"state": standing.state, "told": told, "share": share}
+    return {"state": standing.state, "told": message, "share": share}
 
 
-def _time_left(minutes: int | None, texts: AboutTexts) -> str:
+def _time_left(minutes: int | None, texts: SimpleNamespace) -> str:
     if minutes is None:
         return texts.some_minutes
     if minutes < 1:
         return texts.no_minute
     return texts.one_minute if minutes == 1 else texts.minutes.format(count=minutes)
-
-
-def _laws(laws: Sequence[str], which: str, language: Language) -> str:
-    if len(laws) > _MOST_LAWS:
-        return f'<p><a href="{address(VIEWS["law"], language)}">{words(which)}</a></p>'
-    listed = "".join(f"<li><bdi>{words(law)}</bdi></li>" for law in laws)
-    if len(laws) <= _LISTED_LAWS:
-        return f"<ul>{listed}</ul>"
-    return f"<details><summary>{words(which)}</summary><ul>{listed}</ul></details>"

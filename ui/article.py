@@ -1,21 +1,20 @@
-"""Takeaway: found articles as JSON, RIS and CSL-JSON, with the date and the disclaimer inside."""
+"""An article on the page: its name, text and state, and its export as JSON, RIS and CSL-JSON."""
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Literal, NamedTuple
 
+from markupsafe import Markup
+
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
-from ui.frame import Collection, plain_notice
-from ui.language import Language, article_link, day, number
-from ui.texts.ask import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
-
-# What an article is called: in a heading, and where it is cited.
+from ui.frame import TEMPLATES, Collection, in_templates, plain_notice, render
+from ui.language import Language, day, number
+from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
 
 
 def article_title(number: object) -> str:
@@ -35,13 +34,7 @@ def citation(article: Mapping[str, Any]) -> str:
     return ", ".join(part for part in (str(article["law"]), title) if part)
 
 
-# An article's text as HTML: its paragraphs, folded where it is long, the passage that fits marked.
-#
-# As all of the page's HTML (see `ui.results`) it stands on one line.
-
-
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
-_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
 # Chinese and Japanese set no blanks between words: there each sign counts as one.
@@ -59,23 +52,27 @@ class Span(NamedTuple):
     end: int
 
 
-def words(text: object) -> str:
-    """Any value as escaped text on one line."""
-    return html.escape(_BREAKS.sub(" ", str(text)))
+class Paragraph(NamedTuple):
+    """A paragraph of an article, cut where its marked passage begins and ends.
 
-
-def law_attributes(tag: object) -> str:
-    """The attributes of an element that holds words of the law, whatever way they are written.
-
-    Law may run the other way than the page does; so its direction is its own, and never that of
-    what stands beside it.
-
-    Args:
-        tag: of the law's language; whatever is none is left out.
+    Attributes:
+        css: "numbered" or "lettered" by its marker; empty without one.
+        marker: such as "1." or "(a)".
+        before: text in front of the marked passage.
+        marked: the marked passage; empty where nothing is marked.
+        after: text behind it.
     """
-    known = isinstance(tag, str) and _LANGUAGE.fullmatch(tag)
-    spoken = f' lang="{tag}"' if known else ""
-    return f'{spoken} dir="auto"'
+
+    css: str
+    marker: str
+    before: str
+    marked: str
+    after: str
+
+
+def is_language_tag(tag: object) -> bool:
+    """Whether a document's `language` can stand in a `lang` attribute."""
+    return isinstance(tag, str) and _LANGUAGE.fullmatch(tag) is not None
 
 
 def word_count(text: str) -> int:
@@ -112,39 +109,50 @@ def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
     return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
 
 
-def article_text(text: str, marked: Span | None, language: Language) -> str:
-    """Paragraph after paragraph; a long rest is folded, but not over what is marked.
+def article_text(text: str, marked: Span | None, language: Language) -> Markup:
+    """HTML of every paragraph; a long rest is folded, unless the marked passage is in it.
 
     Args:
         text: the article's.
         marked: as `marked_passage` gives it.
         language: of the interface.
     """
-    paragraphs = _paragraphs(text)
-    counts = [word_count(text[start:end]) for start, end in paragraphs]
+    spans = _paragraphs(text)
+    counts = [word_count(text[start:end]) for start, end in spans]
     shown = count = 0
-    while shown < len(paragraphs) and count < _SHOWN_WORDS:
+    while shown < len(spans) and count < _SHOWN_WORDS:
         count += counts[shown]
         shown += 1
     rest = sum(counts[shown:])
-    written = [_paragraph(text, each, marked) for each in paragraphs]
     if rest < _FOLDED_WORDS:
-        return "".join(written)
-    seen = marked is not None and marked.end > paragraphs[shown].start
-    told = words(ASK_TEXTS[language].rest.format(words=number(rest, language)))
-    return (
-        "".join(written[:shown]) + f"<details{' open' if seen else ''}>"
-        f'<summary dir="auto">{told}</summary>' + "".join(written[shown:]) + "</details>"
+        shown = len(spans)
+    written = paragraphs(text, marked)
+    return render(
+        "article_text.html",
+        language,
+        shown=written[:shown],
+        folded=written[shown:],
+        summary=ASK_TEXTS[language].rest.format(words=number(rest, language)),
+        is_open=marked is not None and shown < len(spans) and marked.end > spans[shown].start,
     )
 
 
-def whole_text(text: str) -> str:
-    """Paragraph after paragraph, none folded.
+def paragraphs(text: str, marked: Span | None = None) -> list[Paragraph]:
+    """The paragraphs of an article's text.
 
     Args:
         text: the article's.
+        marked: as `marked_passage` gives it.
     """
-    return "".join(_paragraph(text, each, None) for each in _paragraphs(text))
+    cut = []
+    for start, end in _paragraphs(text):
+        marker = _MARKER.match(text[start:end])
+        css = "" if not marker else "numbered" if marker["figure"] else "lettered"
+        body = start + (marker.end() if marker else 0)
+        first, last = (min(max(place, body), end) for place in marked or (end, end))
+        parts = (text[body:first], text[first:last], text[last:end])
+        cut.append(Paragraph(css, marker[1] if marker else "", *parts))
+    return cut
 
 
 def _paragraphs(text: str) -> list[Span]:
@@ -157,77 +165,33 @@ def _paragraphs(text: str) -> list[Span]:
     return paragraphs
 
 
-def _paragraph(text: str, paragraph: Span, marked: Span | None) -> str:
-    line = text[paragraph.start : paragraph.end]
-    marker = _MARKER.match(line)
-    if not marker:
-        return f"<p>{_marking(text, paragraph, marked)}</p>"
-    level = "numbered" if marker["figure"] else "lettered"
-    body = Span(paragraph.start + marker.end(), paragraph.end)
-    return f'<p class="{level}"><span>{words(marker[1])}</span> {_marking(text, body, marked)}</p>'
-
-
-def _marking(text: str, part: Span, marked: Span | None) -> str:
-    """A part of the text, what is marked of it in `<mark>`."""
-    start, end = part
-    first, last = (min(max(place, start), end) for place in marked or (end, end))
-    if first == last:
-        return words(text[start:end])
-    inside = f"<mark>{words(text[first:last])}</mark>"
-    return words(text[start:first]) + inside + words(text[last:end])
-
-
 def _trimmed(text: str, span: Span) -> Span:
     part = text[span.start : span.end]
     start = span.start + len(part) - len(part.lstrip())
     return Span(start, start + len(part.strip())) if part.strip() else Span(0, 0)
 
 
-# An article's state (in force since when, repealed, not yet in force) and its other wordings.
-
-
 _CLASSES = {"in force": "in-force", "repealed": "repealed", "not yet in force": "coming"}
-_NOT_BINDING = ("repealed", "not yet in force")
 
 
-def state_line(article: Mapping[str, Any], language: Language) -> str:
-    """HTML of the state, one paragraph on one line; see `state_said`."""
-    kind = _CLASSES.get(str(article["state"]), "unknown")
-    return f'<p class="state {kind}">{words(state_said(article, language))}</p>'
+def state_class(state: object) -> str:
+    """The CSS class of an article's state."""
+    return _CLASSES.get(str(state), "unknown")
 
 
-def state_mark(state: object, language: Language) -> str:
-    """HTML of what stands behind an article's name in a list; empty where it may bind.
-
-    Args:
-        state: on the day of the list.
-        language: of the interface.
-    """
-    if state not in _NOT_BINDING:
-        return ""
-    said = ANSWER_TEXTS[language].states[str(state)]
-    return f' <span class="not-binding">({words(said)})</span>'
+def state_word(state: str, language: Language) -> str:
+    """A state as it stands in brackets behind an article's name."""
+    return ANSWER_TEXTS[language].states[state]
 
 
-def wordings_list(article: Mapping[str, Any], language: Language, on: date | None) -> str:
-    """HTML of an article's other wordings, a link each; empty where there are none.
+def wording_name(wording: Mapping[str, Any], article: Mapping[str, Any], language: Language) -> str:
+    """What another wording of an article is called: the earlier or the later one, with its day.
 
     Args:
+        wording: one of the article's `wordings`.
         article: as `pipelines.asking.found_article` makes it.
         language: of the interface.
-        on: the day on which they are shown; None for today.
     """
-    items = "".join(
-        f'<li><a href="{words(article_link(str(each["id"]), language, on))}">'
-        f"{words(_wording_said(each, article, language))}</a></li>"
-        for each in article.get("wordings", [])
-    )
-    return f'<ul class="wordings">{items}</ul>' if items else ""
-
-
-def _wording_said(
-    wording: Mapping[str, Any], article: Mapping[str, Any], language: Language
-) -> str:
     texts = STATE_TEXTS[language]
     start, end = (day(wording[name], language) for name in ("valid_from", "valid_to"))
     if not start and not end:
@@ -237,7 +201,7 @@ def _wording_said(
     return texts.later.format(start=start)
 
 
-def state_said(article: Mapping[str, Any], language: Language) -> str:
+def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     """The state in words, without a full stop.
 
     Args:
@@ -246,13 +210,13 @@ def state_said(article: Mapping[str, Any], language: Language) -> str:
         language: of the interface.
     """
     texts = STATE_TEXTS[language]
-    said = state_named(article, language)
+    state = state_named(article, language)
     alone = article["state"] == "not yet in force" and not article.get("wordings")
-    return f"{said}. {texts.no_earlier}" if alone else said
+    return f"{state}. {texts.no_earlier}" if alone else state
 
 
 def state_named(article: Mapping[str, Any], language: Language) -> str:
-    """The state in words alone; see `state_said`."""
+    """The state in words alone; see `state_sentence`."""
     texts = STATE_TEXTS[language]
     start, end = (day(article.get(name), language) for name in ("valid_from", "valid_to"))
     in_force = texts.in_force_since.format(start=start) if start else texts.in_force
@@ -295,13 +259,13 @@ def export(
         question: what they were found for.
     """
     texts = TAKEAWAY_TEXTS[language]
-    told = (
-        f"{texts.retrieved.format(day=day(today, language))} {plain_notice(collection, language)}"
-    )
+    disclaimer = plain_notice(collection, language)
+    retrieved = texts.retrieved.format(day=day(today, language))
 
     def note(article: Mapping[str, Any]) -> str:
-        state = state_said(article, language)
-        return f"{told} {texts.state.format(day=day(on, language), state=state)}"
+        state = state_sentence(article, language)
+        stated = texts.state.format(day=day(on, language), state=state)
+        return f"{retrieved} {disclaimer} {stated}"
 
     if kind == "ris":
         return "".join(_ris(article, note(article), today) for article in articles)
@@ -309,7 +273,7 @@ def export(
         content: Any = [_csl(article, note(article), today) for article in articles]
     else:
         content = {
-            "disclaimer": plain_notice(collection, language),
+            "disclaimer": disclaimer,
             "date": today.isoformat(),
             "states_on": on.isoformat(),
             "snapshot": collection.snapshot,
@@ -366,3 +330,10 @@ def web_address(url: object) -> str | None:
     """An address on the web; None for anything else: a corpus could hold javascript: or file:."""
     known = isinstance(url, str) and url.lower().startswith(("https://", "http://"))
     return str(url) if known else None
+
+
+TEMPLATES.globals |= {
+    each.__name__: each for each in (article_title, citation, paragraphs, state_class, web_address)
+}
+TEMPLATES.tests["language_tag"] = is_language_tag
+in_templates(article_text, state_named, state_sentence, state_word, wording_name)

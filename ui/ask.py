@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
@@ -17,8 +18,8 @@ from components.statutes.question import QuestionError, clean_question
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import results
 from ui.about import about, learning
-from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export, words
-from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice
+from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export
+from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.language import Language, counted, day, decimal, number
 from ui.law_reader import near_names
 from ui.serving import (
@@ -33,18 +34,15 @@ from ui.serving import (
     checked_day,
 )
 from ui.shell import Following
-from ui.texts.ask import ABOUT_TEXTS, ASK_TEXTS, AskTexts
-
-# Desk: answers one question for the page.
-
+from ui.texts import ABOUT_TEXTS, ASK_TEXTS
 
 Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
 # A link holds a question and some laws; what is longer was not made here.
 _LONGEST_LINK = 60_000
 
-# Names that a sentence can hold.
-_TOLD_LAWS = 3
+# Laws that a message names.
+_NAMED_LAWS = 3
 
 _logger = logging.getLogger(__name__)
 
@@ -106,10 +104,6 @@ class Desk:
         self, question: object, laws: object = None, which: object = DEFAULT, on: object = None
     ) -> Shown:
         """What is found for a question, or a message in its place."""
-        shown = self._searched(question, laws, which, on)
-        return shown._replace(status=results.heard_anew(shown.status))
-
-    def _searched(self, question: object, laws: object, which: object, on: object) -> Shown:
         texts = self._texts
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
             return self._message(
@@ -133,15 +127,10 @@ class Desk:
             if not answer["documents"]:
                 return self._nothing_found(answer, narrowing)
             unsure = self._several and results.is_unsure(answer)
+            filters, limit = self._filters(narrowing), self._limit(narrowing)
             return Shown(
                 results.found(answer, self._language, unsure=unsure),
-                results.results(
-                    answer,
-                    self._language,
-                    self._told(narrowing),
-                    narrowing.day,
-                    self._limit(narrowing),
-                ),
+                results.results(answer, self._language, filters, narrowing.day, limit),
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
@@ -173,19 +162,18 @@ class Desk:
         which = which if which in WHICH else DEFAULT
         return Arrival(laws, which, _field_day(on), shown)
 
-    def _message(self, message: tuple[str, str], **told: str) -> Shown:
-        return Shown(results.message(message[0], message[1].format(**told)))
+    def _message(self, message: results.Message, **values: str) -> Shown:
+        return Shown(results.status([(message[0], message[1].format(**values))]))
 
-    def _no_law(self, given: str) -> Shown:
+    def _no_law(self, words: str) -> Shown:
         known = self._collection().laws
-        near = near_names(given, known)[:_TOLD_LAWS]
-        told = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
+        near = near_names(words, known)[:_NAMED_LAWS]
+        nearest = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
         laws = counted(len(known), ABOUT_TEXTS[self._language].laws, self._language)
-        return self._message(self._texts.no_law, law=given, laws=laws, near=told)
+        return self._message(self._texts.no_law, law=words, laws=laws, near=nearest)
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         title, explanation = self._texts.nothing
-        named = results.not_given(answer, self._language)
         best = answer.get("answer", {}).get("closest")
         if best and not best["enough"]:
             closest = self._texts.closest.format(
@@ -193,32 +181,33 @@ class Desk:
                 score=decimal(best["score"], self._language, 2),
                 threshold=decimal(best["threshold"], self._language, 2),
             )
-            told = self._message(self._texts.not_near, closest=closest)
-            return told._replace(status=named + told.status)
-        if narrowing:
+            title, explanation = self._texts.not_near
+            explanation = explanation.format(closest=closest)
+        elif narrowing:
             explanation = f"{explanation} {self._texts.nothing_narrowed}"
-        return Shown(named + results.message(title, explanation))
+        messages = results.not_given(answer, self._language)
+        return Shown(results.status([*messages, (title, explanation)]))
 
-    def _told(self, narrowing: Narrowing) -> list[str]:
+    def _filters(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""
-        told = list(narrowing.laws)
-        if narrowing.named and len(told) > _TOLD_LAWS:
-            laws = counted(len(told), ABOUT_TEXTS[self._language].laws, self._language)
-            told = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
+        filters = list(narrowing.laws)
+        if narrowing.named and len(filters) > _NAMED_LAWS:
+            laws = counted(len(filters), ABOUT_TEXTS[self._language].laws, self._language)
+            filters = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
         on = day(narrowing.day or date.today(), self._language)
         if narrowing.which == "not in force":
-            told.append(f"{self._texts.not_in_force} ({on})")
+            filters.append(f"{self._texts.not_in_force} ({on})")
         elif narrowing.which == "in force" and narrowing.day is not None:
-            told.append(f"{self._texts.in_force} ({on})")
-        return told
+            filters.append(f"{self._texts.in_force} ({on})")
+        return filters
 
     def _limit(self, narrowing: Narrowing) -> str:
-        """What a chosen day means, where it narrows nothing, and what it leaves open."""
-        told = beyond(self._collection(), narrowing.day, self._language)
+        """What a chosen day means if it narrows nothing, and whether the law may have changed."""
+        warning = beyond(self._collection(), narrowing.day, self._language)
         if narrowing.day is None or narrowing.which != "all":
-            return told
+            return warning
         on = day(narrowing.day, self._language)
-        return f"{self._texts.states_on.format(day=on)} {told}".rstrip()
+        return f"{self._texts.states_on.format(day=on)} {warning}".rstrip()
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
         laws = [narrowing.named] if narrowing.named else narrowing.laws
@@ -297,7 +286,7 @@ def build_page(
     texts = ASK_TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
     page = Following(full_title(), searched)
-    by_list = page.told.lists_laws
+    by_list = page.shown.lists_laws
     desk = Desk(ask, searched, language, by_list=by_list, several=several)
     with page, gr.Row(elem_id="columns"):
         with gr.Column(elem_id="reading"):
@@ -316,10 +305,10 @@ def build_page(
             if learns:
                 html(learning(), "learning")
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
-        if page.told.is_aldermere:
+        if page.shown.is_aldermere:
             examples(EXAMPLES, texts)
-        told = partial(about, stages=stages, language=language, sent_to=sent_to)
-        page.follow(html("", "about"), "value", told)
+        describe = partial(about, stages=stages, language=language, sent_to=sent_to)
+        page.follow(html("", "about"), "value", describe)
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
@@ -355,7 +344,7 @@ def bound(page: gr.Blocks) -> None:
 
 
 def _narrowing(
-    page: Following, texts: AskTexts, language: Language, *, by_list: bool
+    page: Following, texts: SimpleNamespace, language: Language, *, by_list: bool
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
@@ -377,15 +366,15 @@ def _narrowing(
     return fold, [laws, which, on]
 
 
-def _searched_laws(laws: int, texts: AskTexts, language: Language) -> str:
+def _searched_laws(laws: int, texts: SimpleNamespace, language: Language) -> str:
     return texts.law_info.format(laws=counted(laws, ABOUT_TEXTS[language].laws, language))
 
 
-def examples(questions: Sequence[str], texts: AskTexts) -> None:
+def examples(questions: Sequence[str], texts: SimpleNamespace) -> None:
     """Questions to try: the page's script asks one that is pressed."""
     with gr.Column(elem_id="examples"):
-        note = f"<p>{words(texts.examples_note)}</p>" if texts.examples_note else ""
-        html(f"<h2>{words(texts.examples)}</h2>{note}", "examples-heading")
+        heading = {"tag": "h2", "title": texts.examples, "text": texts.examples_note}
+        html(render("heading.html", **heading), "examples-heading")
         for example in questions:
             gr.Button(example, elem_classes="example")
 

@@ -5,93 +5,71 @@ from __future__ import annotations
 import gc
 import logging
 import traceback
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import gradio as gr
 from haystack import Pipeline
+from markupsafe import Markup
 
 from components.models.errors import ModelError
 from components.retrievers.resident import ReadableStore
 from components.statutes.question import QuestionError, clean_question
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.comparison import SHOWN, Comparison, Fact, Found, Moved, Told, compare, find
+from pipelines.comparison import SHOWN, Comparison, Fact, Moved, Told, compare, find
 from pipelines.files import LoadingError, pipeline_names
 from pipelines.loading import load_pipeline
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from pipelines.stages import time_components
-from ui.article import article_title, law_attributes, state_mark, words
 from ui.ask import bound, examples, html
-from ui.frame import Collection, full_title, notice
-from ui.language import Language, article_link, counted, decimal, number
-from ui.results import heard_anew, message
+from ui.frame import Collection, full_title, notice, render
+from ui.language import Language, counted, number
+from ui.results import QUESTION_SHOWN, status
 from ui.shell import Following
-from ui.texts.ask import ASK_TEXTS, stage_texts
-from ui.texts.ask import STAGE_TEXTS as STAGES
-from ui.texts.compare import COMPARE_TEXTS, CompareTexts
-from ui.texts.frame import FRAME_TEXTS
-
-# HTML of the time that each part of two pipelines took, as a table with bars.
+from ui.texts import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, STAGE_TEXTS, stage_texts
 
 
-def times(compared: Comparison, language: Language) -> str:
-    """The table, and what must be known of its figures.
+def times(compared: Comparison, language: Language) -> Markup:
+    """HTML of the time that each part of two pipelines took, as a table with bars.
 
     Args:
-        compared: what is told of.
+        compared: the comparison.
         language: of the interface.
     """
     texts = COMPARE_TEXTS[language]
     sides = (compared.left, compared.right)
     lefts, rights = ({lap.name: lap.ms for lap in side.laps} for side in sides)
-    longest = max([*lefts.values(), *rights.values(), *(side.rest_ms for side in sides), 0.001])
-    rows = "".join(
-        _row(_name(name, texts, language), [lefts.get(name), rights.get(name)], longest, language)
-        for name in _merged(list(lefts), list(rights))
+    rests = [side.rest_ms for side in sides]
+    names = {stage: each.name for stage, each in STAGE_TEXTS[language].items()}
+    names["fused"] = texts.fused
+    return render(
+        "times.html",
+        language,
+        texts=texts,
+        titles=_titles(compared, texts),
+        # A stage has a name in words, a component that of the file.
+        rows=[
+            *(
+                (names.get(name, name), name not in names, [lefts.get(name), rights.get(name)])
+                for name in _merged(list(lefts), list(rights))
+            ),
+            (texts.rest, False, rests),
+        ],
+        totals=[side.took_ms for side in sides],
+        longest=max([*lefts.values(), *rights.values(), *rests, 0.001]),
     )
-    rest = _row(words(texts.rest), [side.rest_ms for side in sides], longest, language)
-    total = _row(words(texts.total), [side.took_ms for side in sides], None, language)
-    heads = _head(texts.left, compared.left, texts) + _head(texts.right, compared.right, texts)
-    return (
-        f'<div class="times"><table><caption>{words(texts.times)}</caption>'
-        f'<thead><tr><th scope="col">{words(texts.stage)}</th>{heads}</tr></thead>'
-        f"<tbody>{rows}{rest}</tbody><tfoot>{total}</tfoot></table>"
-        f'<p class="note">{words(texts.times_note)}</p></div>'
-    )
 
 
-def _head(side: str, found: Found, texts: CompareTexts) -> str:
-    told = texts.side.format(side=side, pipeline=found.pipeline)
-    return f'<th scope="col">{words(told)}</th>'
-
-
-def _row(
-    name: str, values: Sequence[float | None], longest: float | None, language: Language
-) -> str:
-    cells = "".join(_cell(value, longest, language) for value in values)
-    return f'<tr><th scope="row">{name}</th>{cells}</tr>'
-
-
-def _cell(value: float | None, longest: float | None, language: Language) -> str:
-    if value is None:
-        return f'<td>–<span class="unseen">{words(COMPARE_TEXTS[language].not_there)}</span></td>'
-    figure = f'<span class="figure">{decimal(value, language, 1)}</span>'
-    if longest is None:
-        return f"<td>{figure}</td>"
-    bar = f'<span class="bar"><span style="width:{value / longest:.0%}"></span></span>'
-    return f"<td>{bar}{figure}</td>"
-
-
-def _name(name: str, texts: CompareTexts, language: Language) -> str:
-    """A stage by its name in words, a component by that of the file."""
-    if name == "fused":
-        return words(texts.fused)
-    known = STAGES[language].get(name)
-    return words(known.name) if known else f"<code>{words(name)}</code>"
+def _titles(compared: Comparison, texts: SimpleNamespace) -> list[str]:
+    return [
+        texts.side.format(side=name, pipeline=found.pipeline)
+        for name, found in ((texts.left, compared.left), (texts.right, compared.right))
+    ]
 
 
 def _merged(left: list[str], right: list[str]) -> list[str]:
@@ -106,34 +84,31 @@ def _merged(left: list[str], right: list[str]) -> list[str]:
     return merged
 
 
-# HTML of a comparison, on one line; everything from a law or a question is escaped here.
-
-
-_QUESTION_SHOWN = 300
 _RERANKER = "reranker"
 
 
-def announced(comparison: Comparison, language: Language) -> str:
-    """What is told to those who hear the page; it is not seen."""
-    return f'<p class="unseen">{words(_in_common(comparison, language))}</p>'
-
-
-def comparison(question: str, compared: Comparison, language: Language) -> str:
-    """The whole comparison: what is in common, the two lists, the time of each stage.
+def comparison(question: str, compared: Comparison, language: Language) -> Markup:
+    """HTML of the comparison: what is in common, the two lists, the time of each stage.
 
     Args:
         question: as it was asked.
-        compared: what came of it.
+        compared: the comparison.
         language: of the interface.
     """
     texts = COMPARE_TEXTS[language]
-    asked = question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else "")
-    for_what = words(texts.asked).format(question=f"<q><bdi>{words(asked)}</bdi></q>")
-    return (
-        f'<div class="comparison"><h2 tabindex="-1">{words(_in_common(compared, language))}</h2>'
-        f'<p class="asked">{for_what}</p><p class="summed">{words(_summed(compared, language))}</p>'
-        f'<div class="sides">{_left(compared, language)}{_right(compared, language)}</div>'
-        f"{times(compared, language)}</div>"
+    left, right = _titles(compared, texts)
+    return render(
+        "comparison.html",
+        language,
+        texts=texts,
+        asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
+        in_common=_in_common(compared, language),
+        summary=_summary(compared, language),
+        sides=[
+            (left, _items(compared, language, is_left=True)),
+            (right, _items(compared, language, is_left=False)),
+        ],
+        times=times(compared, language),
     )
 
 
@@ -143,7 +118,7 @@ def _in_common(compared: Comparison, language: Language) -> str:
     return COMPARE_TEXTS[language].in_common.format(shared=shared, most=max(shown))
 
 
-def _summed(compared: Comparison, language: Language) -> str:
+def _summary(compared: Comparison, language: Language) -> str:
     texts = COMPARE_TEXTS[language]
     counts = (
         (compared.count("same"), texts.same),
@@ -151,130 +126,85 @@ def _summed(compared: Comparison, language: Language) -> str:
         (compared.count("gone"), texts.gone),
         (compared.count("new"), texts.new),
     )
-    told = ", ".join(counted(count, forms, language) for count, forms in counts if count)
-    summed = texts.identical if compared.count("same") == len(compared.moved) else f"{told}."
+    if compared.count("same") == len(compared.moved):
+        summary = texts.identical
+    else:
+        parts = (counted(count, forms, language) for count, forms in counts if count)
+        summary = f"{', '.join(parts)}."
     took = texts.took.format(
         left=number(compared.left.took_ms, language),
         right=number(compared.right.took_ms, language),
     )
-    return f"{summed} {took}"
+    return f"{summary} {took}"
 
 
-def _left(compared: Comparison, language: Language) -> str:
+# Name of a stage, a text, and the values for the text's braces.
+_FactText = tuple[str, str, dict[str, str]]
+
+
+def _items(
+    compared: Comparison, language: Language, *, is_left: bool
+) -> list[tuple[Mapping[str, Any], Moved, str, list[_FactText]]]:
+    """The articles of a side, how each moves between the sides, in words, and why."""
     texts = COMPARE_TEXTS[language]
-    movements = {
-        "same": texts.same_as_right,
-        "up": texts.up_to,
-        "down": texts.down_to,
-        "gone": texts.gone_to,
-    }
-    missing = (texts.gone_unfound, texts.gone_cut)
-    places = {id_: moved.right for id_, moved in compared.moved.items()}
-    side = _Side(texts.left, compared.left, compared.right, places, movements, missing)
-    return _drawn(side, compared, language)
-
-
-def _right(compared: Comparison, language: Language) -> str:
-    texts = COMPARE_TEXTS[language]
-    movements = {
-        "same": texts.same_as_left,
-        "up": texts.up_from,
-        "down": texts.down_from,
-        "new": texts.new_from,
-    }
-    missing = (texts.new_unfound, texts.new_cut)
-    places = {id_: moved.left for id_, moved in compared.moved.items()}
-    side = _Side(texts.right, compared.right, compared.left, places, movements, missing)
-    return _drawn(side, compared, language)
-
-
-class _Side(NamedTuple):
-    """One of the two lists.
-
-    Attributes:
-        name: what it is called.
-        found: what stands in it.
-        other: what stands in the other one.
-        places: of each article's id its place in the other one, None where it has none.
-        movements: how each movement is said.
-        missing: how it is said that the other one lacks an article: altogether, beyond its end.
-    """
-
-    name: str
-    found: Found
-    other: Found
-    places: Mapping[str, int | None]
-    movements: Mapping[str, str]
-    missing: tuple[str, str]
-
-
-def _drawn(side: _Side, compared: Comparison, language: Language) -> str:
-    texts = COMPARE_TEXTS[language]
-    title = texts.side.format(side=side.name, pipeline=side.found.pipeline)
+    if is_left:
+        here, there = compared.left, compared.right
+        movements = {
+            "same": texts.same_as_right,
+            "up": texts.up_to,
+            "down": texts.down_to,
+            "gone": texts.gone_to,
+        }
+        unfound, cut = texts.gone_unfound, texts.gone_cut
+    else:
+        here, there = compared.right, compared.left
+        movements = {
+            "same": texts.same_as_left,
+            "up": texts.up_from,
+            "down": texts.down_from,
+            "new": texts.new_from,
+        }
+        unfound, cut = texts.new_unfound, texts.new_cut
     items = []
-    for place, article in enumerate(side.found.articles[:SHOWN], start=1):
+    for article in here.articles[:SHOWN]:
         moved = compared.moved[article["id"]]
-        there, cut = side.places[article["id"]], side.other.cut
-        unfound, beyond = side.missing
-        if there is not None:
-            said = side.movements[moved.movement].format(by=abs(moved.by), place=there)
+        place = moved.right if is_left else moved.left
+        if place is not None:
+            movement = movements[moved.movement].format(by=abs(moved.by), place=place)
         else:
-            said = unfound if cut is None else beyond.format(cut=cut)
-        items.append(_item(place, article, moved, said, language))
-    listed = f'<ol class="places">{"".join(items)}</ol>'
-    return (
-        f'<section class="side"><h3>{words(title)}</h3>'
-        f"{listed if items else f'<p>{words(texts.found_nothing)}</p>'}</section>"
-    )
+            movement = unfound if there.cut is None else cut.format(cut=there.cut)
+        facts = [_fact(fact, language) for fact in moved.facts]
+        items.append((article, moved, movement, facts))
+    return items
 
 
-def _item(
-    place: int, article: Mapping[str, Any], moved: Moved, said: str, language: Language
-) -> str:
-    tongue = law_attributes(article.get("language"))
-    link = article_link(str(article["id"]), language)
-    facts = "".join(f"<li>{_fact(fact, language)}</li>" for fact in moved.facts)
-    why = f'<ul class="facts">{facts}</ul>' if facts else ""
-    return (
-        f'<li class="{moved.movement}"><p class="place"><span class="unseen">'
-        f"{words(COMPARE_TEXTS[language].place)} </span>{place}</p>"
-        f'<div><p class="title"><a href="{words(link)}">{words(article_title(article["number"]))}'
-        f"</a> <span{tongue}>{words(article['law'])}</span>"
-        f"{state_mark(article.get('state'), language)}</p>"
-        f'<p class="movement">{words(said)}</p>{why}</div></li>'
-    )
-
-
-def _fact(fact: Fact, language: Language) -> str:
+def _fact(fact: Fact, language: Language) -> _FactText:
     texts = COMPARE_TEXTS[language]
-    name = texts.fused if fact.stage == "fused" else stage_texts(fact.stage, language).name
-    stage = f"<strong>{words(name)}</strong>"
+    stage = texts.fused if fact.stage == "fused" else stage_texts(fact.stage, language).name
     left, right = fact.left, fact.right
-    if left is None or right is None:
-        template = texts.on_left if right is None else texts.on_right
-        told = left or right
-        assert told is not None
-        return words(template).format(stage=stage, told=words(_told(fact.stage, told, language)))
-    if left.rank is None and right.rank is None:
-        # Lists of different lengths: what is true of both.
-        cuts = [told.cut for told in (left, right) if told.cut is not None]
-        left = right = Told(None, min(cuts, default=None))
-    said = [words(_told(fact.stage, told, language)) for told in (left, right)]
-    if left == right:
-        return words(texts.on_both).format(stage=stage, told=said[0])
-    return words(texts.on_each).format(stage=stage, left=said[0], right=said[1])
+    if left is not None and right is not None:
+        if left.rank is None and right.rank is None:
+            # Lists of different lengths: the shorter one's end is true of both.
+            cuts = [ranked.cut for ranked in (left, right) if ranked.cut is not None]
+            left = right = Told(None, min(cuts, default=None))
+        if left != right:
+            ranks = [_rank_text(fact.stage, each, language) for each in (left, right)]
+            return stage, texts.on_each, {"left": ranks[0], "right": ranks[1]}
+        text = texts.on_both
+    else:
+        text = texts.on_left if right is None else texts.on_right
+    ranked = left or right
+    assert ranked is not None
+    return stage, text, {"told": _rank_text(fact.stage, ranked, language)}
 
 
-def _told(stage: str, told: Told, language: Language) -> str:
+def _rank_text(stage: str, ranked: Told, language: Language) -> str:
     texts = COMPARE_TEXTS[language]
-    if told.rank is not None:
-        return texts.ranked.format(rank=number(told.rank, language))
-    if told.cut is not None:
-        return texts.cut.format(cut=number(told.cut, language))
+    if ranked.rank is not None:
+        return texts.ranked.format(rank=number(ranked.rank, language))
+    if ranked.cut is not None:
+        return texts.cut.format(cut=number(ranked.cut, language))
     return texts.unread if stage == _RERANKER else texts.unfound
-
-
-# Compared: the pipelines that can be set side by side over one store.
 
 
 # Those that retrieve; the articles of the others come from one of these.
@@ -372,9 +302,6 @@ class Compared:
         return str(store.database.path)
 
 
-# ComparingDesk: compares two pipelines for the page.
-
-
 Compare = Callable[[str, str, str], Comparison]
 
 _logger = logging.getLogger(__name__)
@@ -396,47 +323,40 @@ class ComparingDesk:
 
     def compare(self, question: object, left: object, right: object) -> tuple[str, str]:
         """HTML of the status line and of the comparison, which is empty under a message."""
-        status, shown = self._compared(question, left, right)
-        return heard_anew(status), shown
-
-    def _compared(self, question: object, left: object, right: object) -> tuple[str, str]:
         asks, texts = ASK_TEXTS[self._language], COMPARE_TEXTS[self._language]
         if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
             return self._too_long(len(question.strip())), ""
         try:
             asked = clean_question(question)
         except QuestionError:
-            return message(asks.empty[0], texts.empty_explained), ""
+            return status([(asks.empty[0], texts.empty_explained)]), ""
         if not self._is_known(left) or not self._is_known(right):
-            return message(*asks.no_choice), ""
+            return status([asks.no_choice]), ""
         if left == right:
-            return message(*texts.twice), ""
+            return status([texts.twice]), ""
         try:
             found = self._compare(asked, str(left), str(right))
-            missing = self._missing(found)
+            # Both sides search the same law.
+            missing = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
+            messages = [(asks.missing.format(articles=missing), "")] if missing else []
             if not found.moved:
-                return missing + message(*asks.nothing), ""
-            said = announced(found, self._language)
-            return said + missing, comparison(asked, found, self._language)
+                return status([*messages, asks.nothing]), ""
+            announcement = _in_common(found, self._language)
+            return status(messages, announcement), comparison(asked, found, self._language)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             # An error's message may quote the question, which is never logged; its place may not.
             place = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("A comparison failed with %s:\n%s", type(error).__name__, place)
-            return message(*asks.failed), ""
-
-    def _missing(self, found: Comparison) -> str:
-        """What the question names and the law has not; both sides search the same."""
-        named = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
-        return message(ASK_TEXTS[self._language].missing.format(articles=named)) if named else ""
+            return status([asks.failed]), ""
 
     def _is_known(self, name: object) -> bool:
         return isinstance(name, str) and name in self._names
 
-    def _too_long(self, length: int) -> str:
+    def _too_long(self, length: int) -> Markup:
         title, explanation = ASK_TEXTS[self._language].too_long
         counts = {"length": length, "most": MAX_QUESTION_CHARS}
-        told = {name: number(count, self._language) for name, count in counts.items()}
-        return message(title, explanation.format(**told))
+        values = {name: number(count, self._language) for name, count in counts.items()}
+        return status([(title, explanation.format(**values))])
 
 
 # About the demo law; offered only where that law is what is searched. In the first three, words
@@ -465,10 +385,11 @@ def build_compare(
     title = full_title(FRAME_TEXTS[language].compare)
     page = Following(title, searched)
     with page, gr.Column(elem_id="comparing"):
-        html(f"<h1>{words(texts.title)}</h1><p>{words(texts.lead)}</p>", "comparing-head")
+        heading = {"tag": "h1", "title": texts.title, "text": texts.lead}
+        html(render("heading.html", **heading), "comparing-head")
         if compared.defaults is None:
             page.follow(html("", "notice"), "value", partial(notice, language=language))
-            html(message(*texts.only_one), "status")
+            html(status([texts.only_one]), "status")
             html("", "results")
         else:
             _form(compared, compared.defaults, page, language)
@@ -495,19 +416,19 @@ def _form(
                 for value, label in zip(defaults, (texts.left, texts.right), strict=True)
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
-    if page.told.is_aldermere:
+    if page.shown.is_aldermere:
         examples(EXAMPLES, asks)
     page.follow(html("", "notice"), "value", partial(notice, language=language))
-    status, results = html("", "status"), html("", "results")
+    outputs = [html("", "status"), html("", "results")]
     gr.on(
         [search.click, question.submit],
         desk.compare,
         inputs=[question, *sides],
-        outputs=[status, results],
+        outputs=outputs,
         api_name="compare",
         api_visibility="private",
         show_progress="minimal",
-        show_progress_on=results,
+        show_progress_on=outputs[1],
         preprocess=False,  # the desk checks all fields
         # By itself Gradio drops what is asked while a question is still compared.
         trigger_mode="always_last",
@@ -517,6 +438,6 @@ def _form(
     )
 
 
-def _side(compared: Compared, value: str, label: str, texts: CompareTexts) -> gr.Radio:
+def _side(compared: Compared, value: str, label: str, texts: SimpleNamespace) -> gr.Radio:
     choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
     return gr.Radio(choices, value=value, label=label)

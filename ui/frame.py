@@ -5,22 +5,32 @@ Views that Gradio draws get it by `ui.shell`; the others are whole documents mad
 
 from __future__ import annotations
 
-import html
 import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from components.retrievers.resident import ReadableStore
 from components.stores.sqlite import StatuteDocumentStore
-from ui.language import LANGUAGES, Language, address, day
-from ui.texts import guard
-from ui.texts.frame import FRAME_TEXTS
-
-# What the page searches: how many articles, of which laws, and whether they are invented.
-
+from ui.language import (
+    LANGUAGES,
+    Language,
+    address,
+    article_link,
+    counted,
+    day,
+    decimal,
+    division_link,
+    number,
+    picture_link,
+)
+from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
 # Laws that bind nobody say so in their name; the page says it beside the results.
 _INVENTED = "(invented)"
@@ -90,54 +100,48 @@ def recorded_days(store: ReadableStore) -> tuple[str | None, str | None]:
     )
 
 
-# Notice: what the reader must know before relying on a result, the same beside all of them.
-
-
-def notice(collection: Collection, language: Language) -> str:
-    """The notice as HTML on one line."""
-    return (
-        '<p class="notice" role="note">'
-        f"<strong>{html.escape(FRAME_TEXTS[language].not_advice)}</strong>"
-        f"{''.join(f' {html.escape(each)}' for each in _known(collection, language))}</p>"
-    )
+def notice(collection: Collection, language: Language) -> Markup:
+    """HTML of what the reader must know before relying on a result."""
+    about = _about_the_law(collection, language)
+    return render("notice.html", language, texts=FRAME_TEXTS[language], about=about)
 
 
 def plain_notice(collection: Collection, language: Language) -> str:
-    """The notice as text, for what is taken away."""
-    return " ".join([FRAME_TEXTS[language].not_advice, *_known(collection, language)])
+    """The notice as text, for exported files."""
+    return " ".join([FRAME_TEXTS[language].not_advice, *_about_the_law(collection, language)])
 
 
 def beyond(collection: Collection, on: date | None, language: Language) -> str:
-    """What a day that is asked about leaves open: the text may have changed by then.
+    """A warning that the law may have changed between the text's day and a chosen day.
 
     Args:
         collection: what is searched.
-        on: the day; None for today, of which the notice tells.
+        on: the day; None for today, which the notice covers.
         language: of the interface.
 
     Returns:
-        A sentence; empty where the text is of that day or a later one, or its day is not known.
+        A sentence; empty if the text is of that day or a later one, or its day is unknown.
     """
     known = collection.snapshot or collection.indexed
     if on is None or known is None or on.isoformat() <= known:
         return ""
     texts = FRAME_TEXTS[language]
-    told = texts.beyond if collection.snapshot else texts.beyond_indexed
-    return told.format(day=day(known, language), on=day(on, language))
+    template = texts.beyond if collection.snapshot else texts.beyond_indexed
+    return template.format(day=day(known, language), on=day(on, language))
 
 
-def _known(collection: Collection, language: Language) -> list[str]:
+def _about_the_law(collection: Collection, language: Language) -> list[str]:
     texts = FRAME_TEXTS[language]
-    told = []
+    sentences = []
     if collection.is_aldermere:
-        told.append(texts.aldermere)
+        sentences.append(texts.aldermere)
     elif collection.invented:
-        told.append(texts.some_invented)
+        sentences.append(texts.some_invented)
     if collection.snapshot:
-        told.append(texts.snapshot.format(day=day(collection.snapshot, language)))
+        sentences.append(texts.snapshot.format(day=day(collection.snapshot, language)))
     elif collection.indexed:
-        told.append(texts.indexed.format(day=day(collection.indexed, language)))
-    return told
+        sentences.append(texts.indexed.format(day=day(collection.indexed, language)))
+    return sentences
 
 
 View = Literal["ask", "law", "compare", "training"]
@@ -165,54 +169,90 @@ STYLES = (
 # In this order: the second uses what the first declares.
 SCRIPTS = ("page.js", "asked.js")
 
-# Every value is escaped; a template marks what is HTML already with `|safe`.
+# Line breaks in a value become spaces; see `render`.
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
+
+
+def _without_breaks(value: object) -> object:
+    return _BREAKS.sub(" ", value) if type(value) is str else value
+
+
 TEMPLATES = Environment(
     loader=PackageLoader("ui"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    finalize=_without_breaks,
 )
 
 
-def document(view: View | None, language: Language, title: str, main: str, here: str) -> str:
+def filled(text: str, **values: object) -> Markup:
+    """A text with values in place of its braces, all of them escaped."""
+    return escape(text).format(**{name: _without_breaks(each) for name, each in values.items()})
+
+
+def in_templates(*functions: Callable[..., object]) -> None:
+    """Let templates call functions, which get the page's language as `language`."""
+    for function in functions:
+        TEMPLATES.globals[function.__name__] = _with_language(function)
+
+
+def _with_language(function: Callable[..., object]) -> Callable[..., object]:
+    @pass_context
+    def call(context: Context, *values: object, **more: object) -> object:
+        return function(*values, language=context["language"], **more)
+
+    return call
+
+
+TEMPLATES.globals["filled"] = filled
+in_templates(address, article_link, counted, day, decimal, division_link, number, picture_link)
+
+
+def render(template: str, language: Language | None = None, **values: object) -> Markup:
+    """Fill in a template; every value is escaped, except the result of another `render`.
+
+    The result is one line, because Gradio's Markdown changes HTML of several. Line breaks and
+    indentation of the template itself add no space.
+    """
+    page = TEMPLATES.get_template(template).render(language=language, **values)
+    return Markup("".join(line.strip() for line in page.split("\n")))  # noqa: S704 - escaped above
+
+
+def document(view: View | None, language: Language, title: str, main: Markup, here: str) -> Markup:
     """A whole HTML document, for a view that Gradio does not draw.
 
     Args:
         view: where it belongs; None for nowhere.
         language: of the interface.
-        title: of the document, not escaped yet.
-        main: HTML of the content, with an `<h1>`.
+        title: of the document.
+        main: the content, with an `<h1>`.
         here: the page's address in English, with its query, for the links to other languages.
     """
-    return (
-        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"{head(language, title)}</head>"
-        f'<body class="plain">{top(view, language, here)}<main id="main">{main}</main>'
-        "</body></html>"
-    )
+    parts = {"head": head(language, title), "top": top(view, language, here), "main": main}
+    return render("document.html", language, **parts)
 
 
-def head(language: Language, title: str = "") -> str:
+def head(language: Language, title: str = "") -> Markup:
     """What a document's head holds: its title, our styles and our scripts.
 
     Args:
         language: of the interface.
-        title: what comes before the name of the site; not escaped yet.
+        title: what comes before the name of the site.
     """
-    styles = "".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)
-    scripts = "".join(f'<script src="/{script}" defer></script>' for script in SCRIPTS)
-    return (
-        f"<title>{html.escape(full_title(title))}</title>"
-        f'<meta name="description" content="{html.escape(FRAME_TEXTS[language].description)}">'
-        '<link rel="icon" href="/favicon.svg" type="image/svg+xml">'
-        f"{styles}{scripts}"
+    return render(
+        "head.html",
+        language,
+        title=full_title(title),
+        description=FRAME_TEXTS[language].description,
+        styles=STYLES,
+        scripts=SCRIPTS,
     )
 
 
 def full_title(title: str = "") -> str:
-    """What a browser's tab is called.
+    """The title of a browser's tab.
 
     Args:
         title: of the page; empty for the name of the site alone.
@@ -220,45 +260,26 @@ def full_title(title: str = "") -> str:
     return f"{title} · Lexarbor" if title else "Lexarbor"
 
 
-def top(view: View | None, language: Language, here: str, content: str = "#main") -> str:
+def top(view: View | None, language: Language, here: str, gradio_path: str = "") -> Markup:
     """The head of the page: its name, the other views, the other languages.
 
     Args:
-        view: the one that is seen; None for none of them.
+        view: the one that is shown; None for none of them.
         language: of the interface.
         here: the page's address in English, with its query.
-        content: where the skip link leads.
+        gradio_path: the document's own path if Gradio draws it, which needs JavaScript, and whose
+            base address makes a bare `#main` another page.
     """
     texts = FRAME_TEXTS[language]
-    views = "".join(
-        f'<li><a href="{address(path, language)}"{_current(each == view)}>'
-        f"{html.escape(getattr(texts, each))}</a></li>"
-        for each, path in VIEWS.items()
+    return render(
+        "top.html",
+        language,
+        texts=texts,
+        gradio_path=gradio_path,
+        # The texts of the queue's refusals, which the script recognizes.
+        refusals=json.dumps([GUARD_TEXTS[language].busy, GUARD_TEXTS[language].no_question]),
+        views=[(getattr(texts, each), path, each == view) for each, path in VIEWS.items()],
+        languages=[(each, FRAME_TEXTS[each].language, address(here, each)) for each in LANGUAGES],
+        # On the view Ask the site's name is the heading.
+        name_tag="h1" if view == "ask" else "p",
     )
-    languages = "".join(
-        f'<li><a href="{html.escape(address(here, each))}" lang="{each}" hreflang="{each}"'
-        f"{_current(each == language)}>{html.escape(FRAME_TEXTS[each].language)}</a></li>"
-        for each in LANGUAGES
-    )
-    name = "h1" if view == "ask" else "p"
-    # What the queue of a view answers in words of ours.
-    refusals = [guard.TEXTS[language].busy, guard.TEXTS[language].no_question]
-    return (
-        f'<a class="skip" href="{html.escape(content)}">{html.escape(texts.skip)}</a>'
-        f'<header class="masthead" data-language="{language}"'
-        f' data-learning="{address("/learning", language)}"'
-        f' data-copy-citation="{html.escape(texts.copy_citation)}"'
-        f' data-copied="{html.escape(texts.copied)}"'
-        f' data-copy-by-hand="{html.escape(texts.copy_by_hand)}"'
-        f' data-unanswered="{html.escape(texts.unanswered)}"'
-        f' data-refusals="{html.escape(json.dumps(refusals))}">'
-        f'<div class="named"><{name} class="name"><a href="{address("/", language)}">Lexarbor</a>'
-        f"</{name}><p>{html.escape(texts.tagline)}</p></div>"
-        f'<nav class="views" aria-label="{html.escape(texts.views)}"><ul>{views}</ul></nav>'
-        f'<nav class="languages" aria-label="{html.escape(texts.languages)}">'
-        f"<ul>{languages}</ul></nav></header>"
-    )
-
-
-def _current(is_current: bool) -> str:
-    return ' aria-current="true"' if is_current else ""

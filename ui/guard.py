@@ -18,6 +18,7 @@ import traceback
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cachetools import LRUCache, TTLCache
@@ -39,7 +40,7 @@ from pipelines.serving.limits import (
 from ui.frame import document
 from ui.language import Language, language_of
 from ui.law import refusal_main
-from ui.texts.guard import TEXTS, GuardTexts
+from ui.texts import GUARD_TEXTS
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -184,7 +185,7 @@ class Guard:
         language = language_of(scope["path"])
         refusal = None
         try:
-            await self._answer(scope, TEXTS[language], receive, send_guarded)
+            await self._answer(scope, GUARD_TEXTS[language], receive, send_guarded)
         except ClientDisconnect:
             return
         except HTTPException as error:
@@ -193,7 +194,7 @@ class Guard:
             # The error's message may quote a question, which is never logged; its place does not.
             place = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("An answer failed with %s:\n%s", type(error).__name__, place)
-            refusal = HTTPException(500, TEXTS[language].failed)
+            refusal = HTTPException(500, GUARD_TEXTS[language].failed)
         if refusal is not None and not started:
             response = self._response(refusal, scope, language)
             await response(scope, receive, send_guarded)
@@ -205,12 +206,14 @@ class Guard:
             return JSONResponse({"detail": text}, status, headers)
         accepts = Headers(scope=scope).get("accept", "")
         if status == 404 and scope["method"] in ("GET", "HEAD") and "text/html" in accepts:
-            title, why = text.rstrip("."), TEXTS[language].not_found_why
+            title, why = text.rstrip("."), GUARD_TEXTS[language].not_found_why
             main = refusal_main(title, why, (), language)
             return HTMLResponse(document(None, language, title, main, "/"), status, headers)
         return PlainTextResponse(f"{text}\n", status, headers)
 
-    async def _answer(self, scope: Scope, texts: GuardTexts, receive: Receive, send: Send) -> None:
+    async def _answer(
+        self, scope: Scope, texts: SimpleNamespace, receive: Receive, send: Send
+    ) -> None:
         # The body is read before anything is refused: a connection closed with bytes unread is
         # reset, and the client never sees the refusal.
         try:
@@ -239,7 +242,7 @@ class Guard:
         kept = [(name, value) for name, value in scope["headers"] if name not in _DROPPED_HEADERS]
         await self._app({**scope, "headers": kept}, replaying(body, receive), send)
 
-    def _check_password(self, given: str | None, client: bytes, texts: GuardTexts) -> None:
+    def _check_password(self, given: str | None, client: bytes, texts: SimpleNamespace) -> None:
         if given is not None:
             # The right password waits as well: an answer to it would tell that it is right.
             if self._wrong.get(client, 0) >= _WRONG_PASSWORDS:
@@ -281,7 +284,7 @@ class _Call(BaseModel):
     trigger_id: int | None = None
 
 
-def _checked_call(page: gr.Blocks, body: bytes, texts: GuardTexts) -> bytes:
+def _checked_call(page: gr.Blocks, body: bytes, texts: SimpleNamespace) -> bytes:
     """The body with nothing but a page's call in it."""
     try:
         call = _Call.model_validate_json(body)

@@ -27,7 +27,7 @@ from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, n
 from pipelines.tree_view.picture import window
 from ui.article import Kind
 from ui.language import Language, language_of, number
-from ui.texts.law import REFUSAL_TEXTS
+from ui.texts import REFUSAL_TEXTS
 
 # Work that goes on beside the page and ends before the process does.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -17,48 +16,46 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ui.frame import VIEWS, Collection, View, head, top
 from ui.guard import NONCE
 from ui.language import Language, address, language_of
-from ui.texts.frame import FRAME_TEXTS
-
-# A view that Gradio draws, of which some parts tell what is searched.
+from ui.texts import FRAME_TEXTS
 
 
 class Following(gr.Blocks):
-    """A view whose parts follow what is searched.
+    """A view that Gradio draws, some of whose parts describe what is searched.
 
     Gradio puts into each document what the parts held when the view was mounted; `refresh` brings
     them up to date before the next document is made.
 
     Args:
-        title: names the tab.
-        searched: tells what is searched now.
+        title: of the tab.
+        searched: describes what is searched now.
     """
 
     def __init__(self, title: str, searched: Callable[[], Collection]) -> None:
         super().__init__(title=title, analytics_enabled=False, fill_width=True)
         self._searched = searched
-        self._told = searched()
+        self._shown = searched()
         self._parts: list[tuple[Component, str, Callable[[Collection], Any]]] = []
         self._refreshing = threading.Lock()
 
     @property
-    def told(self) -> Collection:
-        """What the parts tell of."""
-        return self._told
+    def shown(self) -> Collection:
+        """What the parts describe."""
+        return self._shown
 
-    def follow(self, part: Component, name: str, tell: Callable[[Collection], Any]) -> None:
-        """Give a part's attribute what is told of the collection, now and at each refresh."""
-        setattr(part, name, tell(self._told))
-        self._parts.append((part, name, tell))
+    def follow(self, part: Component, name: str, describe: Callable[[Collection], Any]) -> None:
+        """Set a part's attribute from the collection, now and at each refresh."""
+        setattr(part, name, describe(self._shown))
+        self._parts.append((part, name, describe))
 
     def refresh(self) -> None:
-        """Tell the next reader of what is searched now."""
+        """Describe what is searched now to the next reader."""
         with self._refreshing:
             now = self._searched()
-            if now == self._told:
+            if now == self._shown:
                 return
-            self._told = now
-            for part, name, tell in self._parts:
-                setattr(part, name, tell(now))
+            self._shown = now
+            for part, name, describe in self._parts:
+                setattr(part, name, describe(now))
             self.config = self.get_config_file()
 
 
@@ -129,13 +126,8 @@ class Shell:
 def _complete(document: str, path: str, nonce: str) -> str:
     language = language_of(path)
     view = _view(path, language)
-    texts = FRAME_TEXTS[language]
-    title = "" if view == "ask" else str(getattr(texts, view))
-    # Gradio's documents have a base address, on which a bare #main would be another page.
-    around = (
-        f"{top(view, language, VIEWS[view], f'{path}#main')}"
-        f"<noscript><p>{html.escape(texts.no_script)}</p></noscript>"
-    )
+    title = "" if view == "ask" else str(getattr(FRAME_TEXTS[language], view))
+    around = top(view, language, VIEWS[view], path)
     document = _FOREIGN.sub("", document)
     document = _LANG.sub(rf'<html\1 lang="{language}"', document, count=1)
     document = document.replace("</head>", f"{head(language, title)}</head>", 1)

@@ -11,6 +11,7 @@ from itertools import count, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from markupsafe import Markup
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -18,8 +19,8 @@ from starlette.routing import Route
 
 from components.converters.articles import article_of
 from components.stores.database import StoreError
-from ui.article import article_title, law_attributes
-from ui.frame import TEMPLATES, VIEWS, Collection, document, notice
+from ui.article import article_title
+from ui.frame import VIEWS, Collection, document, notice, render
 from ui.language import (
     LANGUAGES,
     Language,
@@ -32,7 +33,7 @@ from ui.language import (
     with_query,
 )
 from ui.law import refusal_main
-from ui.texts.training import TEXTS
+from ui.texts import TRAINING_TEXTS
 
 if TYPE_CHECKING:
     from components.retrievers.resident import ReadableStore
@@ -218,7 +219,7 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
 
     def page(request: Request) -> Response:
         language = language_of(request.url.path)
-        texts = TEXTS[language]
+        texts = TRAINING_TEXTS[language]
         asked = request.query_params.get("run")
         runs = sources.runs()
         if asked is not None and asked not in runs:
@@ -227,7 +228,7 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
             refused = document("training", language, texts.not_found, main, view)
             return HTMLResponse(refused, 404, _HEADERS)
         name = next(iter(runs), None) if asked is None else asked
-        main = render(sources, runs, name, searched(), language)
+        main = training_main(sources, runs, name, searched(), language)
         here = view if asked is None else with_query(view, [("run", asked)])
         return HTMLResponse(
             document("training", language, texts.title, main, here), headers=_HEADERS
@@ -247,13 +248,13 @@ def training_routes(sources: Sources, searched: Callable[[], Collection]) -> lis
     ]
 
 
-def render(
+def training_main(
     sources: Sources,
     runs: Mapping[str, RunFolder],
     name: str | None,
     collection: Collection,
     language: Language,
-) -> str:
+) -> Markup:
     """HTML of the view.
 
     Args:
@@ -265,8 +266,10 @@ def render(
     """
     run = Run() if name is None else read_run(runs[name].folder)
     examples = followed(run.epochs)
-    return TEMPLATES.get_template("training.html").render(
-        texts=TEXTS[language],
+    return render(
+        "training.html",
+        language,
+        texts=TRAINING_TEXTS[language],
         notice=notice(collection, language),
         command=_COMMAND,
         runs={
@@ -350,7 +353,7 @@ def _records(
 
 def _metrics_table(run: Run, name: str, language: Language) -> Table:
     """The measurements of a run, a row each: what the plot shows, in numbers."""
-    texts = TEXTS[language]
+    texts = TRAINING_TEXTS[language]
     shown = run.epochs[-_MAX_ROWS:]
     cells = [_cells(epoch, language) for epoch in shown]
     every = dict.fromkeys(column for row in cells for column in row)
@@ -373,7 +376,7 @@ def _metrics_table(run: Run, name: str, language: Language) -> Table:
 
 def _cells(epoch: Epoch, language: Language) -> dict[str, str | None]:
     """The numbers of an epoch by the names of their columns."""
-    texts, drawn = TEXTS[language], epoch.negatives
+    texts, drawn = TRAINING_TEXTS[language], epoch.negatives
     views = (
         f"{texts.view_names.get(view, view)} {number(n, language)}"
         for view, n in drawn.views.items()
@@ -395,8 +398,8 @@ def _cells(epoch: Epoch, language: Language) -> dict[str, str | None]:
 
 def _articles(
     store: ReadableStore, examples: Iterable[list[tuple[Epoch, Example]]], language: Language
-) -> dict[str, dict[str, str]]:
-    """Title, link and language attributes of the articles in examples, if the store has them."""
+) -> dict[str, dict[str, str | None]]:
+    """Title, link and language of the articles in examples, if the store has them."""
     ids: dict[str, None] = {}
     for _, example in (moment for moments in examples for moment in moments):
         ids |= dict.fromkeys([*example.positives, *(each.article for each in example.negatives)])
@@ -408,7 +411,7 @@ def _articles(
         each.id: {
             "title": f"{article_title(each.number)}, {each.law}",
             "link": article_link(each.id, language),
-            "attributes": law_attributes(each.language),
+            "language": each.language,
         }
         for each in found
     }
@@ -423,7 +426,7 @@ def _grids(folders: Iterable[Path], language: Language) -> dict[str, list[str | 
         content = _content(path)
         if content is None:
             file = _as_text(path.name)
-            grids[name] = [TEXTS[language].unreadable.format(files=file)]
+            grids[name] = [TRAINING_TEXTS[language].unreadable.format(files=file)]
         elif (text := content.decode("utf-8", "replace")).startswith(f"## {path.stem}\n"):
             grids[name] = _blocks(name, text, language)
     return dict(islice(grids.items(), _MAX_TABLES))
@@ -436,7 +439,7 @@ def _blocks(name: str, markdown: str, language: Language) -> list[str | Table]:
     for block in markdown.strip().split("\n\n")[1:]:
         if block.startswith("| "):
             head, *rows = (line.strip("| ").split(" | ") for line in block.splitlines())
-            caption = TEXTS[language].table.format(name=name, number=next(places))
+            caption = TRAINING_TEXTS[language].table.format(name=name, number=next(places))
             # The second line only says how the columns are aligned.
             blocks.append(Table(caption, head, [[r[0].strip("*"), *r[1:]] for r in rows[1:]]))
         else:

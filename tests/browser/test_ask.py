@@ -10,7 +10,7 @@ from browsing import FOCUS, check_look, every_look, violations
 
 from ui.ask import EXAMPLES
 from ui.language import address
-from ui.texts.ask import ASK_TEXTS
+from ui.texts import ASK_TEXTS
 
 pytestmark = pytest.mark.browser
 

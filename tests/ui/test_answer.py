@@ -17,7 +17,7 @@ from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from ui.language import LANGUAGES
 from ui.results import answer_panel
-from ui.texts.ask import ANSWER_TEXTS
+from ui.texts import ANSWER_TEXTS
 
 ARTICLES = [
     Document(

@@ -20,7 +20,7 @@ from ui.ask import Desk, build_page
 from ui.frame import Collection
 from ui.language import LANGUAGES
 from ui.serving import Narrowing
-from ui.texts.ask import ASK_TEXTS
+from ui.texts import ASK_TEXTS
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {

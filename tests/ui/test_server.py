@@ -18,7 +18,7 @@ from pipelines.serving.limits import listen
 from ui.frame import STYLES
 from ui.language import language_of
 from ui.server import build_server
-from ui.texts.guard import TEXTS
+from ui.texts import GUARD_TEXTS
 
 # What a view's page uses of its Gradio.
 WANTED = {
@@ -110,7 +110,10 @@ def test_nothing_else_of_gradio_is_served_at_any_view(app: Any, client: TestClie
         response = client.request(method, address, follow_redirects=False)
         assert response.status_code == 404, (method, address)
         if method != "HEAD":  # refused by the guard, and not for want of a file
-            assert response.text.strip() == TEXTS[language_of(path)].not_found, (method, address)
+            assert response.text.strip() == GUARD_TEXTS[language_of(path)].not_found, (
+                method,
+                address,
+            )
 
 
 class Filled(dict[str, str]):

@@ -1,16 +1,15 @@
 """Numbers, dates and addresses of each language; every text in every language."""
 
-import dataclasses
-import importlib
-import pkgutil
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ui import texts
+import ui.texts
 from ui.frame import VIEWS, document, top
 from ui.language import LANGUAGES, Language, address, counted, day, decimal, language_of, number
 
@@ -46,44 +45,54 @@ def test_numbers_and_days_are_written_as_in_the_language():
     assert day(None, "fr") == ""
 
 
-def views_texts() -> Iterator[tuple[str, Mapping[Language, Any]]]:
-    for module in pkgutil.iter_modules(texts.__path__):
-        names = vars(importlib.import_module(f"ui.texts.{module.name}"))
-        yield from ((name, of) for name, of in names.items() if name.endswith(("TEXTS", "_NAMES")))
+LOCALE = Path(ui.texts.__file__).with_name("locale")
+# Words that are English in code, and that only French translates.
+FRENCH_ONLY = {"picture", "whys", "named_whys", "failures"}
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    if dataclasses.is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    """The texts of a catalogue and their names."""
     if isinstance(value, str):
         yield name, value
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
+    else:
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in entries:
             yield from leaves(each, f"{name}.{key}")
-    elif isinstance(value, tuple | list):
-        for place, each in enumerate(value):
-            yield from leaves(each, f"{name}.{place}")
 
 
-@pytest.mark.parametrize(("view", "of"), list(views_texts()))
-def test_texts_name_the_same_things_in_every_language(view, of):
-    assert set(of) == set(LANGUAGES)
+def texts_of(language: Language) -> dict[str, str]:
+    """Every text of a language by its file, section and key."""
+    catalogues = {
+        file.stem: json.loads(file.read_text("utf-8"))
+        for file in sorted((LOCALE / language).glob("*.json"))
+    }
+    return dict(leaves(catalogues, language))
+
+
+def test_texts_have_the_same_names_and_placeholders_in_every_language():
     named = [
         {
-            name: set(re.findall(r"{(\w*)}", text))
-            for name, text in leaves(of[language], view)
-            # Only French translates what checks and generators say in English.
-            if not {"whys", "named_whys", "failures"} & set(name.split("."))
+            name.partition(".")[2]: set(re.findall(r"{(\w*)}", text))
+            for name, text in texts_of(language).items()
+            if not FRENCH_ONLY & set(name.split("."))
         }
         for language in LANGUAGES
     ]
     assert named[0] == named[1]
 
 
-@pytest.mark.parametrize(("view", "of"), list(views_texts()))
-def test_french_has_its_spaces_before_double_punctuation(view, of):
-    for name, text in leaves(of["fr"], view):
+def test_french_has_its_spaces_before_double_punctuation():
+    for name, text in texts_of("fr").items():
         assert not re.search(r" [:;!?»]|« ", text), f"{name}: {text}"
+
+
+def test_every_text_is_used():
+    sources = [*LOCALE.parent.glob("*.py"), *LOCALE.parent.glob("templates/*.html")]
+    used = set(re.findall(r"\w+", " ".join(each.read_text("utf-8") for each in sources)))
+    by_code = {"answer", "languages", "picture", "pipelines", "settings_names", "view_names"}
+    for name in texts_of("fr"):
+        _, _, section, key, *_ = name.split(".")
+        assert section in by_code or key in by_code or key in used, name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
