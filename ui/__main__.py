@@ -54,7 +54,6 @@ def main(arguments: list[str] | None = None) -> int:
             " may read and ask (docs/demo.md)."
         )
         return WRONG_USE
-    from ui.guard import PasswordError, read_passwords
 
     try:
         passwords = [] if options.auth is None else read_passwords(Path(options.auth))
