@@ -18,11 +18,10 @@ from accelerate import Accelerator
 from components.models.biencoder import BiEncoder
 from components.models.cpu import measured_way
 from training.command_line import run, settings_from
-from training.data import Batch, TrainingData
-from training.encoding import RunTexts
-from training.learner import Optimizer, Vectors, warm_up_and_decay
-from training.loop import train
-from training.objective import loss_and_gradient
+from training.data import TrainingData
+from training.encoding import RunTexts, Vectors
+from training.loop import Optimizer, train, warm_up_and_decay
+from training.objective import Batch, loss_and_gradient
 from training.settings import CusinesSettings
 from training.start import kept_parts, start_digests, starting_model, train_mode
 

@@ -38,11 +38,11 @@ from components.models.locks import folder_lock
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import Batch, TrainingData
-from training.learner import Optimizer, Vectors, constant
-from training.loop import train
+from training.data import TrainingData
+from training.encoding import Vectors
+from training.loop import Optimizer, constant, train
 from training.negatives.curriculum import generator
-from training.objective import contrastive_loss
+from training.objective import LOSSES, Batch
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -249,7 +249,7 @@ class GraphLearner:
         articles = functional.normalize(
             self.network(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
         )
-        loss = contrastive_loss(
+        loss = LOSSES[self._settings.loss](
             self._features.train[self._rows(batch.questions)],
             articles,
             self._rows(batch.pairs),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +17,18 @@ from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState,
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from components.models.devices import resolve_device, resolve_dtype
-from training.checkpoint import after_no_memory, after_no_number, seal
-from training.command_line import TrainingError
+from components.models.folder import check_target
+from components.models.tower import no_progress_bars
+from training.checkpoint import (
+    after_no_memory,
+    after_no_number,
+    made,
+    move_in,
+    only_process,
+    seal,
+    work_folder_of,
+)
+from training.command_line import SettingsError, TrainingError
 from training.records import Progress
 from training.settings import TrainerSettings
 
@@ -109,6 +120,24 @@ def measurings(
             trained = {"loss": summed / (step - last_measured), "learning_rate": rate}
             summed, last_measured = 0.0, step
         yield entry, trained
+
+
+def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
+    """Train in one process, in a work folder that is held, unless the model is made already.
+
+    Args:
+        settings: Of the run.
+        train: Makes the model folder, given the work folder.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("This training runs in one process. Start it with python.")
+    output = Path(settings.output)
+    # A bar for each file that is read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
+        if not made(output, settings.to_dict()):
+            check_target(output)
+            train(work_folder_of(output))
+        move_in(output)
 
 
 def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:

@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
+from components.models.folder import check_target
 from components.statutes.question import Question
-from training.checkpoint import Resuming, RunState, after_no_memory, after_no_number
+from training.checkpoint import (
+    Resuming,
+    RunState,
+    after_no_memory,
+    after_no_number,
+    compute_as_begun,
+    made,
+    move_in,
+    only_process,
+    work_folder_of,
+)
 from training.command_line import SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
     evaluated,
     first_steps,
-    make_batch,
-    question_ids,
     steps_in_epoch,
 )
-from training.learner import Learner, Vectors
+from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
-from training.processes import from_main, sum_gradients
+from training.objective import LOSSES, Batch, make_batch, question_ids
 from training.records import (
     METRICS_FILE,
     Length,
     Progress,
+    environment,
+    plot_run,
     refresh_shares,
     write_metrics,
 )
@@ -110,6 +121,137 @@ def validate(
     return Validation(values, unseen)
 
 
+BETAS = (0.9, 0.999)
+EPSILON = 1e-7
+
+Rates = Callable[[int], float]
+"""Share of the highest learning rate at a step, from 0."""
+
+
+def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
+    """Rising over the first steps, then falling to zero, both in a straight line.
+
+    Args:
+        total_steps: Steps of the whole run.
+        warmup: Share of them in which the rate rises.
+    """
+    warm = max(1, round(warmup * total_steps))
+
+    def rate(step: int) -> float:
+        if step < warm:
+            return (step + 1) / warm
+        return max(0.0, (total_steps - step) / max(1, total_steps - warm))
+
+    return rate
+
+
+def constant(_: int) -> float:
+    """The highest rate at every step."""
+    return 1.0
+
+
+class Optimizer:
+    """AdamW over what is trainable, its learning rate a function of the step.
+
+    Biases and the weights of norms are not decayed. A head has a learning rate of its own.
+
+    Args:
+        model: Its parameters that require a gradient are trained.
+        learning_rate: The highest.
+        weight_decay: AdamW's.
+        rates: Share of the highest rate at each step.
+        head_lr: The highest rate of what goes by the name "head", where it has its own.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        learning_rate: float,
+        weight_decay: float,
+        rates: Rates,
+        head_lr: float | None = None,
+    ) -> None:
+        # A siamese model's tower goes by one name only.
+        self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self._rates = rates
+        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        for name, parameter in self.parameters.items():
+            rate = learning_rate
+            if head_lr is not None and name.startswith("head."):
+                rate = head_lr
+            decay = weight_decay if parameter.ndim > 1 else 0.0
+            groups.setdefault((rate, decay), []).append(parameter)
+        self._adamw = torch.optim.AdamW(
+            [
+                {"params": parameters, "lr": rate, "weight_decay": decay, "highest": rate}
+                for (rate, decay), parameters in groups.items()
+            ],
+            betas=BETAS,
+            eps=EPSILON,
+        )
+
+    def step(self, step: int) -> None:
+        """Go one step down the gradients, and forget them."""
+        for group in self._adamw.param_groups:
+            group["lr"] = group["highest"] * self._rates(step)
+        self._adamw.step()
+        self._adamw.zero_grad(set_to_none=True)
+
+    def state(self) -> dict[str, Tensor]:
+        """The moments, as "<moment>/<parameter>"."""
+        return {
+            f"{moment}/{name}": value
+            for name, parameter in self.parameters.items()
+            for moment, value in self._adamw.state[parameter].items()
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what `state` gave."""
+        for name, parameter in self.parameters.items():
+            for moment in ("step", "exp_avg", "exp_avg_sq"):
+                value = state.get(f"{moment}/{name}")
+                if value is not None:
+                    # AdamW counts its steps on the CPU.
+                    device = "cpu" if moment == "step" else parameter.device
+                    self._adamw.state[parameter][moment] = value.to(device)
+
+
+class Learner(Protocol):
+    """A model in training: it makes vectors of articles and questions, and learns from batches."""
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """What beside settings and data must be the same when a run is taken up again."""
+
+    def optimizer(self, total_steps: int) -> Optimizer:
+        """A fresh optimizer over what is trained, for a run of so many steps."""
+
+    def encode(self, progress: Callable[[int], None]) -> Vectors:
+        """Vectors of everything under the weights of this moment."""
+
+    def loss_and_gradient(self, batch: Batch) -> float:
+        """The loss of a batch, eq. (1), and its gradient in the parameters, which hold none."""
+
+    def changes(self) -> dict[str, float]:
+        """How far what started as an identity has moved; an identity has learnt nothing."""
+
+    def train_mode(self) -> None:
+        """Be trained: dropout is on."""
+
+    def eval_mode(self) -> None:
+        """Be measured: nothing is random."""
+
+    def state(self) -> dict[str, Any]:
+        """What JSON can hold of the learner's own state, weights apart."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` gave."""
+
+    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+        """Write the complete model folder."""
+
+
 class TrainingLoop:
     """Trains a model on (question, positive) pairs with negatives that grow harder.
 
@@ -179,8 +321,8 @@ class TrainingLoop:
         try:
             self._run()
         except torch.OutOfMemoryError as error:
-            mend = "gradient_caching true, a smaller token_budget or a smaller batch_size"
-            raise TrainingError(after_no_memory(self._state.step, mend, self._work)) from error
+            remedy = "gradient_caching true, a smaller token_budget or a smaller batch_size"
+            raise TrainingError(after_no_memory(self._state.step, remedy, self._work)) from error
         # Whoever is ahead removes the folder.
         self._accelerator.wait_for_everyone()
         self._learner.eval_mode()
@@ -369,11 +511,8 @@ class TrainingLoop:
             self._progress(stage, step=self._state.step, epoch=self._state.epoch)
 
 
-# From settings to a model folder: what every training run does around its loop.
-
-
 S = TypeVar("S", bound=RunSettings)
-L = TypeVar("L", bound="Learner")
+L = TypeVar("L", bound=Learner)
 
 
 def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
@@ -389,14 +528,8 @@ def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner])
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
     """
-    from accelerate import Accelerator
-
-    from training.checkpoint import only_process, work_folder_of
-    from training.processes import sees_what_main_writes, take_device
-
     output = Path(settings.output)
-    device = take_device(settings.device)
-    accelerator = Accelerator(cpu=device.type == "cpu")
+    accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     if not sees_what_main_writes(accelerator, output.parent):
         accelerator.end_training()
         raise SettingsError(
@@ -404,28 +537,20 @@ def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner])
             "that all machines share."
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
-        _train(settings, accelerator, work_folder_of(output), start)
+        if not from_main(accelerator, made(output, settings.to_dict())):
+            _train(settings, accelerator, start)
+        if accelerator.is_main_process:
+            move_in(output)
+        accelerator.wait_for_everyone()
     accelerator.end_training()
 
 
 def _train(
-    settings: S,
-    accelerator: Accelerator,
-    work: Path,
-    start: Callable[[S, TrainingData, Accelerator], Learner],
+    settings: S, accelerator: Accelerator, start: Callable[[S, TrainingData, Accelerator], Learner]
 ) -> None:
-    from components.models.folder import check_target
-    from training.checkpoint import made, move_in
-    from training.data import TrainingData
-    from training.processes import from_main
-    from training.records import environment
-
+    """Train, and make the model folder."""
     output = Path(settings.output)
-    if from_main(accelerator, made(output, settings.to_dict())):
-        if accelerator.is_main_process:
-            move_in(output)
-        accelerator.wait_for_everyone()
-        return
+    work = work_folder_of(output)
     check_target(output)
     data = TrainingData.read(
         settings.corpus,
@@ -441,10 +566,15 @@ def _train(
     else:
         learner, state = fit(settings, data, accelerator, work, start)
         records = state.records
-    if accelerator.is_main_process:
-        metrics = {"environment": environment(accelerator.device.type)}
-        _finish(settings, data, learner, state, records, work, metrics)
-    accelerator.wait_for_everyone()
+    if not accelerator.is_main_process:
+        return
+    write_metrics(work / METRICS_FILE, records)
+    plot_run(records, work, settings.select_by)
+    metrics: dict[str, Any] = {"environment": environment(accelerator.device.type)}
+    if state.best is not None:
+        best = next(record for record in records if record["epoch"] == state.best["epoch"])
+        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
+    learner.save(output, data, metrics)
 
 
 def fit(
@@ -458,7 +588,7 @@ def fit(
     progress: Progress | None = None,
     stop_after: int | None = None,
 ) -> tuple[L, RunState]:
-    """Train one model; what is wrong with settings and data is said before any model is opened.
+    """Train one model; faults of settings and data are found before any model is opened.
 
     Args:
         settings: Of the run.
@@ -473,8 +603,8 @@ def fit(
     Returns:
         The learner with its best weights, and the state at the end.
     """
-    from training.checkpoint import compute_as_begun
-
+    if settings.loss not in LOSSES:
+        raise SettingsError(f"loss is {settings.loss!r}; choose among {', '.join(LOSSES)}.")
     if negatives is None:
         negatives = curriculum_negatives(settings, data, str(accelerator.device))
     compute_as_begun(work)
@@ -500,8 +630,6 @@ def _fit_twice(
     Returns:
         The learner of the second training, the state of the first, the records of both.
     """
-    from training.records import Length, Progress
-
     joined = data.joined()
     # Both before any work starts: the second training must not be what finds a fault of the data.
     chosen, whole = (
@@ -538,26 +666,3 @@ def curriculum_negatives(
         return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-
-
-def _finish(
-    settings: RunSettings,
-    data: TrainingData,
-    learner: Learner,
-    state: RunState,
-    records: Sequence[dict[str, Any]],
-    work: Path,
-    metrics: dict[str, Any],
-) -> None:
-    """Make the model folder, and let the work folder go."""
-    from training.checkpoint import move_in
-    from training.records import METRICS_FILE, plot_run, write_metrics
-
-    output = Path(settings.output)
-    write_metrics(work / METRICS_FILE, records)
-    plot_run(records, work, settings.select_by)
-    if state.best is not None:
-        best = next(record for record in records if record["epoch"] == state.best["epoch"])
-        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
-    learner.save(output, data, metrics)
-    move_in(output)

@@ -22,10 +22,9 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_
 from components.models.locks import folder_lock
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-from training.data import make_batch
 from training.graph import GraphLearner, main
 from training.loop import curriculum_negatives, fit
-from training.objective import contrastive_loss
+from training.objective import contrastive_loss, make_batch
 from training.settings import GraphSettings
 
 

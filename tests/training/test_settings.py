@@ -31,11 +31,10 @@ from training.command_line import (
     run,
     settings_from,
 )
-from training.learner import EPSILON
+from training.loop import EPSILON
 from training.negatives.options import CurriculumSettings
 from training.pretraining import PretrainSettings
-from training.ranking.settings import RankerTrainingSettings
-from training.settings import CusinesSettings, GraphSettings, RunSettings
+from training.settings import CusinesSettings, GraphSettings, RankerTrainingSettings, RunSettings
 
 # Files and flags
 

@@ -35,7 +35,7 @@ from components.statutes.question import Question
 from training.data import TrainingData
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives
-from training.ranking.settings import FULL_COVERAGE, FUSED_FROM, RERANKED
+from training.settings import FULL_COVERAGE, FUSED_FROM, RERANKED
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 
