@@ -1,4 +1,4 @@
-"""What a run is at one moment, and how it is kept and taken up again."""
+"""The state of a run, its checkpoints, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -90,9 +90,6 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
             )
 
 
-# The folder beside a model folder in which a run keeps what it needs to go on.
-
-
 _TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg")
 
 
@@ -154,9 +151,6 @@ def move_in(output: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(work)
     say(f"The model is in {output}")
-
-
-# Checkpoints: complete or not at all, and the newest complete one is found again.
 
 
 STATE_FILE = "state.json"
@@ -359,7 +353,7 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
         return
     before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
     if before != now and not any(work.glob("checkpoint-*")):
-        # It failed before it had learnt anything: what it was told does not bind anybody.
+        # It failed before it had learnt anything, so other settings may take its place.
         for path in work.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -409,11 +403,8 @@ def _write(path: Path, value: Any) -> None:
         partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
-# A run that is taken up again computes as it began.
-
-
 def compute_as_begun(work: Path) -> None:
-    """Settle number format and library as they were measured when the run in a folder began.
+    """Use the number format and library that were measured when the run in a folder began.
 
     Which of two is the faster hangs on what else the machine does at that moment, and the weights
     hang on which it is. To be called before anything asks; where no run is, nothing is settled.
@@ -572,7 +563,7 @@ class Resuming:
         self._put(best.tensors(_BEST))
 
     def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
-        """Take up the newest complete checkpoint: its state, and that of the learner.
+        """Load the newest complete checkpoint: its state, and that of the learner.
 
         Raises:
             SettingsError: It is of another run.

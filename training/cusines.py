@@ -20,7 +20,7 @@ from components.models.cpu import measured_way
 from training.command_line import run, settings_from
 from training.data import TrainingData
 from training.encoding import RunTexts, Vectors
-from training.loop import Optimizer, train, warm_up_and_decay
+from training.loop import Learner, Optimizer, train, warm_up_and_decay
 from training.objective import Batch, loss_and_gradient
 from training.settings import CusinesSettings
 from training.start import kept_parts, start_digests, starting_model, train_mode
@@ -28,7 +28,7 @@ from training.start import kept_parts, start_digests, starting_model, train_mode
 # The bi-encoder as a training loop sees it.
 
 
-class BiEncoderLearner:
+class BiEncoderLearner(Learner):
     """A bi-encoder that learns to find articles.
 
     Args:
@@ -88,10 +88,6 @@ class BiEncoderLearner:
     def train_mode(self) -> None:
         """Dropout on, but in what is frozen."""
         train_mode(self.model)
-
-    def eval_mode(self) -> None:
-        """Dropout off."""
-        self.model.eval()
 
     def state(self) -> dict[str, Any]:
         """The token budget: a device that ran out of memory has halved it."""

@@ -94,10 +94,7 @@ class TrainingData:
             if dev:
                 say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
             else:
-                say(
-                    "No question is of the split dev, and train has but one text: nothing chooses "
-                    "the epoch (select_by), the last epoch is taken"
-                )
+                say("No question is of the split dev: the last epoch is taken")
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
@@ -142,9 +139,8 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
     leaked = _asked_in_both(train, asked)
     if leaked:
         raise SettingsError(
-            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. What is "
-            "learnt by heart measures nothing: put each question into one split, as "
-            "`python -m training.clean_questions --questions PATH --output FILE` does."
+            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. Put each into "
+            "one split: `python -m training.clean_questions --questions PATH --output FILE`."
         )
 
 
@@ -152,9 +148,8 @@ def _say_what_is_asked_twice(dev: Sequence[Question], test: Sequence[Question]) 
     """Say where what chooses the model is measured on later; nothing is learnt from it."""
     if twice := _asked_in_both(dev, test):
         say(
-            f"{len(twice)} questions of test choose the model as questions of dev: "
-            f"{_some(twice)}. What is measured on test flatters it by these; `python -m "
-            "training.clean_questions` leaves each in one split"
+            f"{len(twice)} questions of test are in dev too, which flatters the model on test: "
+            f"{_some(twice)}. `python -m training.clean_questions` leaves each in one split"
         )
 
 
@@ -296,10 +291,8 @@ def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
     for training in trainings_on(data.questions_sha256, settings):
         if how := training.learnt_of_dev(data, settings.to_dict()["dev_share"]):
             say(
-                f"WARNING: {training.model} has learnt questions of dev ({how}), and dev chooses "
-                "the epoch: it will look better than it is, and the choice be a worse one. Start "
-                "from a model that was trained on the same questions with the same dev_share and "
-                "without final"
+                f"WARNING: {training.model} has learnt questions of dev ({how}), which choose the "
+                "epoch. Start from a model that was trained with the same dev_share, without final"
             )
 
 

@@ -1,4 +1,4 @@
-"""All texts of a run, tokenised once, and their vectors under the weights of the moment."""
+"""All texts of a run, tokenised once, and their vectors under the current weights."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) 
     parameters = list(parameters)
     device = accelerator.device
     have = torch.tensor([parameter.grad is not None for parameter in parameters], device=device)
-    # What no process has a gradient of, such as an unused pooler, stays without: it is no zero.
+    # A parameter that no process has a gradient of, such as an unused pooler's, keeps None.
     in_use = (accelerator.reduce(have.int(), reduction="sum") > 0).tolist()
     for parameter, used in zip(parameters, in_use, strict=True):
         if used and parameter.grad is None:
@@ -74,7 +74,7 @@ def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) 
 
 
 def everywhere(accelerator: Accelerator, fact: bool) -> bool:
-    """Whether something is so in every process."""
+    """Whether a fact holds in every process."""
     if accelerator.num_processes == 1:
         return fact
     lacking = torch.tensor([int(not fact)], device=accelerator.device)
@@ -133,9 +133,6 @@ class Vectors:
     def are_finite(self) -> bool:
         """Whether none holds NaN or infinity."""
         return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
-
-
-# What frozen layers made of a text is kept: they make the same of it at every refresh.
 
 
 # Of states kept on the device, at most; batches that no longer fit in are computed each time.
@@ -223,9 +220,6 @@ def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         del layer.forward
-
-
-# Vectors of texts whose gradient comes later: whole, or in pieces that fit into memory.
 
 
 Rows = NDArray[np.int64]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -53,9 +54,6 @@ from training.records import (
     write_metrics,
 )
 from training.settings import DEV_DEPTH, RunSettings
-
-# How well the model of this moment finds the articles of questions that it does not learn.
-
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -217,45 +215,60 @@ class Optimizer:
                     self._adamw.state[parameter][moment] = value.to(device)
 
 
-class Learner(Protocol):
-    """A model in training: it makes vectors of articles and questions, and learns from batches."""
+class Learner(ABC):
+    """A model in training: it makes vectors of articles and questions, and learns from batches.
+
+    Attributes:
+        model: Is trained in place.
+    """
+
+    model: nn.Module
 
     @property
+    @abstractmethod
     def fixed(self) -> Mapping[str, Any]:
-        """What beside settings and data must be the same when a run is taken up again."""
+        """What must be the same when a run is resumed, besides settings and data."""
 
+    @abstractmethod
     def optimizer(self, total_steps: int) -> Optimizer:
         """A fresh optimizer over what is trained, for a run of so many steps."""
 
+    @abstractmethod
     def encode(self, progress: Callable[[int], None]) -> Vectors:
-        """Vectors of everything under the weights of this moment."""
+        """Vectors of everything under the current weights."""
 
+    @abstractmethod
     def loss_and_gradient(self, batch: Batch) -> float:
-        """The loss of a batch, eq. (1), and its gradient in the parameters, which hold none."""
+        """The loss of a batch, and its gradient in the parameters, which hold none before."""
+
+    @abstractmethod
+    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+        """Write the complete model folder."""
 
     def changes(self) -> dict[str, float]:
         """How far what started as an identity has moved; an identity has learnt nothing."""
+        return {}
 
     def train_mode(self) -> None:
-        """Be trained: dropout is on."""
+        """Switch to training mode: dropout is on."""
+        self.model.train()
 
     def eval_mode(self) -> None:
-        """Be measured: nothing is random."""
+        """Switch to evaluation mode."""
+        self.model.eval()
 
     def state(self) -> dict[str, Any]:
-        """What JSON can hold of the learner's own state, weights apart."""
+        """The learner's own state besides the weights, as JSON can hold it."""
+        return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` gave."""
-
-    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
-        """Write the complete model folder."""
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Put back what `state` gave; most learners have nothing."""
 
 
 class TrainingLoop:
     """Trains a model on (question, positive) pairs with negatives that grow harder.
 
-    Between two epochs: encode the law under the weights of this moment; measure them on dev; draw
+    Between two epochs: encode the law under the current weights; measure them on dev; draw
     the next epoch's negatives; write a checkpoint. The one encoding serves the dynamic view and
     the measuring. An epoch is every pair once, in batches.
 
@@ -266,7 +279,7 @@ class TrainingLoop:
         learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
-        progress: Where to say how far it is; None: for this training alone, in `work`.
+        progress: Where progress is written; None: for this training alone, in `work`.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
             go as if it did not.
     """
@@ -351,7 +364,7 @@ class TrainingLoop:
             say(f"Going on from step {self._state.step:,} of {self._steps:,}")
 
     def _between_epochs(self) -> None:
-        """Encode, measure, draw, keep: everything that needs the weights of this moment."""
+        """Encode, measure, draw, keep: everything that needs the current weights."""
         state = self._state
         started = time.perf_counter()
         due = state.epoch < self._last_epoch and state.epoch not in state.drawn
@@ -625,7 +638,7 @@ def _fit_twice(
     work: Path,
     start: Callable[[S, TrainingData, Accelerator], L],
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
-    """`final`: choose the epoch on dev, then train anew on train and dev up to it.
+    """`final`: choose the epoch on dev, then train again on train and dev up to it.
 
     Returns:
         The learner of the second training, the state of the first, the records of both.
@@ -641,7 +654,7 @@ def _fit_twice(
     state = fit(settings, data, accelerator, work, start, negatives=chosen, progress=both)[1]
     assert state.best is not None
     epoch = state.best["epoch"]
-    say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
+    say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
     one = Length(state.step, state.epoch)
     two = Length.of(settings, len(joined.pairs), stop_after=epoch)
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)

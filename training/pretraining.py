@@ -33,7 +33,6 @@ from transformers import (
     PreTrainedTokenizerFast,
     PrinterCallback,
     Trainer,
-    TrainerControl,
     TrainerState,
     TrainingArguments,
 )
@@ -282,9 +281,6 @@ def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
     }
 
 
-# The text of a law as blocks of tokens of one length.
-
-
 _TEXTS_AT_ONCE = 1_000
 _LEAST_BLOCKS = 3
 
@@ -372,9 +368,6 @@ def _joined(
     return joined[: len(joined) - len(between)]
 
 
-# Which block is read when.
-
-
 Item = tuple[tuple[int, int], Tensor]
 """What chance depends on when the block is masked: (0 in training or 1 in measuring, place), and
 the block."""
@@ -416,9 +409,6 @@ def held_out_items(blocks: Tensor) -> list[Item]:
     return [((_MEASURING, place), block) for place, block in enumerate(torch.unbind(blocks))]
 
 
-# Hiding words from a model.
-
-
 class Masking:
     """Makes batches of blocks in which some tokens are to be guessed.
 
@@ -450,9 +440,6 @@ class Masking:
             ids, special_tokens_mask=torch.isin(ids, self._special)
         )
         return {"input_ids": ids, "labels": labels}
-
-
-# What a pretraining run has to show: its losses, as records and as a plot.
 
 
 def make_records(
@@ -650,22 +637,12 @@ def _reader(folder: Path) -> Path:
     return folder / str(json.loads(modules.read_text(encoding="utf-8"))[0]["path"])
 
 
-# What happens beside the Trainer's own steps when it lets a model read.
-
-
 class ReadingWatch(RunWatch):
     """Watches over a run, and says what the held-out blocks cost. Its examples are blocks."""
 
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: Mapping[str, float] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Say what the held-out blocks cost."""
-        loss = (metrics or {})[EVAL_LOSS]
+        loss = kwargs["metrics"][EVAL_LOSS]
         say(
             f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
             f"(loss {loss:.3f})"

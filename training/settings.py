@@ -42,12 +42,12 @@ def _check(
 
 def at_least(settings: object, least: float, *names: str) -> None:
     """Refuse a field below its least value or infinite; None passes."""
-    _check(settings, names, lambda value: least <= value < math.inf, f"finite, at least {least}")
+    _check(settings, names, lambda value: least <= value < math.inf, f"at least {least} and finite")
 
 
 def above_zero(settings: object, *names: str) -> None:
     """Refuse a field that is zero, below or infinite; None passes."""
-    _check(settings, names, lambda value: 0 < value < math.inf, "finite, above 0")
+    _check(settings, names, lambda value: 0 < value < math.inf, "above 0 and finite")
 
 
 def seed_in_range(settings: object) -> None:
@@ -124,7 +124,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
         select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
             R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
+        final: After choosing the epoch on dev, train again on train + dev up to it. Paper: true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         device: cpu, cuda, ...; default: the best there is.
 

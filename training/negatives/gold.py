@@ -84,8 +84,8 @@ class Gold:
         """
         article_ids = tuple(article.id for article in articles)
         question_ids = tuple(question.id for question in questions)
-        _refuse("article ids stand twice. Make them unique", _repeated(article_ids))
-        _refuse("question ids stand twice. Make them unique", _repeated(question_ids))
+        _refuse("article ids are repeated. Make them unique", _repeated(article_ids))
+        _refuse("question ids are repeated. Make them unique", _repeated(question_ids))
         _refuse(
             "questions have no relevant article, so nothing can be learnt from them. Leave them "
             "out of training",
@@ -93,7 +93,7 @@ class Gold:
         )
         position_of = {article_id: position for position, article_id in enumerate(article_ids)}
         _refuse(
-            "relevant articles (question -> article) are not in the corpus. Mend the ids, or give "
+            "relevant articles (question -> article) are not in the corpus. Fix the ids, or give "
             "the corpus that the questions belong to",
             [
                 f"{question.id} -> {article_id}"

@@ -79,9 +79,6 @@ def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     return values
 
 
-# What a ranker learns from: questions with articles that answer them, and with mined ones.
-
-
 Passages = Callable[[str, Sequence[int]], list[list[str]]]
 """From a question's text and positions of articles to the passages of each that are read."""
 
@@ -242,7 +239,7 @@ class FirstStage:
     def kept_in(self, work: Path) -> FirstStage:
         """The same with what was found when the run began, which is written down where it is not.
 
-        Encoded anew, near articles may change places on some devices; a run that is taken up again
+        Encoded again, near articles may change places on some devices; a run that is taken up again
         must not learn from other negatives than before.
         """
         path = work / _FOUND_FILE

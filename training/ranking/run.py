@@ -21,7 +21,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.util import batch_to_device
 from torch import Tensor, nn
-from transformers import PrinterCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PrinterCallback, TrainerState
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import (
@@ -78,17 +78,12 @@ from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
 from training.start import set_dropout
 
-# Libraries that would talk between our own lines.
-
 
 def quiet_warnings() -> None:
     """Leave out what sentence-transformers warns of."""
     # Turning an encoder into a cross-encoder is intended; the warning about its fresh head says
     # nothing new.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-
-
-# Binary cross-entropy of an article's best passage.
 
 
 class BestPassageLoss(BinaryCrossEntropyLoss):
@@ -143,9 +138,6 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         return loss
 
 
-# What a ranker starts from.
-
-
 # What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
 _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
@@ -182,7 +174,7 @@ def start_reading(name: str) -> RankerSettings | None:
 
 
 def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
-    """What the ranker will read of an article; its words as the start reads them, if not told.
+    """What the ranker will read of an article; by default its words as the start reads them.
 
     Raises:
         ModelError: As `start_reading`, or what tells words apart is not installed.
@@ -495,9 +487,6 @@ def candidate_lists(
     )
 
 
-# What happens beside the Trainer's own steps when it trains a ranker.
-
-
 MODEL_FOLDER = "model"
 LOGITS_FILE = "dev_logits.npy"
 _BEST = "best-"
@@ -512,40 +501,20 @@ class RankerWatch(RunWatch):
 
     Args:
         work: Folder of the checkpoints.
-        examples_a_step: Examples that a step takes.
-        n_examples: Of an epoch.
-        steps: Of the whole run.
         select_by: Metric on dev that is the higher the better.
         measuring: Has the logits of dev.
-        measured: Called after each measuring, with all that was logged.
+        run: As for `RunWatch`.
     """
 
     def __init__(
-        self,
-        work: Path,
-        *,
-        examples_a_step: int,
-        n_examples: int,
-        steps: int,
-        select_by: str,
-        measuring: RankerMeasuring,
-        measured: Callable[[list[dict[str, float]]], object],
+        self, work: Path, *, select_by: str, measuring: RankerMeasuring, **run: Any
     ) -> None:
-        super().__init__(
-            work,
-            label="Training",
-            examples_a_step=examples_a_step,
-            n_examples=n_examples,
-            steps=steps,
-            measured=measured,
-        )
-        self._epoch_steps = -(-n_examples // examples_a_step)
+        super().__init__(work, label="Training", **run)
+        self._epoch_steps = -(-run["n_examples"] // run["examples_a_step"])
         self._select_by = select_by
         self._measuring = measuring
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the step; an epoch's last one is saved after it was measured, not before."""
         # Going on from a checkpoint of an epoch's end, the Trainer begins with the next epoch.
         step = state.global_step
@@ -553,21 +522,11 @@ class RankerWatch(RunWatch):
             control.should_save = False
         super().on_step_end(args, state, control, **kwargs)
 
-    def on_epoch_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_epoch_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Have the loss looked at, and what is measured now kept in a checkpoint."""
         control.should_log = control.should_save = True
 
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: Mapping[str, float] | None = None,
-        model: CrossEncoder | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Say how dev was ranked, and keep the weights where they are the best so far.
 
         Raises:
@@ -581,13 +540,11 @@ class RankerWatch(RunWatch):
         if "dev" in records[-1]:
             value = records[-1]["dev"][self._select_by]
             say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
-            if best_record(records, self._select_by) is records[-1] and model is not None:
-                self._keep(model, state.global_step)
+            if best_record(records, self._select_by) is records[-1]:
+                self._keep(kwargs["model"], state.global_step)
         super().on_evaluate(args, state, control, **kwargs)
 
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Make the checkpoint count; then what was best before it can go."""
         super().on_save(args, state, control, **kwargs)
         kept = best_folder(self._work, make_records(state.log_history), self._select_by)
@@ -791,11 +748,10 @@ def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings
         )
     else:
         say(
-            f"Calibrated, scores are off by {report['error']:.3f} in the mean on dev questions "
-            "that they were not fitted on (expected calibration error; "
-            f"{report['uncalibrated']:.3f} as they are). A question's best candidate has "
-            f"{report['best_probability']:.2f} in the mean, and {report['best_answers']:.2f} of "
-            "them answer"
+            f"Calibrated, scores are off by {report['error']:.3f} on dev questions that they were "
+            f"not fitted on (expected calibration error; {report['uncalibrated']:.3f} as they "
+            f"are). A question's best candidate has {report['best_probability']:.2f} on average, "
+            f"and {report['best_answers']:.2f} of them answer"
         )
 
 
@@ -811,7 +767,6 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     )
     if gain["difference"] <= 0:
         say(
-            f"The ranker does not help there: the pipeline hybrid finds "
-            f"{'more' if gain['difference'] else 'as much'} and is faster. More questions, more "
-            "epochs or a start that is a cross-encoder may help."
+            "The ranker does not help there: hybrid finds no less and is faster. More questions or "
+            "epochs, or a start that is a cross-encoder, may help."
         )
