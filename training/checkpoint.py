@@ -1,4 +1,4 @@
-"""What a run is at one moment, and how it is kept and taken up again."""
+"""The state of a run, its checkpoints, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -34,12 +34,11 @@ from components.models.folder import (
 )
 from components.models.locks import folder_lock
 from training.command_line import SettingsError, TrainingError, say
-from training.learner import Optimizer
 from training.negatives.gold import DrawnNegatives
 from training.records import METRICS_FILE
 from training.settings import folder_named
 
-# Whether a work folder holds the run that is asked for.
+T = TypeVar("T")
 
 
 def after_no_number(work: Path) -> str:
@@ -49,23 +48,22 @@ def after_no_number(work: Path) -> str:
         work: The folder that it lies in.
     """
     return (
-        f"The last good checkpoint is kept in {work}. Train anew, with a lower learning_rate or "
-        "dtype float32: give another output, or remove that folder."
+        f"The last good checkpoint is in {work}. Train again with a lower learning_rate or dtype "
+        "float32, and another output."
     )
 
 
-def after_no_memory(step: int, mend: str, work: Path) -> str:
+def after_no_memory(step: int, remedy: str, work: Path) -> str:
     """What to do where memory ran out.
 
     Args:
         step: At which; in the whole run.
-        mend: Settings that need less.
+        remedy: Settings that need less.
         work: The folder that the run lies in.
     """
     return (
-        f"step {step:,}: memory ran out. Train anew with {mend}: give another output, or remove "
-        f"{work}. If other programs held the memory, the same command goes on from the last "
-        "checkpoint."
+        f"step {step:,}: memory ran out. Train again with {remedy}, and another output than of "
+        f"{work}; or, if other programs held the memory, repeat the command."
     )
 
 
@@ -87,13 +85,9 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
     for name in sorted(name for name in names if f"{name}_sha256" not in names):
         if before.get(name) != now.get(name):
             raise SettingsError(
-                f"{work} holds a run that is not finished, with {name} {before.get(name)!r}; now "
-                f"it is {now.get(name)!r}. Go on with the same settings, or remove that folder, "
-                "or give another output."
+                f"{work} holds an unfinished run with {name} {before.get(name)!r}, not "
+                f"{now.get(name)!r}. Use the same settings, or give another output."
             )
-
-
-# The folder beside a model folder in which a run keeps what it needs to go on.
 
 
 _TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg")
@@ -127,8 +121,7 @@ def only_process(output: Path) -> Iterator[None]:
     with folder_lock(work, wait=False) as ours:
         if not ours:
             raise SettingsError(
-                f"output: another process is training into {output}, and holds {work}. Wait until "
-                "it has ended, or give another output."
+                f"output: another process is training into {output}. Wait, or give another output."
             )
         yield
 
@@ -160,13 +153,9 @@ def move_in(output: Path) -> None:
     say(f"The model is in {output}")
 
 
-# Checkpoints: complete or not at all, and the newest complete one is found again.
-
-
 STATE_FILE = "state.json"
 _SEAL = "sha256"
 _KEPT = 2
-_STEP = re.compile(r"step-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -215,8 +204,8 @@ def write_checkpoint(
                 save_file(kept, partial / f"{part}.safetensors")
             except SafetensorError as error:
                 raise TrainingError(
-                    f"{folder}: cannot be written ({error}). Make room on the disk; the same "
-                    f"command then goes on from the last checkpoint in {folder.parent}."
+                    f"{folder}: cannot be written ({error}). Make room on the disk and repeat the "
+                    "command."
                 ) from error
         digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
         whole = {**state, "files": digests}
@@ -246,23 +235,19 @@ def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | 
 
     A checkpoint whose best weights are broken is broken too: they are what the run would end with.
     """
-    for folder in reversed(_steps(work)):
-        try:
-            found = read_checkpoint(folder)
-            if best := found.state.get("best"):
-                read_checkpoint(work / best["folder"])
-        except TrainingError as error:
-            say(f"{error}; an older checkpoint is looked for")
-            # Or it would count among the newest that are kept, and push out good ones.
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            return found
-    return None
+
+    def opened(folder: Path) -> Checkpoint:
+        found = read_checkpoint(folder)
+        if best := found.state.get("best"):
+            read_checkpoint(work / best["folder"])
+        return found
+
+    return _newest(work, "step", opened, say)
 
 
 def newest_state(work: Path) -> dict[str, Any] | None:
     """The state of the newest checkpoint that can be read, its tensors not looked at."""
-    for folder in reversed(_steps(work)):
+    for folder in reversed(_numbered(work, "step")):
         try:
             return read_state(folder)
         except TrainingError:
@@ -272,7 +257,7 @@ def newest_state(work: Path) -> dict[str, Any] | None:
 
 def remove_old(work: Path) -> None:
     """Keep the newest checkpoints, and the best weights that they name."""
-    steps = _steps(work)
+    steps = _numbered(work, "step")
     for folder in steps[:-_KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
     named = set()
@@ -312,9 +297,25 @@ def _seal(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
-def _steps(work: Path) -> list[Path]:
-    found = [(int(m[1]), path) for path in work.glob("step-*") if (m := _STEP.fullmatch(path.name))]
+def _numbered(work: Path, kind: str) -> list[Path]:
+    """The folders of checkpoints, in the order of their steps."""
+    pattern = re.compile(rf"{kind}-(\d+)")
+    found = [(int(m[1]), p) for p in work.glob(f"{kind}-*") if (m := pattern.fullmatch(p.name))]
     return [path for _, path in sorted(found)]
+
+
+def _newest(
+    work: Path, kind: str, opened: Callable[[Path], T], say: Callable[[str], object]
+) -> T | None:
+    """The newest checkpoint that can be opened; newer ones are named and removed."""
+    for folder in reversed(_numbered(work, kind)):
+        try:
+            return opened(folder)
+        except TrainingError as error:
+            say(f"{error}; an older checkpoint is looked for")
+            # Or it would count among the newest that are kept, and push out good ones.
+            shutil.rmtree(folder, ignore_errors=True)
+    return None
 
 
 # The work folder of a run whose checkpoints transformers' Trainer writes.
@@ -325,7 +326,6 @@ def _steps(work: Path) -> list[Path]:
 
 COMPLETE_FILE = "complete.json"
 RUN_FILE = "run.json"
-_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 # The only setting that may change between a kill and the next start.
 _FREE_SETTING = "output"
 
@@ -347,16 +347,13 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
     )
     if not (work / RUN_FILE).exists():
         if work.is_dir() and any(not path.name.startswith(".") for path in work.iterdir()):
-            raise SettingsError(
-                f"{work} holds something else than a run of this command. Remove that folder, or "
-                "give another output."
-            )
+            raise SettingsError(f"{work} does not hold a run of this command. Give another output.")
         work.mkdir(parents=True, exist_ok=True)
         _write(work / RUN_FILE, now)
         return
     before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
     if before != now and not any(work.glob("checkpoint-*")):
-        # It failed before it had learnt anything: what it was told does not bind anybody.
+        # It failed before it had learnt anything, so other settings may take its place.
         for path in work.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -380,30 +377,25 @@ def newest_complete(work: Path, say: Callable[[str], object]) -> Path | None:
 
     It is removed because the Trainer keeps the newest ones by number or age.
     """
-    found = [
-        (int(m[1]), p) for p in work.glob("checkpoint-*") if (m := _CHECKPOINT.fullmatch(p.name))
-    ]
-    for _, folder in sorted(found, reverse=True):
-        if fault := _fault(folder):
-            say(f"{folder}: {fault}; it is passed over and removed")
-            shutil.rmtree(folder)
-        else:
-            return folder
-    return None
+    return _newest(work, "checkpoint", _checked, say)
 
 
-def _fault(checkpoint: Path) -> str | None:
-    """What is wrong with a checkpoint, if anything."""
+def _checked(checkpoint: Path) -> Path:
+    """A checkpoint all of whose files are what was written.
+
+    Raises:
+        TrainingError: One is not.
+    """
     try:
         expected = json.loads((checkpoint / COMPLETE_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return "was not written to the end"
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{checkpoint}: is not complete") from error
     found = digests_of_tree(checkpoint)
     found.pop(COMPLETE_FILE)
     for name in sorted(found.keys() | expected.keys()):
         if found.get(name) != expected.get(name):
-            return f"{name} is not what was written"
-    return None
+            raise TrainingError(f"{checkpoint / name}: is not what was written (digest differs)")
+    return checkpoint
 
 
 def _write(path: Path, value: Any) -> None:
@@ -411,11 +403,8 @@ def _write(path: Path, value: Any) -> None:
         partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
-# A run that is taken up again computes as it began.
-
-
 def compute_as_begun(work: Path) -> None:
-    """Settle number format and library as they were measured when the run in a folder began.
+    """Use the number format and library that were measured when the run in a folder began.
 
     Which of two is the faster hangs on what else the machine does at that moment, and the weights
     hang on which it is. To be called before anything asks; where no run is, nothing is settled.
@@ -442,19 +431,6 @@ def _begun(work: Path) -> Mapping[str, Any]:
 _FREE = ("output", "checkpoint_every", "vectors")
 _DRAWN = "negatives"
 _BEST = "weights"
-# What of a run's state goes into JSON as it is.
-_PLAIN = (
-    "epoch",
-    "step",
-    "losses",
-    "encoded",
-    "listed",
-    "seconds",
-    "records",
-    "described",
-    "best",
-    "finished",
-)
 
 
 @dataclass
@@ -509,6 +485,20 @@ class RunState:
         self.seconds = 0.0
 
 
+# What of a run's state goes into JSON as it is.
+_PLAIN = [each.name for each in fields(RunState) if each.name not in ("drawn", "previous")]
+
+
+class KeptOptimizer(Protocol):
+    """What a checkpoint needs of an optimizer."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Its tensors by name."""
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what `state` gave."""
+
+
 class Resuming:
     """Keeps a run in its work folder, and finds it there again.
 
@@ -525,7 +515,7 @@ class Resuming:
         work: Path,
         fixed: Mapping[str, Any],
         parameters: Mapping[str, nn.Parameter],
-        optimizer: Optimizer,
+        optimizer: KeptOptimizer,
     ) -> None:
         self._work = work
         self._fixed = {name: value for name, value in fixed.items() if name not in _FREE}
@@ -547,7 +537,7 @@ class Resuming:
                 _DRAWN: {
                     f"{when}/{name}": torch.from_numpy(array)
                     for when, each in drawn.items()
-                    for name, array in each.to_arrays().items()
+                    for name, array in vars(each).items()
                 },
             },
             {
@@ -573,7 +563,7 @@ class Resuming:
         self._put(best.tensors(_BEST))
 
     def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
-        """Take up the newest complete checkpoint: its state, and that of the learner.
+        """Load the newest complete checkpoint: its state, and that of the learner.
 
         Raises:
             SettingsError: It is of another run.
@@ -603,4 +593,4 @@ def _drawn(tensors: Mapping[str, Tensor]) -> dict[str, DrawnNegatives]:
     for name, tensor in tensors.items():
         when, _, array = name.partition("/")
         arrays.setdefault(when, {})[array] = tensor.numpy()
-    return {when: DrawnNegatives.from_arrays(each) for when, each in arrays.items()}
+    return {when: DrawnNegatives(**each) for when, each in arrays.items()}

@@ -40,13 +40,13 @@ class SettingsError(ValueError):
 
 
 class TrainingError(RuntimeError):
-    """Training went wrong on its way; says where, and what was kept."""
+    """Training failed; says where, and what was kept."""
 
 
-def say(message: str) -> None:
-    """A line for the person at the terminal; of several processes, torchrun's first one speaks."""
-    if os.environ.get("RANK", "0") == "0":
-        _complain(message)
+def say(message: str, *, every_process: bool = False) -> None:
+    """Print a line to the terminal; of several processes, torchrun's first one prints."""
+    if every_process or os.environ.get("RANK", "0") == "0":
+        print(message, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def settings_from(
@@ -92,11 +92,6 @@ def settings_from(
         raise AssertionError from error  # error() leaves the process
 
 
-def _complain(message: str) -> None:
-    # Whichever process something went wrong in.
-    print(message, file=sys.stderr, flush=True)  # noqa: T201
-
-
 def run(work: Callable[[], None]) -> int:
     """Do a command's work in a quiet environment; its errors become one message and a code."""
     from safetensors import SafetensorError
@@ -113,19 +108,14 @@ def run(work: Callable[[], None]) -> int:
     try:
         work()
     except CorpusError as error:
-        _complain("error:")
-        for problem in error.problems:
-            _complain(f"  {problem}")
+        say("\n  ".join(["error:", *map(str, error.problems)]), every_process=True)
         return FAILED
-    except (ModelError, SettingsError) as error:
-        _complain(f"error: {error}")
-        return WRONG_USE
     # Safetensors has an error of its own for a file that cannot be written, on a full disk too.
-    except (TrainingError, OSError, SafetensorError) as error:
-        _complain(f"error: {error}")
-        return FAILED
+    except (ModelError, SettingsError, TrainingError, OSError, SafetensorError) as error:
+        say(f"error: {error}", every_process=True)
+        return WRONG_USE if isinstance(error, ModelError | SettingsError) else FAILED
     except KeyboardInterrupt:
-        _complain("interrupted; the same command goes on from the last checkpoint")
+        say("interrupted; the same command goes on from the last checkpoint", every_process=True)
         return INTERRUPTED
     return DONE
 

@@ -18,18 +18,17 @@ from accelerate import Accelerator
 from components.models.biencoder import BiEncoder
 from components.models.cpu import measured_way
 from training.command_line import run, settings_from
-from training.data import Batch, TrainingData
-from training.encoding import RunTexts
-from training.learner import Optimizer, Vectors, warm_up_and_decay
-from training.loop import train
-from training.objective import loss_and_gradient
+from training.data import TrainingData
+from training.encoding import RunTexts, Vectors
+from training.loop import Learner, Optimizer, train, warm_up_and_decay
+from training.objective import Batch, loss_and_gradient
 from training.settings import CusinesSettings
 from training.start import kept_parts, start_digests, starting_model, train_mode
 
 # The bi-encoder as a training loop sees it.
 
 
-class BiEncoderLearner:
+class BiEncoderLearner(Learner):
     """A bi-encoder that learns to find articles.
 
     Args:
@@ -89,10 +88,6 @@ class BiEncoderLearner:
     def train_mode(self) -> None:
         """Dropout on, but in what is frozen."""
         train_mode(self.model)
-
-    def eval_mode(self) -> None:
-        """Dropout off."""
-        self.model.eval()
 
     def state(self) -> dict[str, Any]:
         """The token budget: a device that ran out of memory has halved it."""

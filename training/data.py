@@ -18,7 +18,6 @@ from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from training.command_line import SettingsError, say
-from training.negatives.gold import DrawnNegatives, Gold
 from training.settings import KeptSettings
 
 _NAMED = 3
@@ -95,10 +94,7 @@ class TrainingData:
             if dev:
                 say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
             else:
-                say(
-                    "No question is of the split dev, and train has but one text: nothing chooses "
-                    "the epoch (select_by), the last epoch is taken"
-                )
+                say("No question is of the split dev: the last epoch is taken")
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
         # Nobody looks at test here, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
@@ -143,9 +139,8 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
     leaked = _asked_in_both(train, asked)
     if leaked:
         raise SettingsError(
-            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. What is "
-            "learnt by heart measures nothing: put each question into one split, as "
-            "`python -m training.clean_questions --questions PATH --output FILE` does."
+            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. Put each into "
+            "one split: `python -m training.clean_questions --questions PATH --output FILE`."
         )
 
 
@@ -153,9 +148,8 @@ def _say_what_is_asked_twice(dev: Sequence[Question], test: Sequence[Question]) 
     """Say where what chooses the model is measured on later; nothing is learnt from it."""
     if twice := _asked_in_both(dev, test):
         say(
-            f"{len(twice)} questions of test choose the model as questions of dev: "
-            f"{_some(twice)}. What is measured on test flatters it by these; `python -m "
-            "training.clean_questions` leaves each in one split"
+            f"{len(twice)} questions of test are in dev too, which flatters the model on test: "
+            f"{_some(twice)}. `python -m training.clean_questions` leaves each in one split"
         )
 
 
@@ -297,10 +291,8 @@ def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
     for training in trainings_on(data.questions_sha256, settings):
         if how := training.learnt_of_dev(data, settings.to_dict()["dev_share"]):
             say(
-                f"WARNING: {training.model} has learnt questions of dev ({how}), and dev chooses "
-                "the epoch: it will look better than it is, and the choice be a worse one. Start "
-                "from a model that was trained on the same questions with the same dev_share and "
-                "without final"
+                f"WARNING: {training.model} has learnt questions of dev ({how}), which choose the "
+                "epoch. Start from a model that was trained with the same dev_share, without final"
             )
 
 
@@ -316,30 +308,10 @@ def _manifest_in(folder: Path) -> Manifest | None:
         return None  # of what a run does start from, opening it says what is wrong
 
 
-# An epoch's pairs in batches, each with its distinct texts and who is whose negative.
+# The order of an epoch's pairs.
 
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """The pairs of one step.
-
-    Attributes:
-        questions: int64 `[n_questions]`, the distinct questions (index in the training questions).
-        articles: int64 `[n_articles]`, the distinct articles (position in the corpus).
-        pairs: int64 `[n_pairs, 2]`, each pair as rows of `questions` and `articles`.
-        candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
-        n_listed: Articles that the pairs list, repeats counted: what a trainer would encode that
-            does not look for them.
-    """
-
-    questions: Rows
-    articles: Rows
-    pairs: Rows
-    candidates: NDArray[np.bool_]
-    n_listed: int
 
 
 def epoch_order(n_pairs: int, *, seed: int, epoch: int) -> Rows:
@@ -355,48 +327,6 @@ def first_steps(pairs: Rows, order: Rows, batch_size: int, n_questions: int) -> 
     return steps
 
 
-def make_batch(
-    pairs: Rows,
-    drawn: DrawnNegatives,
-    gold: Gold,
-    *,
-    in_batch: bool,
-) -> Batch:
-    """The step of some pairs.
-
-    A question's negatives are shared by its pairs. With `in_batch` the batch's other articles are
-    negatives too, its other questions' positives and negatives; never an article that answers the
-    same question, or reads the same as one that does.
-
-    Args:
-        pairs: int64 `[n_pairs, 2]`, question and position of its positive.
-        drawn: The epoch's negatives.
-        gold: Of the training questions.
-        in_batch: Whether other questions' articles count.
-    """
-    questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
-    negatives = [drawn.of(question) for question in questions.tolist()]
-    articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
-    candidates = np.full((len(questions), len(articles)), in_batch)
-    for row, question in enumerate(questions.tolist()):
-        if not in_batch:
-            candidates[row, np.searchsorted(articles, negatives[row])] = True
-        candidates[row, np.isin(articles, gold.excluded[question])] = False
-    article_rows = np.searchsorted(articles, pairs[:, 1])
-    return Batch(
-        questions=questions,
-        articles=articles,
-        pairs=np.stack([question_rows, article_rows], axis=1),
-        candidates=candidates[question_rows],
-        n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
-    )
-
-
 def steps_in_epoch(n_pairs: int, batch_size: int) -> int:
     """Steps of an epoch; the last batch may be a short one."""
     return -(-n_pairs // batch_size)
-
-
-def question_ids(batch: Batch, gold: Gold) -> Sequence[str]:
-    """Ids of the questions of a batch, for messages."""
-    return [gold.question_ids[question] for question in batch.questions.tolist()]

@@ -1,32 +1,138 @@
-"""All texts of a run, tokenised once, and their vectors under the weights of the moment."""
+"""All texts of a run, tokenised once, and their vectors under the current weights."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import resolve_dtype
+from components.models.devices import resolve_device, resolve_dtype
 from components.models.encoding import TextEncoder, TokenBudget, encode_tokenized
 from components.models.tower import Passages, Tower
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData
-from training.learner import Vectors
-from training.processes import gather, share
 from training.start import stack_of
 
-# What frozen layers made of a text is kept: they make the same of it at every refresh.
+# Several processes as one: each encodes its share, all see all vectors.
+
+
+def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
+    """Which of n texts this process encodes, int64; every n_processes-th."""
+    return np.arange(accelerator.process_index, n, accelerator.num_processes)
+
+
+def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
+    """The vectors of all n texts `[n, dim]` from every process's `share` of them."""
+    if accelerator.num_processes == 1 or n == 0:
+        return own
+    longest = -(-n // accelerator.num_processes)
+    padded = own.new_zeros(longest, own.shape[1])
+    padded[: len(own)] = own
+    everyone: Tensor = accelerator.gather(padded)
+    everyone = everyone.view(accelerator.num_processes, longest, -1)
+    # Text i is the (i // n_processes)-th of process i % n_processes.
+    return everyone.transpose(0, 1).reshape(-1, own.shape[1])[:n].contiguous()
+
+
+def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) -> None:
+    """Add up the gradients of all processes.
+
+    Every process holds the whole batch's loss, and the gradient with respect to its own share of
+    the vectors: the sum is the gradient of the one loss, divided by the number of all pairs once.
+    """
+    if accelerator.num_processes == 1:
+        return
+    parameters = list(parameters)
+    device = accelerator.device
+    have = torch.tensor([parameter.grad is not None for parameter in parameters], device=device)
+    # A parameter that no process has a gradient of, such as an unused pooler's, keeps None.
+    in_use = (accelerator.reduce(have.int(), reduction="sum") > 0).tolist()
+    for parameter, used in zip(parameters, in_use, strict=True):
+        if used and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    summed = accelerator.reduce(flat, reduction="sum")
+    for gradient, part in zip(
+        gradients, summed.split([gradient.numel() for gradient in gradients]), strict=True
+    ):
+        gradient.copy_(part.view_as(gradient))
+
+
+def everywhere(accelerator: Accelerator, fact: bool) -> bool:
+    """Whether a fact holds in every process."""
+    if accelerator.num_processes == 1:
+        return fact
+    lacking = torch.tensor([int(not fact)], device=accelerator.device)
+    return int(accelerator.reduce(lacking, reduction="sum")) == 0
+
+
+def from_main(accelerator: Accelerator, value: Any) -> Any:
+    """The main process's value, in every process."""
+    if accelerator.num_processes == 1:
+        return value
+    box = [value]
+    broadcast_object_list(box)
+    return box[0]
+
+
+def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
+    """Whether every process finds in a folder what the main process puts there.
+
+    Args:
+        accelerator: The processes.
+        folder: Is made where it is missing.
+    """
+    if accelerator.num_processes == 1:
+        return True
+    token = folder / f".seen-{from_main(accelerator, secrets.token_hex(8))}"
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        token.touch()
+    accelerator.wait_for_everyone()
+    shared = everywhere(accelerator, token.exists())
+    if accelerator.is_main_process:
+        token.unlink()
+    return shared
+
+
+def take_device(name: str | None) -> torch.device:
+    """The device that is named, see `resolve_device`; of several cards Accelerate then takes it.
+
+    Raises:
+        ModelError: As there.
+    """
+    device = resolve_device(name)
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    return device
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
+
+    articles: Tensor
+    train: Tensor
+    dev: Tensor
+
+    def are_finite(self) -> bool:
+        """Whether none holds NaN or infinity."""
+        return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
 
 
 # Of states kept on the device, at most; batches that no longer fit in are computed each time.
@@ -114,9 +220,6 @@ def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         del layer.forward
-
-
-# Vectors of texts whose gradient comes later: whole, or in pieces that fit into memory.
 
 
 Rows = NDArray[np.int64]

@@ -38,11 +38,11 @@ from components.models.locks import folder_lock
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import Batch, TrainingData
-from training.learner import Optimizer, Vectors, constant
-from training.loop import train
+from training.data import TrainingData
+from training.encoding import Vectors
+from training.loop import Learner, Optimizer, constant, train
 from training.negatives.curriculum import generator
-from training.objective import contrastive_loss
+from training.objective import LOSSES, Batch
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -110,15 +110,18 @@ def features_of(
         "dev": [question.text for question in data.dev],
     }
     # An encoder reads an article and a question of the same words in different ways.
-    paths = {
-        side: folder / f"{_sha256([digest, DTYPE, side == 'nodes', read])[:32]}.safetensors"
-        for side, read in texts.items()
-    }
+    paths = {}
+    for side, read in texts.items():
+        key = json.dumps([digest, DTYPE, side == "nodes", read])
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]
+        paths[side] = folder / f"{name}.safetensors"
     with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
         missing = {side: path for side, path in paths.items() if not _is_whole(path)}
         if missing:
             _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
-    return Features(**{side: _kept(path, device) for side, path in paths.items()})
+    return Features(
+        **{side: load_file(path, device=str(device))[_VECTORS] for side, path in paths.items()}
+    )
 
 
 def _encode(
@@ -135,12 +138,8 @@ def _encode(
     say(f"Encoding {number:,} articles, headings and questions, once")
     for side, (texts, path) in wanted.items():
         encode = model.encode_articles if side == "nodes" else model.encode_queries
-        _keep(path, encode(texts))
-
-
-def _keep(path: Path, vectors: Tensor) -> None:
-    with whole_file(path) as partial:
-        save_file({_VECTORS: vectors}, partial)
+        with whole_file(path) as partial:
+            save_file({_VECTORS: encode(texts)}, partial)
 
 
 def _is_whole(path: Path) -> bool:
@@ -152,21 +151,10 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _kept(path: Path, device: torch.device) -> Tensor:
-    return load_file(path, device=str(device))[_VECTORS]
-
-
-def _sha256(value: Sequence[object]) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-# The graph network as a training loop sees it.
-
-
 FEATURES = "vectors"
 
 
-class GraphLearner:
+class GraphLearner(Learner):
     """A graph network that learns to enrich a frozen bi-encoder's vectors of articles.
 
     Args:
@@ -175,7 +163,7 @@ class GraphLearner:
         accelerator: Device.
 
     Attributes:
-        network: Is trained in place.
+        model: The network, trained in place.
 
     Raises:
         ModelError: The bi-encoder cannot be opened.
@@ -206,7 +194,7 @@ class GraphLearner:
         self._inputs = self._features.nodes.clone()
         self._inputs[self._nodes] = self._features.nodes[graph.n_inner :]
         torch.manual_seed(settings.seed)
-        self.network = LegislativeGraphEncoder(
+        self.model: LegislativeGraphEncoder = LegislativeGraphEncoder(
             self._inputs.shape[1],
             layers=settings.layers,
             heads=settings.heads,
@@ -228,7 +216,7 @@ class GraphLearner:
     def optimizer(self, total_steps: int) -> Optimizer:  # noqa: ARG002
         """AdamW with the same rate at every step (G-DSR, Table 5)."""
         return Optimizer(
-            self.network,
+            self.model,
             learning_rate=self._settings.learning_rate,
             weight_decay=self._settings.weight_decay,
             rates=constant,
@@ -237,7 +225,7 @@ class GraphLearner:
     def encode(self, progress: Callable[[int], None]) -> Vectors:
         """Enriched vectors of all articles, and those of the questions, which stay."""
         with torch.no_grad():
-            enriched = self.network(self._inputs, self._graph, self._nodes)
+            enriched = self.model(self._inputs, self._graph, self._nodes)
             plain = self._inputs[self._nodes]
             self._change = float(((enriched - plain).norm(dim=1) / plain.norm(dim=1)).mean())
         progress(len(enriched))
@@ -247,9 +235,9 @@ class GraphLearner:
     def loss_and_gradient(self, batch: Batch) -> float:
         """The loss, computed from what the batch's articles can see of the graph."""
         articles = functional.normalize(
-            self.network(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
+            self.model(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
         )
-        loss = contrastive_loss(
+        loss = LOSSES[self._settings.loss](
             self._features.train[self._rows(batch.questions)],
             articles,
             self._rows(batch.pairs),
@@ -264,21 +252,6 @@ class GraphLearner:
         """How far the network moves articles, |out - in| / |in|, when last encoded."""
         return {} if self._change is None else {"graph_change": self._change}
 
-    def train_mode(self) -> None:
-        """Be trained."""
-        self.network.train()
-
-    def eval_mode(self) -> None:
-        """Be measured."""
-        self.network.eval()
-
-    def state(self) -> dict[str, Any]:
-        """Nothing beside the weights."""
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Nothing to put back."""
-
     def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
         """Write the model folder; the bi-encoder and a ranker are those that were there."""
         start = self._settings.start
@@ -292,7 +265,7 @@ class GraphLearner:
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics={**metrics, "graph": self._report},
-            kept={**kept, "graph": self.network.save},
+            kept={**kept, "graph": self.model.save},
         )
 
     def _rows(self, rows: Any) -> Tensor:

@@ -4,20 +4,30 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
 from torch.nn.utils import get_total_norm
 from tqdm import tqdm
-from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from components.models.devices import resolve_device, resolve_dtype
-from training.checkpoint import after_no_memory, after_no_number, seal
-from training.command_line import TrainingError
+from components.models.folder import check_target
+from components.models.tower import no_progress_bars
+from training.checkpoint import (
+    after_no_memory,
+    after_no_number,
+    made,
+    move_in,
+    only_process,
+    seal,
+    work_folder_of,
+)
+from training.command_line import SettingsError, TrainingError
 from training.records import Progress
 from training.settings import TrainerSettings
 
@@ -111,6 +121,24 @@ def measurings(
         yield entry, trained
 
 
+def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
+    """Train in one process, in a work folder that is held, unless the model is made already.
+
+    Args:
+        settings: Of the run.
+        train: Makes the model folder, given the work folder.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("This training runs in one process. Start it with python.")
+    output = Path(settings.output)
+    # A bar for each file that is read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
+        if not made(output, settings.to_dict()):
+            check_target(output)
+            train(work_folder_of(output))
+        move_in(output)
+
+
 def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
     """Train to the end.
 
@@ -162,17 +190,13 @@ class RunWatch(TrainerCallback):
         self._progress = Progress(work, steps=steps, epochs=epochs)
         self._bar: tqdm[Any] | None = None
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Show the bar; only on a terminal."""
         self._bar = tqdm(
             desc=self._label, initial=state.global_step, total=state.max_steps, disable=None
         )
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the step; have the loss logged where it is needed."""
         if self._bar is not None:
             self._bar.update()
@@ -180,43 +204,31 @@ class RunWatch(TrainerCallback):
         # The Trainer logs before it measures and saves.
         control.should_log |= control.should_save or control.should_evaluate
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, float] | None = None,
-        model: nn.Module | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Stop where something is not a number.
 
         Raises:
             TrainingError: A loss, the gradient's norm or a weight is not finite.
         """
-        values = {name: (logs or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)}
-        if model is not None:
+        values = {
+            name: (kwargs["logs"] or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)
+        }
+        if (model := kwargs.get("model")) is not None:
             # The last step's loss was of the weights before it.
             values["the weights' norm"] = float(get_total_norm(model.parameters()))
         for name, value in values.items():
             self._check_finite(name, value, state)
 
-    def on_evaluate(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Hand on what was measured."""
         self._measured(state.log_history)
 
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Make the checkpoint count."""
         seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
         self._say("training", state)
 
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Close the bar."""
         if self._bar is not None:
             self._bar.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,37 +15,45 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
+from components.models.folder import check_target
 from components.statutes.question import Question
-from training.checkpoint import Resuming, RunState, after_no_memory, after_no_number
+from training.checkpoint import (
+    Resuming,
+    RunState,
+    after_no_memory,
+    after_no_number,
+    compute_as_begun,
+    made,
+    move_in,
+    only_process,
+    work_folder_of,
+)
 from training.command_line import SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
     evaluated,
     first_steps,
-    make_batch,
-    question_ids,
     steps_in_epoch,
 )
-from training.learner import Learner, Vectors
+from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
-from training.processes import from_main, sum_gradients
+from training.objective import LOSSES, Batch, make_batch, question_ids
 from training.records import (
     METRICS_FILE,
     Length,
     Progress,
+    environment,
+    plot_run,
     refresh_shares,
     write_metrics,
 )
 from training.settings import DEV_DEPTH, RunSettings
-
-# How well the model of this moment finds the articles of questions that it does not learn.
-
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -110,10 +119,156 @@ def validate(
     return Validation(values, unseen)
 
 
+BETAS = (0.9, 0.999)
+EPSILON = 1e-7
+
+Rates = Callable[[int], float]
+"""Share of the highest learning rate at a step, from 0."""
+
+
+def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
+    """Rising over the first steps, then falling to zero, both in a straight line.
+
+    Args:
+        total_steps: Steps of the whole run.
+        warmup: Share of them in which the rate rises.
+    """
+    warm = max(1, round(warmup * total_steps))
+
+    def rate(step: int) -> float:
+        if step < warm:
+            return (step + 1) / warm
+        return max(0.0, (total_steps - step) / max(1, total_steps - warm))
+
+    return rate
+
+
+def constant(_: int) -> float:
+    """The highest rate at every step."""
+    return 1.0
+
+
+class Optimizer:
+    """AdamW over what is trainable, its learning rate a function of the step.
+
+    Biases and the weights of norms are not decayed. A head has a learning rate of its own.
+
+    Args:
+        model: Its parameters that require a gradient are trained.
+        learning_rate: The highest.
+        weight_decay: AdamW's.
+        rates: Share of the highest rate at each step.
+        head_lr: The highest rate of what goes by the name "head", where it has its own.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        learning_rate: float,
+        weight_decay: float,
+        rates: Rates,
+        head_lr: float | None = None,
+    ) -> None:
+        # A siamese model's tower goes by one name only.
+        self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self._rates = rates
+        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        for name, parameter in self.parameters.items():
+            rate = learning_rate
+            if head_lr is not None and name.startswith("head."):
+                rate = head_lr
+            decay = weight_decay if parameter.ndim > 1 else 0.0
+            groups.setdefault((rate, decay), []).append(parameter)
+        self._adamw = torch.optim.AdamW(
+            [
+                {"params": parameters, "lr": rate, "weight_decay": decay, "highest": rate}
+                for (rate, decay), parameters in groups.items()
+            ],
+            betas=BETAS,
+            eps=EPSILON,
+        )
+
+    def step(self, step: int) -> None:
+        """Go one step down the gradients, and forget them."""
+        for group in self._adamw.param_groups:
+            group["lr"] = group["highest"] * self._rates(step)
+        self._adamw.step()
+        self._adamw.zero_grad(set_to_none=True)
+
+    def state(self) -> dict[str, Tensor]:
+        """The moments, as "<moment>/<parameter>"."""
+        return {
+            f"{moment}/{name}": value
+            for name, parameter in self.parameters.items()
+            for moment, value in self._adamw.state[parameter].items()
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what `state` gave."""
+        for name, parameter in self.parameters.items():
+            for moment in ("step", "exp_avg", "exp_avg_sq"):
+                value = state.get(f"{moment}/{name}")
+                if value is not None:
+                    # AdamW counts its steps on the CPU.
+                    device = "cpu" if moment == "step" else parameter.device
+                    self._adamw.state[parameter][moment] = value.to(device)
+
+
+class Learner(ABC):
+    """A model in training: it makes vectors of articles and questions, and learns from batches.
+
+    Attributes:
+        model: Is trained in place.
+    """
+
+    model: nn.Module
+
+    @property
+    @abstractmethod
+    def fixed(self) -> Mapping[str, Any]:
+        """What must be the same when a run is resumed, besides settings and data."""
+
+    @abstractmethod
+    def optimizer(self, total_steps: int) -> Optimizer:
+        """A fresh optimizer over what is trained, for a run of so many steps."""
+
+    @abstractmethod
+    def encode(self, progress: Callable[[int], None]) -> Vectors:
+        """Vectors of everything under the current weights."""
+
+    @abstractmethod
+    def loss_and_gradient(self, batch: Batch) -> float:
+        """The loss of a batch, and its gradient in the parameters, which hold none before."""
+
+    @abstractmethod
+    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+        """Write the complete model folder."""
+
+    def changes(self) -> dict[str, float]:
+        """How far what started as an identity has moved; an identity has learnt nothing."""
+        return {}
+
+    def train_mode(self) -> None:
+        """Switch to training mode: dropout is on."""
+        self.model.train()
+
+    def eval_mode(self) -> None:
+        """Switch to evaluation mode."""
+        self.model.eval()
+
+    def state(self) -> dict[str, Any]:
+        """The learner's own state besides the weights, as JSON can hold it."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Put back what `state` gave; most learners have nothing."""
+
+
 class TrainingLoop:
     """Trains a model on (question, positive) pairs with negatives that grow harder.
 
-    Between two epochs: encode the law under the weights of this moment; measure them on dev; draw
+    Between two epochs: encode the law under the current weights; measure them on dev; draw
     the next epoch's negatives; write a checkpoint. The one encoding serves the dynamic view and
     the measuring. An epoch is every pair once, in batches.
 
@@ -124,7 +279,7 @@ class TrainingLoop:
         learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
-        progress: Where to say how far it is; None: for this training alone, in `work`.
+        progress: Where progress is written; None: for this training alone, in `work`.
         stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
             go as if it did not.
     """
@@ -179,8 +334,8 @@ class TrainingLoop:
         try:
             self._run()
         except torch.OutOfMemoryError as error:
-            mend = "gradient_caching true, a smaller token_budget or a smaller batch_size"
-            raise TrainingError(after_no_memory(self._state.step, mend, self._work)) from error
+            remedy = "gradient_caching true, a smaller token_budget or a smaller batch_size"
+            raise TrainingError(after_no_memory(self._state.step, remedy, self._work)) from error
         # Whoever is ahead removes the folder.
         self._accelerator.wait_for_everyone()
         self._learner.eval_mode()
@@ -209,7 +364,7 @@ class TrainingLoop:
             say(f"Going on from step {self._state.step:,} of {self._steps:,}")
 
     def _between_epochs(self) -> None:
-        """Encode, measure, draw, keep: everything that needs the weights of this moment."""
+        """Encode, measure, draw, keep: everything that needs the current weights."""
         state = self._state
         started = time.perf_counter()
         due = state.epoch < self._last_epoch and state.epoch not in state.drawn
@@ -369,11 +524,8 @@ class TrainingLoop:
             self._progress(stage, step=self._state.step, epoch=self._state.epoch)
 
 
-# From settings to a model folder: what every training run does around its loop.
-
-
 S = TypeVar("S", bound=RunSettings)
-L = TypeVar("L", bound="Learner")
+L = TypeVar("L", bound=Learner)
 
 
 def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
@@ -389,14 +541,8 @@ def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner])
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
     """
-    from accelerate import Accelerator
-
-    from training.checkpoint import only_process, work_folder_of
-    from training.processes import sees_what_main_writes, take_device
-
     output = Path(settings.output)
-    device = take_device(settings.device)
-    accelerator = Accelerator(cpu=device.type == "cpu")
+    accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     if not sees_what_main_writes(accelerator, output.parent):
         accelerator.end_training()
         raise SettingsError(
@@ -404,28 +550,20 @@ def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner])
             "that all machines share."
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
-        _train(settings, accelerator, work_folder_of(output), start)
+        if not from_main(accelerator, made(output, settings.to_dict())):
+            _train(settings, accelerator, start)
+        if accelerator.is_main_process:
+            move_in(output)
+        accelerator.wait_for_everyone()
     accelerator.end_training()
 
 
 def _train(
-    settings: S,
-    accelerator: Accelerator,
-    work: Path,
-    start: Callable[[S, TrainingData, Accelerator], Learner],
+    settings: S, accelerator: Accelerator, start: Callable[[S, TrainingData, Accelerator], Learner]
 ) -> None:
-    from components.models.folder import check_target
-    from training.checkpoint import made, move_in
-    from training.data import TrainingData
-    from training.processes import from_main
-    from training.records import environment
-
+    """Train, and make the model folder."""
     output = Path(settings.output)
-    if from_main(accelerator, made(output, settings.to_dict())):
-        if accelerator.is_main_process:
-            move_in(output)
-        accelerator.wait_for_everyone()
-        return
+    work = work_folder_of(output)
     check_target(output)
     data = TrainingData.read(
         settings.corpus,
@@ -441,10 +579,15 @@ def _train(
     else:
         learner, state = fit(settings, data, accelerator, work, start)
         records = state.records
-    if accelerator.is_main_process:
-        metrics = {"environment": environment(accelerator.device.type)}
-        _finish(settings, data, learner, state, records, work, metrics)
-    accelerator.wait_for_everyone()
+    if not accelerator.is_main_process:
+        return
+    write_metrics(work / METRICS_FILE, records)
+    plot_run(records, work, settings.select_by)
+    metrics: dict[str, Any] = {"environment": environment(accelerator.device.type)}
+    if state.best is not None:
+        best = next(record for record in records if record["epoch"] == state.best["epoch"])
+        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
+    learner.save(output, data, metrics)
 
 
 def fit(
@@ -458,7 +601,7 @@ def fit(
     progress: Progress | None = None,
     stop_after: int | None = None,
 ) -> tuple[L, RunState]:
-    """Train one model; what is wrong with settings and data is said before any model is opened.
+    """Train one model; faults of settings and data are found before any model is opened.
 
     Args:
         settings: Of the run.
@@ -473,8 +616,8 @@ def fit(
     Returns:
         The learner with its best weights, and the state at the end.
     """
-    from training.checkpoint import compute_as_begun
-
+    if settings.loss not in LOSSES:
+        raise SettingsError(f"loss is {settings.loss!r}; choose among {', '.join(LOSSES)}.")
     if negatives is None:
         negatives = curriculum_negatives(settings, data, str(accelerator.device))
     compute_as_begun(work)
@@ -495,13 +638,11 @@ def _fit_twice(
     work: Path,
     start: Callable[[S, TrainingData, Accelerator], L],
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
-    """`final`: choose the epoch on dev, then train anew on train and dev up to it.
+    """`final`: choose the epoch on dev, then train again on train and dev up to it.
 
     Returns:
         The learner of the second training, the state of the first, the records of both.
     """
-    from training.records import Length, Progress
-
     joined = data.joined()
     # Both before any work starts: the second training must not be what finds a fault of the data.
     chosen, whole = (
@@ -513,7 +654,7 @@ def _fit_twice(
     state = fit(settings, data, accelerator, work, start, negatives=chosen, progress=both)[1]
     assert state.best is not None
     epoch = state.best["epoch"]
-    say(f"Training anew on train and dev, up to epoch {epoch}, which was best on dev")
+    say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
     one = Length(state.step, state.epoch)
     two = Length.of(settings, len(joined.pairs), stop_after=epoch)
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
@@ -538,26 +679,3 @@ def curriculum_negatives(
         return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-
-
-def _finish(
-    settings: RunSettings,
-    data: TrainingData,
-    learner: Learner,
-    state: RunState,
-    records: Sequence[dict[str, Any]],
-    work: Path,
-    metrics: dict[str, Any],
-) -> None:
-    """Make the model folder, and let the work folder go."""
-    from training.checkpoint import move_in
-    from training.records import METRICS_FILE, plot_run, write_metrics
-
-    output = Path(settings.output)
-    write_metrics(work / METRICS_FILE, records)
-    plot_run(records, work, settings.select_by)
-    if state.best is not None:
-        best = next(record for record in records if record["epoch"] == state.best["epoch"])
-        metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
-    learner.save(output, data, metrics)
-    move_in(output)

@@ -1,21 +1,97 @@
-"""The contrastive objective of CuSINeS, eq. (1)."""
+"""A step of training: its batch, the loss, and the gradient in the parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from accelerate import Accelerator
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.command_line import say
-from training.data import Batch
-from training.encoding import GradientVectors, RunTexts, random_states, restore_random_states
-from training.processes import everywhere, gather, share
+from training.encoding import (
+    GradientVectors,
+    RunTexts,
+    everywhere,
+    gather,
+    random_states,
+    restore_random_states,
+    share,
+)
+from training.negatives.gold import DrawnNegatives, Gold
 from training.settings import CusinesSettings
 
 if TYPE_CHECKING:
     from training.settings import Reduction
+
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The pairs of one step.
+
+    Attributes:
+        questions: int64 `[n_questions]`, the distinct questions (index in the training questions).
+        articles: int64 `[n_articles]`, the distinct articles (position in the corpus).
+        pairs: int64 `[n_pairs, 2]`, each pair as rows of `questions` and `articles`.
+        candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
+        n_listed: Articles that the pairs list, repeats counted: what a trainer would encode that
+            does not look for them.
+    """
+
+    questions: Rows
+    articles: Rows
+    pairs: Rows
+    candidates: NDArray[np.bool_]
+    n_listed: int
+
+
+def make_batch(
+    pairs: Rows,
+    drawn: DrawnNegatives,
+    gold: Gold,
+    *,
+    in_batch: bool,
+) -> Batch:
+    """The step of some pairs.
+
+    A question's negatives are shared by its pairs. With `in_batch` the batch's other articles are
+    negatives too, its other questions' positives and negatives; never an article that answers the
+    same question, or reads the same as one that does.
+
+    Args:
+        pairs: int64 `[n_pairs, 2]`, question and position of its positive.
+        drawn: The epoch's negatives.
+        gold: Of the training questions.
+        in_batch: Whether other questions' articles count.
+    """
+    questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
+    negatives = [drawn.of(question) for question in questions.tolist()]
+    articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
+    candidates = np.full((len(questions), len(articles)), in_batch)
+    for row, question in enumerate(questions.tolist()):
+        if not in_batch:
+            candidates[row, np.searchsorted(articles, negatives[row])] = True
+        candidates[row, np.isin(articles, gold.excluded[question])] = False
+    article_rows = np.searchsorted(articles, pairs[:, 1])
+    return Batch(
+        questions=questions,
+        articles=articles,
+        pairs=np.stack([question_rows, article_rows], axis=1),
+        candidates=candidates[question_rows],
+        n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
+    )
+
+
+def question_ids(batch: Batch, gold: Gold) -> Sequence[str]:
+    """Ids of the questions of a batch, for messages."""
+    return [gold.question_ids[question] for question in batch.questions.tolist()]
 
 
 def contrastive_loss(
@@ -61,7 +137,8 @@ def contrastive_loss(
         return loss
 
 
-# One step: a batch's loss, and its gradient in the parameters.
+LOSSES: Mapping[str, Callable[..., Tensor]] = {"contrastive": contrastive_loss}
+"""The losses by the setting `loss`; each is called as `contrastive_loss` is."""
 
 
 def loss_and_gradient(
@@ -105,7 +182,7 @@ def _attempt(
         sides.append((part, own, whole))
     (_, _, questions), (_, _, articles) = sides
     device = articles.device
-    loss = contrastive_loss(
+    loss = LOSSES[settings.loss](
         questions,
         articles,
         torch.from_numpy(batch.pairs).to(device),

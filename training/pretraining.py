@@ -33,11 +33,12 @@ from transformers import (
     PreTrainedTokenizerFast,
     PrinterCallback,
     Trainer,
-    TrainerControl,
     TrainerState,
     TrainingArguments,
 )
 
+from components.models.biencoder import BiEncoder
+from components.models.devices import resolve_device, resolve_dtype
 from components.models.encoding import checked_segmentation
 from components.models.errors import ModelError
 from components.models.folder import (
@@ -45,18 +46,21 @@ from components.models.folder import (
     MANIFEST_FILE,
     QUERY_PART,
     find_model,
+    model_digest,
     read_manifest,
     whole_folder,
 )
 from components.models.tower import PassageTokenizer, Tower, open_towers
-from components.statutes.article import TextRule
-from components.statutes.lexical import Segmentation
-from training.checkpoint import newest_complete
+from components.statutes.article import TextRule, indexed_text
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.lexical import Segmentation, words_joined
+from training.checkpoint import claim, compute_as_begun, newest_complete
 from training.command_line import Place, SettingsError, say
-from training.hf import EVAL_LOSS, RunWatch, measurings, train_from, trainer_arguments
+from training.hf import EVAL_LOSS, RunWatch, measurings, train_alone, train_from, trainer_arguments
 from training.plotting import figure_at
-from training.records import METRICS_FILE, write_metrics
+from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import TrainerSettings, at_least, only_where, share
+from training.start import kept_parts
 
 # The settings of `python -m training.pretrain`.
 
@@ -277,9 +281,6 @@ def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
     }
 
 
-# The text of a law as blocks of tokens of one length.
-
-
 _TEXTS_AT_ONCE = 1_000
 _LEAST_BLOCKS = 3
 
@@ -367,9 +368,6 @@ def _joined(
     return joined[: len(joined) - len(between)]
 
 
-# Which block is read when.
-
-
 Item = tuple[tuple[int, int], Tensor]
 """What chance depends on when the block is masked: (0 in training or 1 in measuring, place), and
 the block."""
@@ -411,9 +409,6 @@ def held_out_items(blocks: Tensor) -> list[Item]:
     return [((_MEASURING, place), block) for place, block in enumerate(torch.unbind(blocks))]
 
 
-# Hiding words from a model.
-
-
 class Masking:
     """Makes batches of blocks in which some tokens are to be guessed.
 
@@ -445,9 +440,6 @@ class Masking:
             ids, special_tokens_mask=torch.isin(ids, self._special)
         )
         return {"input_ids": ids, "labels": labels}
-
-
-# What a pretraining run has to show: its losses, as records and as a plot.
 
 
 def make_records(
@@ -645,22 +637,12 @@ def _reader(folder: Path) -> Path:
     return folder / str(json.loads(modules.read_text(encoding="utf-8"))[0]["path"])
 
 
-# What happens beside the Trainer's own steps when it lets a model read.
-
-
 class ReadingWatch(RunWatch):
     """Watches over a run, and says what the held-out blocks cost. Its examples are blocks."""
 
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: Mapping[str, float] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Say what the held-out blocks cost."""
-        loss = (metrics or {})[EVAL_LOSS]
+        loss = kwargs["metrics"][EVAL_LOSS]
         say(
             f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
             f"(loss {loss:.3f})"
@@ -734,3 +716,93 @@ def train_masked(
     trainer.remove_callback(PrinterCallback)
     train_from(trainer, checkpoint, work)
     return records_of(trainer.state.log_history)
+
+
+def pretrain(settings: PretrainSettings) -> None:
+    """Train from the settings' corpus to the settings' model folder.
+
+    Raises:
+        SettingsError: A setting does not fit the corpus, the model, or the run to go on with.
+        CorpusError: The corpus cannot be read.
+        ModelError: The model cannot be opened or trained this way, or the output folder is not
+            empty.
+        TrainingError: A loss or weight is not finite.
+    """
+    train_alone(settings, lambda work: _pretrain(settings, work))
+
+
+def _pretrain(settings: PretrainSettings, work: Path) -> None:
+    corpus = StatuteCorpus.read(settings.corpus)
+    compute_as_begun(work)
+    device = resolve_device(settings.device)
+    fixed = {
+        **settings.to_dict(),
+        "device": device.type,
+        "dtype": str(resolve_dtype(settings.dtype, device)).removeprefix("torch."),
+        "corpus_sha256": corpus.sha256,
+    }
+    if not settings.from_scratch:
+        fixed["model_sha256"] = model_digest(find_model(settings.model))
+    texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
+    segmentation = segmentation_of(settings)
+    claim(work, fixed)
+    if segmentation is not None:
+        texts = [words_joined(text) for text in texts]
+    start = open_start(start_folder(settings, texts, work), settings.seed)
+    blocks = _blocks(settings, texts, start)
+    records = train_masked(settings, start, blocks, work)
+    _finish(settings, corpus, start, segmentation, blocks, records, work)
+
+
+def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:
+    tokenizer = start.tokenizer
+    blocks = make_blocks(
+        texts,
+        start.tower.tokenizer,
+        block_tokens=settings.block(start.tower.max_tokens),
+        separator=tokenizer.sep_token_id,
+        unknown=tokenizer.unk_token_id,
+        held_out=settings.held_out,
+        seed=settings.seed,
+    )
+    say(
+        f"{len(texts):,} articles, {blocks.tokens:,} tokens: {len(blocks.train):,} blocks of "
+        f"{blocks.train.shape[1]} tokens to read, {len(blocks.held_out):,} held out"
+    )
+    if blocks.unknown:
+        say(f"{blocks.unknown / blocks.tokens:.2%} of the tokens are unknown to the tokenizer")
+    return blocks
+
+
+def _finish(
+    settings: PretrainSettings,
+    corpus: StatuteCorpus,
+    start: Start,
+    segmentation: Segmentation | None,
+    blocks: Blocks,
+    records: list[dict[str, Any]],
+    work: Path,
+) -> None:
+    """Make the model folder."""
+    write_metrics(work / METRICS_FILE, records)
+    plot_losses(records, work)
+    before, after = records[0], records[-1]
+    say(
+        f"Perplexity on held-out blocks: {before['perplexity']:.2f} before, "
+        f"{after['perplexity']:.2f} after"
+    )
+    model = BiEncoder(start.trained(), text_rule=settings.text_rule, segmentation=segmentation)
+    model.save(
+        Path(settings.output),
+        base_model=settings.model,
+        config=settings.to_dict(),
+        data={"corpus_sha256": corpus.sha256},
+        kept={} if settings.from_scratch else kept_parts(settings.model),
+        metrics={
+            "environment": environment(resolve_device(settings.device).type),
+            "steps": after["step"],
+            "blocks": len(blocks.train),
+            "held_out_blocks": len(blocks.held_out),
+            "held_out_loss": {"before": before["held_out_loss"], "after": after["held_out_loss"]},
+        },
+    )

@@ -7,13 +7,12 @@ The same command goes on where it was interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from training.command_line import SettingsError, run, settings_from
-from training.ranking.settings import RankerTrainingSettings
+from training.command_line import run, settings_from
+from training.settings import RankerTrainingSettings
 
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
@@ -37,32 +36,13 @@ def train(settings: RankerTrainingSettings) -> None:
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
-    # Imported here, so that --help answers without waiting for torch.
-    from components.models.folder import check_target
-    from components.models.tower import no_progress_bars
-    from training.checkpoint import (
-        claim,
-        compute_as_begun,
-        made,
-        move_in,
-        only_process,
-        work_folder_of,
-    )
+    # Imported here, so that --help answers without waiting for sentence-transformers.
+    from training.checkpoint import claim, compute_as_begun
     from training.data import TrainingData, say_where_dev_is_learnt
-    from training.ranking.publishing import publish
-    from training.ranking.run import fixed_by, prepare, quiet_warnings, train_ranker
+    from training.hf import train_alone
+    from training.ranking.run import fixed_by, prepare, publish, quiet_warnings, train_ranker
 
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise SettingsError("a ranker is trained in one process. Start it with python.")
-    quiet_warnings()
-    output = Path(settings.output)
-    work = work_folder_of(output)
-    # A bar for each file that is read or written would hide our own lines.
-    with no_progress_bars(), only_process(output):
-        if made(output, settings.to_dict()):
-            move_in(output)
-            return
-        check_target(output)
+    def work_in(work: Path) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
@@ -70,6 +50,9 @@ def train(settings: RankerTrainingSettings) -> None:
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)
         publish(settings, data, prepared, records, work)
+
+    quiet_warnings()
+    train_alone(settings, work_in)
 
 
 if __name__ == "__main__":

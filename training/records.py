@@ -112,7 +112,7 @@ def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> 
 
 
 def environment(device: str) -> dict[str, Any]:
-    """What a result may depend on beside the settings.
+    """What a result may depend on besides the settings.
 
     Args:
         device: The kind that computes, such as "cuda".
@@ -141,9 +141,6 @@ def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
 def _replace(path: Path, text: str, *, synced: bool) -> None:
     with whole_file(path, synced=synced) as partial:
         partial.write_text(text, encoding="utf-8")
-
-
-# Plots of one training run.
 
 
 def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:

@@ -1,9 +1,10 @@
-"""The settings of `python -m training.cusines`."""
+"""The settings of trainings: bi-encoders, graph networks, rankers."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
 from training.command_line import Place, SettingsError, Target
 from training.negatives.options import CurriculumSettings
+from training.negatives.semihard import Strategy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,38 +30,35 @@ class KeptSettings:
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
 
-_MAX_SEED = 2**32 - 1
+def _check(
+    settings: object, names: Sequence[str], fits: Callable[[float], bool], must: str
+) -> None:
+    """Refuse a field whose value does not fit; None passes."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not fits(value):
+            raise SettingsError(f"{name} is {value}; it must be {must}.")
 
 
 def at_least(settings: object, least: float, *names: str) -> None:
-    """Refuse a field below its least value or not finite; one that is not given passes."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not least <= value < math.inf:
-            raise SettingsError(f"{name} is {value}; it must be at least {least}{_finite(value)}.")
+    """Refuse a field below its least value or infinite; None passes."""
+    _check(settings, names, lambda value: least <= value < math.inf, f"at least {least} and finite")
 
 
 def above_zero(settings: object, *names: str) -> None:
-    """Refuse a field that is zero, below or not finite; one that is not given passes."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not 0 < value < math.inf:
-            raise SettingsError(f"{name} is {value}; it must be above 0{_finite(value)}.")
+    """Refuse a field that is zero, below or infinite; None passes."""
+    _check(settings, names, lambda value: 0 < value < math.inf, "above 0 and finite")
 
 
-def seed_in_range(seed: int) -> None:
-    """Refuse a seed that one of NumPy, PyTorch and transformers would not take, long after."""
-    if not 0 <= seed <= _MAX_SEED:
-        raise SettingsError(f"seed is {seed}; it must be from 0 to {_MAX_SEED:,}.")
+def seed_in_range(settings: object) -> None:
+    """Refuse a seed that one of NumPy, PyTorch and transformers would refuse much later."""
+    _check(settings, ["seed"], lambda seed: 0 <= seed < 2**32, "from 0 to 4,294,967,295")
 
 
 def share(settings: object, *names: str, zero: bool = True) -> None:
     """Refuse a field that is not a share, from 0 (if allowed) to below 1; None passes."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not (0 < value < 1 or (zero and value == 0)):
-            least = "from" if zero else "above"
-            raise SettingsError(f"{name} is {value}; it is a share, {least} 0 and below 1.")
+    fits = (lambda value: 0 <= value < 1) if zero else (lambda value: 0 < value < 1)
+    _check(settings, names, fits, f"a share, {'from' if zero else 'above'} 0 and below 1")
 
 
 def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
@@ -93,10 +92,6 @@ def depth_of_metric(name: str, metric: str) -> int:
         raise SettingsError(f"{name}: {error}.") from error
 
 
-def _finite(value: float) -> str:
-    return " and finite" if value == math.inf else ""
-
-
 Reduction = Literal["mean", "question_sum"]
 
 DEV_DEPTH = 1_000
@@ -119,6 +114,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
         max_steps: Steps in place of epochs; data of a few questions wants at least 500.
         batch_size: Pairs a step, over all processes together. Paper: 24.
         in_batch: Whether the batch's other articles are negatives too. Paper: true.
+        loss: What is minimised (training/objective.py). Paper: contrastive, eq. (1).
         temperature: Of the loss, eq. (1). Paper: 0.01.
         reduction: The loss as a mean over pairs, or over questions of the sum of their pairs.
             Paper: not given; its eq. (1) is of one pair.
@@ -128,7 +124,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
         select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
             R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        final: After choosing the epoch on dev, train anew on train + dev up to it. Paper: true.
+        final: After choosing the epoch on dev, train again on train + dev up to it. Paper: true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         device: cpu, cuda, ...; default: the best there is.
 
@@ -147,6 +143,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
     max_steps: int | None = None
     batch_size: int = 24
     in_batch: bool = True
+    loss: str = "contrastive"
     temperature: float = 0.01
     reduction: Reduction = "mean"
     learning_rate: float = 2e-5
@@ -163,7 +160,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
         at_least(self, 1, "refresh_every", "measure_every", "epochs", "batch_size")
         at_least(self, 1, "checkpoint_every", "max_steps")
         at_least(self, 0, "weight_decay")
-        seed_in_range(self.seed)
+        seed_in_range(self)
         above_zero(self, "temperature", "learning_rate", "clip")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1
@@ -226,7 +223,7 @@ class TrainerSettings(KeptSettings):
     def __post_init__(self) -> None:
         at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
         at_least(self, 0, "weight_decay")
-        seed_in_range(self.seed)
+        seed_in_range(self)
         above_zero(self, "learning_rate", "clip")
         share(self, "warmup")
         # Any card but the first is one that transformers' Trainer would not take.
@@ -379,3 +376,122 @@ class CusinesSettings(RunSettings):
     def start(self) -> str:
         """Name of the model that training starts from; the articles' where there are two."""
         return str(self.passage_model or self.model or BUNDLED_MODEL)
+
+
+# The pipelines `hybrid.yaml` and `hybrid_rerank.yaml`, which a ranker is fitted to.
+FUSED_FROM = 250
+"""How many articles each of the fused lists gives."""
+RERANKED = 90
+"""How many of the fused list a ranker reads."""
+FULL_COVERAGE = 0.5
+"""Share of a question's terms from which on BM25's list has its full weight."""
+
+_BUNDLED = Place(BUNDLED_MODEL)
+# Metrics for which it counts what stands among the first k, and not where.
+_OF_A_SET = ("R@", "Exist@")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankerTrainingSettings(TrainerSettings):
+    """A cross-encoder that re-ranks what a bi-encoder finds.
+
+    "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024).
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        questions: Questions with their articles and splits; "train" trains, "dev" chooses.
+        dev_share: Share of the training questions that is set aside to choose by, where none is of
+            the split "dev".
+        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        model: The first stage: name or folder of a bi-encoder, with its graph network where it has
+            one. Its parts are taken over as they are.
+        start: What the ranker starts from: name or folder of any Hugging Face encoder, of a
+            cross-encoder, or of a Lexarbor model with a ranker.
+        candidates: Articles that the first stage finds for a question, to draw negatives from and
+            to be re-ranked on dev. Paper: 90.
+        dev_candidates: How many of them are re-ranked on dev to choose the epoch (in a grid of runs
+            also the first stage's weight); default: all. Fewer save time.
+        strategy: Where negatives come from: semi_hard (at random from the candidates), hard (the
+            best of them) or easy (at random from the whole corpus). Paper: semi_hard.
+        negatives: Negatives of a question. Paper: 2, 5 or 10.
+        passages: Passages of a long article that are read: those that the bi-encoder scores best.
+        passage_tokens: Longest passage, the tokenizer's special tokens left out.
+        segmentation: vi joins the syllables of Vietnamese words by "_" in what the ranker reads, as
+            the PhoBERT family was trained; the model folder remembers it.
+        epochs: Times that each (question, article) is seen. Paper: 2.
+        max_steps: Steps in place of epochs.
+        batch_size: (question, article) examples a step.
+        learning_rate: Highest learning rate. Paper: 2e-5.
+        head_lr: Highest learning rate of the head over an encoder that is no cross-encoder yet: of
+            what is made from the seed, and of the pooler below it.
+        dropout: Dropout while it is trained; default: the start's own.
+        weight_decay: AdamW's.
+        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
+        clip: Highest norm of the gradient.
+        select_by: Metric on dev that chooses the best epoch, or the start where that is a
+            cross-encoder and better. Paper: MRR@10.
+        checkpoint_every: Steps between two checkpoints inside an epoch.
+        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
+        device: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+
+    Raises:
+        SettingsError: A value is out of its range, or two do not fit together.
+    """
+
+    questions: Place
+    dev_share: float = 0.1
+    model: Place = _BUNDLED
+    start: Place = _BUNDLED
+    candidates: int = 90
+    dev_candidates: int | None = None
+    strategy: Strategy = "semi_hard"
+    negatives: int = 5
+    passages: int = 2
+    passage_tokens: int = 128
+    segmentation: Segmentation | None = None
+    epochs: int = 2
+    batch_size: int = 16
+    learning_rate: float = 2e-5
+    head_lr: float = 1e-3
+    dropout: float | None = None
+    warmup: float = 0.1
+    select_by: str = "MRR@10"
+    checkpoint_every: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
+        at_least(self, 8, "passage_tokens")
+        above_zero(self, "head_lr")
+        share(self, "dev_share", "dropout")
+        if self.re_ranked > self.candidates:
+            raise SettingsError(
+                f"dev_candidates is {self.dev_candidates}, and the first stage finds "
+                f"{self.candidates} candidates. Ask for fewer."
+            )
+        self._check_metric()
+
+    def _check_metric(self) -> None:
+        depth = depth_of_metric("select_by", self.select_by)
+        # How the ranker is used is fitted on what the pipeline re-ranks, however many these are.
+        fewest = min(self.re_ranked, RERANKED)
+        if depth > fewest:
+            more = (
+                "Re-rank more (dev_candidates, candidates), or choose" if depth <= RERANKED else ""
+            )
+            raise SettingsError(
+                f"select_by is {self.select_by}, and {fewest} candidates are re-ranked on dev. "
+                f"{more or 'Choose'} another metric."
+            )
+        if depth == fewest and self.select_by.startswith(_OF_A_SET):
+            raise SettingsError(
+                f"select_by is {self.select_by}, which no order of the {fewest} candidates that "
+                "are re-ranked on dev can change. Choose by fewer articles, or by MRR@10."
+            )
+
+    @property
+    def re_ranked(self) -> int:
+        """Candidates of a dev question that are re-ranked."""
+        return self.candidates if self.dev_candidates is None else self.dev_candidates

@@ -26,8 +26,6 @@ from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError, say
 from training.settings import CusinesSettings, StartPooling, only_where
 
-# The dropout of a model that came with its own.
-
 
 def set_dropout(model: nn.Module, probability: float) -> None:
     """Give every place of a model where something is dropped the same probability."""
@@ -119,7 +117,7 @@ def start_digests(settings: CusinesSettings) -> dict[str, str]:
 def kept_parts(start: str) -> dict[str, Path]:
     """Parts of the starting model's folder that stay valid beside a newly trained bi-encoder.
 
-    A ranker reads texts, so it stays; a graph was trained on vectors that are no more.
+    A ranker reads texts, so it stays; a graph was trained on vectors that no longer exist.
 
     Args:
         start: Name or folder of the starting model.

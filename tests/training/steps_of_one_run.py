@@ -18,11 +18,10 @@ from safetensors.torch import save_file
 
 from components.models.tower import Tower
 from training.cusines import main
-from training.data import TrainingData, make_batch
-from training.encoding import RunTexts
+from training.data import TrainingData
+from training.encoding import RunTexts, share, sum_gradients
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import loss_and_gradient
-from training.processes import share, sum_gradients
+from training.objective import loss_and_gradient, make_batch
 from training.settings import CusinesSettings
 from training.start import starting_model
 

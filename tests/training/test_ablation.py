@@ -36,9 +36,8 @@ from training.cusines import start
 from training.loop import fit
 from training.ranking.data import ArticlePairs
 from training.ranking.measuring import DevLists
-from training.ranking.settings import FUSED_FROM
 from training.records import environment
-from training.settings import CusinesSettings
+from training.settings import FUSED_FROM, CusinesSettings
 
 
 @pytest.fixture

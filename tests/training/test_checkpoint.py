@@ -40,8 +40,7 @@ from training.checkpoint import (
 from training.command_line import SettingsError, TrainingError
 from training.cusines import main, start
 from training.data import TrainingData
-from training.learner import Optimizer
-from training.loop import TrainingLoop, fit
+from training.loop import Optimizer, TrainingLoop, fit
 from training.settings import CusinesSettings
 
 # Checkpoints of our loop

@@ -20,8 +20,9 @@ from training.ablation.dataset import Dataset
 from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
-from training.data import TrainingData, epoch_order, make_batch, trainings_on
+from training.data import TrainingData, epoch_order, trainings_on
 from training.negatives.gold import DrawnNegatives, Gold
+from training.objective import make_batch
 from training.settings import CusinesSettings
 
 # Questions and splits

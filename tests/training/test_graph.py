@@ -22,10 +22,9 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_
 from components.models.locks import folder_lock
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
-from training.data import make_batch
 from training.graph import GraphLearner, main
 from training.loop import curriculum_negatives, fit
-from training.objective import contrastive_loss
+from training.objective import contrastive_loss, make_batch
 from training.settings import GraphSettings
 
 
@@ -62,7 +61,7 @@ def test_an_untrained_network_ranks_as_the_bi_encoder_alone(graph_settings):
 def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperature, reduction):
     chosen = graph_settings(temperature=temperature, reduction=reduction)
     data, learner = data_of(chosen), learner_of(chosen)
-    move(learner.network)
+    move(learner.model)
     negatives = curriculum_negatives(chosen, data, "cpu")
     vectors = learner.encode(lambda _: None)
     torch.testing.assert_close(vectors.articles.norm(dim=1), torch.ones(len(data.corpus)))
@@ -70,7 +69,7 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     batch = make_batch(data.pairs[:8], drawn, negatives.gold, in_batch=True)
     loss = learner.loss_and_gradient(batch)
     graph = LegislativeGraph.of(data.corpus)
-    whole = learner.network(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
+    whole = learner.model(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
     articles = functional.normalize(whole[graph.n_inner :], dim=1)
     expected = contrastive_loss(
         vectors.train[torch.from_numpy(batch.questions)],
@@ -81,10 +80,10 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
         reduction=reduction,
     )
     assert loss == pytest.approx(expected.item(), abs=1e-5)
-    found = {name: p.grad.clone() for name, p in learner.network.named_parameters()}
-    learner.network.zero_grad()
+    found = {name: p.grad.clone() for name, p in learner.model.named_parameters()}
+    learner.model.zero_grad()
     torch.autograd.backward(expected)
-    for name, parameter in learner.network.named_parameters():
+    for name, parameter in learner.model.named_parameters():
         torch.testing.assert_close(found[name], parameter.grad, atol=1e-4, rtol=1e-4)
 
 
@@ -93,7 +92,7 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
     untrained = permuted.encode(lambda _: None).articles
     assert torch.equal(untrained, plain.encode(lambda _: None).articles)
     for learner in (plain, permuted):
-        move(learner.network)
+        move(learner.model)
     one, other = (each.encode(lambda _: None).articles for each in (plain, permuted))
     assert not torch.allclose(one, other, atol=1e-3)
 
@@ -108,7 +107,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     learner = GraphLearner(
         chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
     )
-    assert learner.network.to_dict() == {
+    assert learner.model.to_dict() == {
         "dim": 32,
         "kind": "gat",
         "layers": 2,
@@ -117,7 +116,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
         "edge_kinds": list(EDGE_KINDS),
         "dropout": 0.0,
     }
-    assert learner_of(graph_settings()).network.to_dict() == {
+    assert learner_of(graph_settings()).model.to_dict() == {
         "dim": 32,
         "kind": "gatv2",
         "layers": 3,

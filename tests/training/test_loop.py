@@ -14,8 +14,7 @@ from training import cusines
 from training import loop as loop_module
 from training.command_line import TrainingError
 from training.data import TrainingData
-from training.learner import Optimizer
-from training.loop import validate
+from training.loop import Optimizer, validate
 from training.negatives.sampling import CurriculumNegatives
 from training.records import PROGRESS_FILE, Progress
 

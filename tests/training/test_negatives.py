@@ -305,7 +305,7 @@ def test_neither_block_nor_threads_change_what_is_drawn(aldermere, monkeypatch, 
         monkeypatch.setattr(sampling, "BLOCK_CELLS", cells)
         torch.set_num_threads(n_threads)
         negatives = CurriculumNegatives(corpus, questions, views=views, ties=ties)
-        arrays = negatives.draw(2, 0.4, **given).to_arrays()
+        arrays = vars(negatives.draw(2, 0.4, **given))
         return [arrays[name].tolist() for name in ("articles", "buckets", "views")]
 
     whole = drawn(1 << 30, 1)

@@ -35,7 +35,7 @@ from training.ranking.run import (
     start_folder,
     train_ranker,
 )
-from training.ranking.settings import RankerTrainingSettings
+from training.settings import RankerTrainingSettings
 
 # The command
 
@@ -51,7 +51,7 @@ def flags(small_law: Path, tiny_bert: Path) -> Callable[..., list[str]]:
 @pytest.fixture(autouse=True)
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.ranking.publishing.plot_records", lambda *_: None)
+    monkeypatch.setattr("training.ranking.run.plot_records", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ from training.ranking.measuring import (
     make_records,
 )
 from training.ranking.run import BestPassageLoss, open_start
-from training.ranking.settings import FULL_COVERAGE
+from training.settings import FULL_COVERAGE
 
 
 def test_an_article_scores_as_its_best_passage():

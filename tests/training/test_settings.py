@@ -31,11 +31,10 @@ from training.command_line import (
     run,
     settings_from,
 )
-from training.learner import EPSILON
+from training.loop import EPSILON
 from training.negatives.options import CurriculumSettings
 from training.pretraining import PretrainSettings
-from training.ranking.settings import RankerTrainingSettings
-from training.settings import CusinesSettings, GraphSettings, RunSettings
+from training.settings import CusinesSettings, GraphSettings, RankerTrainingSettings, RunSettings
 
 # Files and flags
 
@@ -131,7 +130,7 @@ def test_paths_in_a_file_are_relative_to_it_and_names_stay_names(tmp_path, monke
     [
         (["--epoch", "3"], "--epoch"),
         (["--epochs", "three"], "epochs.*three"),
-        (["--epochs", "0"], "epochs is 0; it must be at least 1"),
+        (["--epochs", "0"], "epochs is 0"),
         (["--kind", "three"], "kind.*three"),
         (["--views", "[bm25"], "views.*bm25"),
         (["--config", "missing.yaml"], "missing.yaml.*cannot be read"),
@@ -337,14 +336,14 @@ def test_the_papers_values_are_the_defaults():
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("negatives", 0, "negatives is 0; it must be at least 1"),
+        ("negatives", 0, "negatives is 0"),
         ("candidates", 0, "candidates is 0"),
-        ("passage_tokens", 7, "passage_tokens is 7; it must be at least 8"),
+        ("passage_tokens", 7, "passage_tokens is 7"),
         ("max_steps", 0, "max_steps is 0"),
-        ("seed", 2**32, "seed is 4294967296; it must be from 0 to"),
-        ("learning_rate", float("nan"), "learning_rate is nan; it must be above 0"),
-        ("weight_decay", float("inf"), "weight_decay is inf; it must be at least 0 and finite"),
-        ("warmup", 1.0, "warmup is 1.0; it is a share, below 1"),
+        ("seed", 2**32, "seed is 4294967296"),
+        ("learning_rate", float("nan"), "learning_rate is nan"),
+        ("weight_decay", float("inf"), "weight_decay is inf"),
+        ("warmup", 1.0, "warmup is 1.0"),
         ("dev_candidates", 91, "the first stage finds 90"),
         ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
         ("select_by", "MRR", "select_by: .*MRR"),

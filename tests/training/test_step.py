@@ -22,11 +22,11 @@ from components.models.head import HierarchicalArticleHead
 from components.models.tower import Tower, open_towers
 from components.statutes.article import indexed_text
 from training.command_line import settings_from
-from training.data import Batch, TrainingData, make_batch
+from training.data import TrainingData
 from training.encoding import GradientVectors, RunTexts, Side
-from training.learner import Optimizer, warm_up_and_decay
+from training.loop import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import contrastive_loss, loss_and_gradient
+from training.objective import Batch, contrastive_loss, loss_and_gradient, make_batch
 from training.settings import CusinesSettings
 from training.start import starting_model, train_mode
 

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from training.command_line import SettingsError
 from training.negatives.curriculum import MAX_BUCKETS
-from training.ranking.settings import RankerTrainingSettings
-from training.settings import RunSettings
+from training.settings import RankerTrainingSettings, RunSettings
 
 # What is measured of each run.
 

@@ -18,7 +18,7 @@ from components.statutes.question import Question
 from training.bm25 import CountedLaw, Ranking, Variant
 from training.command_line import SettingsError
 from training.data import TrainingData
-from training.ranking.settings import FUSED_FROM
+from training.settings import FUSED_FROM
 
 # Questions in parts for cross-validation.
 

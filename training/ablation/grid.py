@@ -24,8 +24,6 @@ from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError, say
 from training.records import environment
 
-# Memory between the runs of a grid.
-
 
 def give_back_memory() -> None:
     """Give what a run has freed back to the system, where the C library can.

@@ -46,9 +46,8 @@ from training.ablation.report import LEARNERS, RANKERS, Report
 from training.bm25 import Ranking
 from training.checkpoint import RunState, claim, compute_as_begun
 from training.data import TrainingData, evaluated, unseen
-from training.learner import Learner, Vectors
-from training.loop import fit
-from training.processes import take_device
+from training.encoding import Vectors, take_device
+from training.loop import Learner, fit
 from training.ranking.data import Candidates, FirstStage, open_network, stage_digest
 from training.ranking.measuring import DevLists, FusionWeight, best_record
 from training.ranking.run import (
@@ -67,9 +66,14 @@ from training.ranking.run import (
     start_folder,
     train_ranker,
 )
-from training.ranking.settings import FUSED_FROM, RankerTrainingSettings
 from training.records import environment
-from training.settings import CusinesSettings, GraphSettings, RunSettings
+from training.settings import (
+    FUSED_FROM,
+    CusinesSettings,
+    GraphSettings,
+    RankerTrainingSettings,
+    RunSettings,
+)
 from training.start import start_digests
 
 DEPTH = 1_000

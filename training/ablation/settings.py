@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_type_hints
 from training.ablation.arms import RE_RANKED_DEPTH, MeasuredOn, TrainingSettings
 from training.ablation.runs import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target, say
-from training.ranking.settings import RankerTrainingSettings
-from training.settings import RunSettings, at_least, folder_named
+from training.settings import RankerTrainingSettings, RunSettings, at_least, folder_named
 
 if TYPE_CHECKING:
     from training.ablation.dataset import Dataset

@@ -14,8 +14,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-# Random numbers that depend on what they are for, and on nothing else.
-
 
 def generator(seed: int, *purpose: object) -> np.random.Generator:
     """A generator of its own for a seed and a purpose, such as (epoch, question id).

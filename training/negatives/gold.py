@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from components.statutes.article import Article, normalised
 from components.statutes.question import Question
-
-# Negatives by question.
 
 
 @dataclass(frozen=True)
@@ -29,26 +27,13 @@ class QuestionNegatives:
     starts: NDArray[np.int64]
 
     def of(self, question: int) -> NDArray[np.int64]:
-        """Positions of one question's negatives, int64.
-
-        Raises:
-            IndexError: There is no such question.
-        """
-        n_questions = len(self.starts) - 1
-        if not 0 <= question < n_questions:
-            raise IndexError(
-                f"question {question} is not among the {n_questions:,} questions, which count "
-                "from 0. Give its place in the list of questions"
-            )
+        """Positions of one question's negatives, int64."""
         return self.articles[self.starts[question] : self.starts[question + 1]]
 
     @property
     def questions(self) -> NDArray[np.int64]:
         """The question that each negative was drawn for, int64 `[n_negatives]`."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-
-# The negatives drawn for an epoch.
 
 
 @dataclass(frozen=True)
@@ -63,27 +48,6 @@ class DrawnNegatives(QuestionNegatives):
 
     buckets: NDArray[np.int8]
     views: NDArray[np.int8]
-
-    def to_arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.int8]]:
-        """Everything as arrays by name, to be kept in a checkpoint."""
-        return {
-            "articles": self.articles,
-            "starts": self.starts,
-            "buckets": self.buckets,
-            "views": self.views,
-        }
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[np.int64] | NDArray[np.int8]]
-    ) -> DrawnNegatives:
-        """What `to_arrays` gave."""
-        return cls(
-            arrays["articles"].astype(np.int64),
-            arrays["starts"].astype(np.int64),
-            arrays["buckets"].astype(np.int8),
-            arrays["views"].astype(np.int8),
-        )
 
 
 _SHOWN = 5
@@ -120,8 +84,8 @@ class Gold:
         """
         article_ids = tuple(article.id for article in articles)
         question_ids = tuple(question.id for question in questions)
-        _refuse("article ids stand twice. Make them unique", _repeated(article_ids))
-        _refuse("question ids stand twice. Make them unique", _repeated(question_ids))
+        _refuse("article ids are repeated. Make them unique", _repeated(article_ids))
+        _refuse("question ids are repeated. Make them unique", _repeated(question_ids))
         _refuse(
             "questions have no relevant article, so nothing can be learnt from them. Leave them "
             "out of training",
@@ -129,7 +93,7 @@ class Gold:
         )
         position_of = {article_id: position for position, article_id in enumerate(article_ids)}
         _refuse(
-            "relevant articles (question -> article) are not in the corpus. Mend the ids, or give "
+            "relevant articles (question -> article) are not in the corpus. Fix the ids, or give "
             "the corpus that the questions belong to",
             [
                 f"{question.id} -> {article_id}"

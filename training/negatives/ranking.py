@@ -1,4 +1,4 @@
-"""The ranks of the negatives in one view, hardest first (CuSINeS, section 3)."""
+"""Negatives ranked in each view, and the fused ranking (CuSINeS, section 3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from torch import Tensor
 
 from training.negatives.gold import Gold, flattened
 from training.negatives.options import CurriculumSettings, View
-
-# Keys that break ties: the same on every device, in every process, in any block.
-
 
 _SIGN = 1 << 63
 
@@ -117,9 +114,6 @@ def _signed(constant: int) -> int:
     return constant - (1 << 64) if constant >= _SIGN else constant
 
 
-# Several rankings of the negatives made into one (CuSINeS, section 3).
-
-
 def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
     """Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (k + rank).
 
@@ -150,7 +144,7 @@ def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         difficulty: float32 `[n_rows, n_articles]`, finite; higher is harder.
-        excluded: bool, same shape: what is no negative of the row's question.
+        excluded: bool, same shape: what is not a negative of the row's question.
 
     Returns:
         Ranks, float32 `[n_rows, n_articles]`: 1 is the hardest negative, whole or half numbers,
@@ -193,9 +187,6 @@ def _tied(values: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     return (~(starts & ends) & (values > -torch.inf)).sum(dim=1)
 
 
-# All negatives of some questions in one order of difficulty, hardest first.
-
-
 @dataclass(frozen=True)
 class RankedBlock:
     """The negatives of a block of questions.
@@ -212,7 +203,7 @@ class RankedBlock:
 
 
 class FusedRanking:
-    """Asks the views, ranks the negatives in each, and fuses the rankings.
+    """Ranks the negatives in each view, and fuses the rankings.
 
     Args:
         views: At least one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,26 +47,7 @@ def mine_negatives(
             from the whole corpus. Paper: semi_hard.
         n: Negatives of a question. Paper: 2, 5 or 10.
         seed: Of what is drawn.
-
-    Raises:
-        ValueError: There is no such strategy, n is below 1, or `found` is not of these questions
-            and articles.
     """
-    if strategy not in get_args(Strategy):
-        raise ValueError(
-            f"strategy: {strategy!r} is none; choose among {', '.join(get_args(Strategy))}"
-        )
-    if n < 1:
-        raise ValueError(f"n is {n}; ask for at least 1 negative of a question")
-    if found.ndim != 2 or len(found) != gold.n_questions:
-        raise ValueError(
-            f"found is {list(found.shape)}; it must be [{gold.n_questions}, m], a row a question"
-        )
-    if found.size and not 0 <= found.min() <= found.max() < gold.n_articles:
-        raise ValueError(
-            f"found names positions from {found.min()} to {found.max()}, and the corpus has "
-            f"{gold.n_articles:,} articles: search the corpus that the questions belong to"
-        )
     drawn = []
     for row, (question, candidates) in enumerate(zip(gold.question_ids, found, strict=True)):
         random = generator(seed, "negatives", strategy, question)

@@ -1,5 +1,6 @@
 """Curriculum negatives in a `SentenceTransformerTrainer`."""
 
+# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
 
 import uuid
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from accelerate.utils import extract_model_from_parallel
 from torch import Tensor
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback, TrainerState
 
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
@@ -30,17 +31,17 @@ class EpochNegatives(TrainerCallback):
     """Gives a trainer rows whose negatives are those of the current epoch.
 
     At the start of each epoch it encodes questions and articles with the model being trained, where
-    the views need that, and draws anew. Where a phase of the curriculum begins within an epoch it
+    the views need that, and draws. Where a phase of the curriculum begins within an epoch it
     draws again; the batches that the trainer has read ahead by then, one or two, keep what they
     have.
 
-    A row's negatives are no positives of its question. In a batch, another row's article can be
+    A row's negatives never answer its question. In a batch, another row's article can be
     one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart, and leaves out what it
     cannot place: where few questions have many positives each, an epoch sees a part of the rows.
     `training.cusines` masks every such pair instead, and sees all.
 
     The trainer must be given both: the dataset, and this object among its `callbacks`. Without the
-    callback nothing would be drawn anew; rows are then refused once the model has changed.
+    callback nothing would be drawn again; rows are then refused once the model has changed.
 
     Example:
         ```python
@@ -84,10 +85,7 @@ class EpochNegatives(TrainerCallback):
         if [each.id for each in questions] != list(negatives.gold.question_ids):
             raise ValueError("questions are not those that negatives was made of. Give the same")
         if negatives.settings.share_of == "bucket":
-            raise ValueError(
-                "share_of 'bucket' draws more for one question than for another, but all rows need "
-                "the same columns. Use share_of 'negatives'"
-            )
+            raise ValueError("share_of must be 'negatives': all rows need the same columns")
         rule = negatives.settings.text_rule
         self.drawn: DrawnNegatives | None = None
         self.dataset: Dataset = _rows(negatives, self._texts)
@@ -100,13 +98,7 @@ class EpochNegatives(TrainerCallback):
         # Those that rows were read with before training began.
         self._first_weights: int | None = None
 
-    def on_train_begin(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,  # noqa: ARG002
-        control: TrainerControl,  # noqa: ARG002
-        **kwargs: Any,
-    ) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Refuse a model or settings under which rows would keep old negatives.
 
         Raises:
@@ -114,27 +106,13 @@ class EpochNegatives(TrainerCallback):
                 apart by the first epoch's negatives.
         """
         if _unwrapped(kwargs["model"]) is not _unwrapped(self._model):
-            raise ValueError(
-                "the trainer's model is not the one that EpochNegatives was made with, which "
-                "draws the negatives and would stay as it is. Give both the same model"
-            )
+            raise ValueError("The trainer and EpochNegatives must have the same model")
         if args.dataloader_num_workers:
-            raise ValueError(
-                "dataloader_num_workers must be 0: other processes do not see new negatives"
-            )
+            raise ValueError("dataloader_num_workers must be 0: workers do not see new negatives")
         if getattr(args, "batch_sampler", None) == "no_duplicates_hashed":
-            raise ValueError(
-                "batch_sampler 'no_duplicates_hashed' reads the rows once, and their negatives "
-                "change. Use 'no_duplicates'"
-            )
+            raise ValueError("batch_sampler must be 'no_duplicates': a hashed one reads rows once")
 
-    def on_epoch_begin(
-        self,
-        args: TrainingArguments,  # noqa: ARG002
-        state: TrainerState,
-        control: TrainerControl,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
-    ) -> None:
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Encode with the model as it is now, and draw."""
         read_with, self._first_weights = self._first_weights, None
         if state.global_step == 0 and read_with == _digest(self._model):
@@ -142,13 +120,7 @@ class EpochNegatives(TrainerCallback):
         self._encode()
         self._draw(int(state.epoch or 0), state.global_step / state.max_steps)
 
-    def on_step_begin(
-        self,
-        args: TrainingArguments,  # noqa: ARG002
-        state: TrainerState,
-        control: TrainerControl,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
-    ) -> None:
+    def on_step_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Draw again where a phase begins."""
         progress = state.global_step / state.max_steps
         if self._negatives.phase(progress) != self._phase:
@@ -183,9 +155,8 @@ class EpochNegatives(TrainerCallback):
             self._first_weights = _digest(self._model)
         elif self._first_weights is not None and self._first_weights != _digest(self._model):
             raise ValueError(
-                "the model's weights have changed since the rows' negatives were drawn, and none "
-                "are drawn anew: give the trainer callbacks=[epochs], the EpochNegatives that the "
-                "dataset is of. If another training changed them, make a new EpochNegatives"
+                "The model has changed since the negatives were drawn: give the trainer this "
+                "EpochNegatives as a callback, or make a new one"
             )
         chosen = [drawn.of(question) for question in batch["anchor"]]
         texts = {

@@ -35,7 +35,7 @@ from components.statutes.question import Question
 from training.data import TrainingData
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives
-from training.ranking.settings import FULL_COVERAGE, FUSED_FROM, RERANKED
+from training.settings import FULL_COVERAGE, FUSED_FROM, RERANKED
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 
@@ -77,9 +77,6 @@ def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Sigmoid of logits, without overflow."""
     values: NDArray[np.float64] = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
     return values
-
-
-# What a ranker learns from: questions with articles that answer them, and with mined ones.
 
 
 Passages = Callable[[str, Sequence[int]], list[list[str]]]
@@ -242,7 +239,7 @@ class FirstStage:
     def kept_in(self, work: Path) -> FirstStage:
         """The same with what was found when the run began, which is written down where it is not.
 
-        Encoded anew, near articles may change places on some devices; a run that is taken up again
+        Encoded again, near articles may change places on some devices; a run that is taken up again
         must not learn from other negatives than before.
         """
         path = work / _FOUND_FILE

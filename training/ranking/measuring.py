@@ -177,39 +177,30 @@ class DevLists:
         return evaluated(self.questions, ranked, names, depth)
 
 
+@dataclass(eq=False)
 class RankerMeasuring(BaseEvaluator):
     """What the Trainer calls before the first step and after each epoch.
 
-    Args:
+    Attributes:
         score: Scores pairs with the model that is trained.
         dev: Lists to re-rank; None where no question is of dev.
         negatives: The mined negatives, `n` of them or a sample.
         cosines: The bi-encoder's of these, `[n]`.
         select_by: Metric that chooses the best epoch.
         start_ranks: Whether the model ranks before it is trained: it has a head already.
-
-    Attributes:
         dev_logits: Of the dev lists when last measured.
     """
 
-    def __init__(
-        self,
-        score: Score,
-        *,
-        dev: DevLists | None,
-        negatives: ArticlePairs,
-        cosines: Sequence[float],
-        select_by: str,
-        start_ranks: bool,
-    ) -> None:
+    score: Score
+    dev: DevLists | None
+    negatives: ArticlePairs
+    cosines: Sequence[float]
+    select_by: str
+    start_ranks: bool
+    dev_logits: NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._score = score
-        self._dev = dev
-        self._negatives = negatives
-        self._cosines = cosines
-        self._select_by = select_by
-        self._start_ranks = start_ranks
-        self.dev_logits: NDArray[np.float32] | None = None
 
     def __call__(
         self,
@@ -228,19 +219,19 @@ class RankerMeasuring(BaseEvaluator):
         """
         measured: dict[str, Any] = {}
         before = not epoch
-        if self._dev is not None:
+        if self.dev is not None:
             if before:
-                found = self._dev.metrics(self._dev.found, self._select_by)
+                found = self.dev.metrics(self.dev.found, self.select_by)
                 measured["first_stage"] = found
-                measured[START_RANKS] = int(self._start_ranks)
-            self.dev_logits = self._dev.logits(self._score)
-            ranking = self._dev.re_ranked(self.dev_logits)
-            measured["dev"] = self._dev.metrics(ranking, self._select_by)
+                measured[START_RANKS] = int(self.start_ranks)
+            self.dev_logits = self.dev.logits(self.score)
+            ranking = self.dev.re_ranked(self.dev_logits)
+            measured["dev"] = self.dev.metrics(ranking, self.select_by)
         if before or epoch == 1:
-            own = probabilities(self._negatives.logits(self._score))
+            own = probabilities(self.negatives.logits(self.score))
             measured["negatives"] = {
                 "ranker": score_statistics(own),
-                "biencoder": score_statistics(self._cosines),
+                "biencoder": score_statistics(self.cosines),
             }
         return numbers_of(measured)
 

@@ -1,8 +1,9 @@
-"""A ranker's training with sentence-transformers' CrossEncoderTrainer, resuming by itself."""
+"""A ranker's training with sentence-transformers' CrossEncoderTrainer, and its model folder."""
 
 # ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 import shutil
@@ -20,7 +21,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.util import batch_to_device
 from torch import Tensor, nn
-from transformers import PrinterCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PrinterCallback, TrainerState
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import (
@@ -43,6 +44,7 @@ from components.models.folder import (
 from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
 from components.models.weights import check_loaded
 from components.statutes.article import indexed_text
+from components.statutes.significance import paired_randomisation
 from training.checkpoint import newest_complete
 from training.command_line import SettingsError, say
 from training.data import TrainingData
@@ -57,15 +59,24 @@ from training.ranking.data import (
     FirstStage,
     Passages,
     open_network,
+    pipeline_candidates,
     read_passages,
     stage_digest,
 )
-from training.ranking.measuring import DevLists, RankerMeasuring, best_record, make_records
-from training.ranking.settings import RankerTrainingSettings
-from training.records import METRICS_FILE, write_metrics
+from training.ranking.measuring import (
+    DevLists,
+    FusionWeight,
+    RankerMeasuring,
+    answers_among,
+    best_record,
+    calibration_report,
+    fit_calibration,
+    make_records,
+    plot_records,
+)
+from training.records import METRICS_FILE, environment, write_metrics
+from training.settings import RERANKED, RankerTrainingSettings
 from training.start import set_dropout
-
-# Libraries that would talk between our own lines.
 
 
 def quiet_warnings() -> None:
@@ -73,9 +84,6 @@ def quiet_warnings() -> None:
     # Turning an encoder into a cross-encoder is intended; the warning about its fresh head says
     # nothing new.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-
-
-# Binary cross-entropy of an article's best passage.
 
 
 class BestPassageLoss(BinaryCrossEntropyLoss):
@@ -130,9 +138,6 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         return loss
 
 
-# What a ranker starts from.
-
-
 # What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
 _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
@@ -169,7 +174,7 @@ def start_reading(name: str) -> RankerSettings | None:
 
 
 def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
-    """What the ranker will read of an article; its words as the start reads them, if not told.
+    """What the ranker will read of an article; by default its words as the start reads them.
 
     Raises:
         ModelError: As `start_reading`, or what tells words apart is not installed.
@@ -482,9 +487,6 @@ def candidate_lists(
     )
 
 
-# What happens beside the Trainer's own steps when it trains a ranker.
-
-
 MODEL_FOLDER = "model"
 LOGITS_FILE = "dev_logits.npy"
 _BEST = "best-"
@@ -499,40 +501,20 @@ class RankerWatch(RunWatch):
 
     Args:
         work: Folder of the checkpoints.
-        examples_a_step: Examples that a step takes.
-        n_examples: Of an epoch.
-        steps: Of the whole run.
         select_by: Metric on dev that is the higher the better.
         measuring: Has the logits of dev.
-        measured: Called after each measuring, with all that was logged.
+        run: As for `RunWatch`.
     """
 
     def __init__(
-        self,
-        work: Path,
-        *,
-        examples_a_step: int,
-        n_examples: int,
-        steps: int,
-        select_by: str,
-        measuring: RankerMeasuring,
-        measured: Callable[[list[dict[str, float]]], object],
+        self, work: Path, *, select_by: str, measuring: RankerMeasuring, **run: Any
     ) -> None:
-        super().__init__(
-            work,
-            label="Training",
-            examples_a_step=examples_a_step,
-            n_examples=n_examples,
-            steps=steps,
-            measured=measured,
-        )
-        self._epoch_steps = -(-n_examples // examples_a_step)
+        super().__init__(work, label="Training", **run)
+        self._epoch_steps = -(-run["n_examples"] // run["examples_a_step"])
         self._select_by = select_by
         self._measuring = measuring
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the step; an epoch's last one is saved after it was measured, not before."""
         # Going on from a checkpoint of an epoch's end, the Trainer begins with the next epoch.
         step = state.global_step
@@ -540,21 +522,11 @@ class RankerWatch(RunWatch):
             control.should_save = False
         super().on_step_end(args, state, control, **kwargs)
 
-    def on_epoch_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_epoch_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Have the loss looked at, and what is measured now kept in a checkpoint."""
         control.should_log = control.should_save = True
 
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: Mapping[str, float] | None = None,
-        model: CrossEncoder | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Say how dev was ranked, and keep the weights where they are the best so far.
 
         Raises:
@@ -568,13 +540,11 @@ class RankerWatch(RunWatch):
         if "dev" in records[-1]:
             value = records[-1]["dev"][self._select_by]
             say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
-            if best_record(records, self._select_by) is records[-1] and model is not None:
-                self._keep(model, state.global_step)
+            if best_record(records, self._select_by) is records[-1]:
+                self._keep(kwargs["model"], state.global_step)
         super().on_evaluate(args, state, control, **kwargs)
 
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Make the checkpoint count; then what was best before it can go."""
         super().on_save(args, state, control, **kwargs)
         kept = best_folder(self._work, make_records(state.log_history), self._select_by)
@@ -656,3 +626,147 @@ def train_ranker(
     trainer.remove_callback(PrinterCallback)
     train_from(trainer, checkpoint, work)
     return make_records(trainer.state.log_history)
+
+
+# From a trained ranker to a model folder.
+
+
+def publish(
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    prepared: Prepared,
+    records: Sequence[dict[str, Any]],
+    work: Path,
+) -> None:
+    """Make the model folder.
+
+    The ranker is the one that was best on dev, with the calibration and the weight of the order
+    before it that fit dev; the last one, without either, where there is no dev. All parts of the
+    first stage's folder are taken over as they are.
+
+    Args:
+        settings: Of the run.
+        data: What it learnt from.
+        prepared: What it worked with.
+        records: What was measured.
+        work: Holds the best weights.
+    """
+    write_metrics(work / METRICS_FILE, records)
+    plot_records(records, work, settings.select_by)
+    device = resolve_device(settings.device).type
+    metrics: dict[str, Any] = {"environment": environment(device), **prepared.mined}
+    best = best_folder(work, records, settings.select_by)
+    use = prepared.ranker.settings
+    if best is None:
+        part = work / "last"
+        shutil.rmtree(part, ignore_errors=True)
+        prepared.ranker.encoder.save_pretrained(str(part), create_model_card=False)
+    else:
+        part = best / MODEL_FOLDER
+        record = best_record(records, settings.select_by)
+        assert record is not None
+        use, fitted = _fitted(settings, data, prepared, best)
+        metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
+        _say_what_training_did(records, record, settings.select_by)
+        _say_what_ranking_does(fitted, settings.select_by)
+        _say_what_scores_are(fitted["calibration"], use)
+    use.save(part)
+    folder = find_model(settings.model)
+    kept: dict[str, Path] = {}
+    if (folder / MANIFEST_FILE).exists():
+        kept = {p: folder / p for p in read_manifest(folder).parts if p != RANKER_PART}
+    prepared.setup.biencoder.save(
+        Path(settings.output),
+        base_model=settings.model,
+        config=settings.to_dict(),
+        data=data.digests(),
+        metrics=metrics,
+        kept={**kept, RANKER_PART: part},
+    )
+
+
+def _fitted(
+    settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
+) -> tuple[RankerSettings, dict[str, Any]]:
+    """How the best ranker is used, and what was found in fitting it.
+
+    It is fitted on what it is given in use, the fused candidates of `hybrid_rerank.yaml`: their
+    order is another than the first stage's own, and so is the share of answers among them.
+    """
+    setup = prepared.setup
+    rule = prepared.ranker.text_rule
+    found = pipeline_candidates(setup.stage, data.corpus, rule)
+    # As long as a measuring on dev of all candidates: nobody should think that it hangs.
+    say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
+    lists = candidate_lists(data, found, RERANKED, setup.passages)
+    ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
+    logits = lists.logits(ranker.logits)
+    answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
+    weight = FusionWeight.choose(lists, logits, settings.select_by)
+    use = dataclasses.replace(
+        prepared.ranker.settings,
+        calibration=fit_calibration(logits, answers),
+        fusion_weight=weight.chosen,
+    )
+    in_pipeline = {
+        "hybrid": lists.metrics(lists.found, settings.select_by),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), settings.select_by),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), settings.select_by),
+    }
+    gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
+    return use, {
+        "calibration": calibration_report(logits, answers),
+        "fusion": weight.tried,
+        "in_pipeline": in_pipeline,
+        "gain": dataclasses.asdict(gain),
+    }
+
+
+def _say_what_training_did(
+    records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
+) -> None:
+    """Say where training did harm, which nobody would look for."""
+    if not best["step"]:
+        trained = max(record["dev"][metric] for record in records if record["step"])
+        say(
+            f"Training did not help: on dev the start has {metric} {best['dev'][metric]:.3f}, the "
+            f"best epoch {trained:.3f}. The model keeps the start's weights."
+        )
+
+
+def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
+    """Say how far scores are from probabilities, or that nothing makes them such."""
+    if use.calibration is None:
+        say(
+            "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
+            "speak for answers (calibrated: true will be refused)"
+        )
+    elif report is None:
+        say(
+            "How far calibrated scores are from probabilities cannot be told: some fifths of dev "
+            "give no calibration for the others (calibrated: true is at your own risk)"
+        )
+    else:
+        say(
+            f"Calibrated, scores are off by {report['error']:.3f} on dev questions that they were "
+            f"not fitted on (expected calibration error; {report['uncalibrated']:.3f} as they "
+            f"are). A question's best candidate has {report['best_probability']:.2f} on average, "
+            f"and {report['best_answers']:.2f} of them answer"
+        )
+
+
+def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
+    """Say what the pipeline gains by the ranker, and where it gains nothing."""
+    orders, gain = fitted["in_pipeline"], fitted["gain"]
+    hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
+    say(
+        f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
+        f"{alone:.3f} by the ranker alone, {both:.3f} by both, as the model's folder says. On "
+        f"questions that did not choose their weight that is {gain['difference']:+.3f}, "
+        f"p {gain['p']:.4f}; all of them chose the epoch, so a test split tells it better."
+    )
+    if gain["difference"] <= 0:
+        say(
+            "The ranker does not help there: hybrid finds no less and is faster. More questions or "
+            "epochs, or a start that is a cross-encoder, may help."
+        )

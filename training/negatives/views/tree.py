@@ -73,8 +73,6 @@ class TreeView:
         self._from_ancestor = -2.0 * depths
         if cross_law == "farther":
             self._from_ancestor[0] += 2.0 * (int(tree.depth.max()) - 1)
-        elif cross_law != "path":
-            raise ValueError(f"cross_law must be 'farther' or 'path', not {cross_law!r}")
         self._depths = torch.from_numpy(self._leaf_depth).to(device, torch.float32)
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
