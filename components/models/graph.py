@@ -296,33 +296,30 @@ class LegislativeGraphEncoder(nn.Module):
                 states = self._step(number, states, field)
             return states if field.rows is None else take_rows(states, field.rows)
 
-    def attention(self, features: Tensor, graph: GraphTensors, layer: int = -1) -> Tensor:
-        """The share of attention that each edge gets among those into its target.
+    def attention(self, features: Tensor, graph: GraphTensors) -> Tensor:
+        """The share of attention that the last layer pays to each edge among those into its target.
 
         Args:
             features: As for `forward`.
             graph: As for `forward`.
-            layer: Which, counted as an index of a list.
 
         Returns:
             `[n_edges, heads]`, in the graph's order of edges; no gradient.
 
         Raises:
-            ModelError: As for `forward`; or the network has no attention, or no such layer.
+            ModelError: As for `forward`; or the network has no attention.
         """
         if self.kind not in _WITH_ATTENTION:
             raise ModelError(
                 f"a graph network of kind {self.kind!r} has no attention: take "
                 f"{' or '.join(_WITH_ATTENTION)}."
             )
-        if not -self.layers <= layer < self.layers:
-            raise ModelError(f"layer {layer} is not among the graph network's {self.layers}.")
         field = self._fitting(features, graph).receptive_field(None, self.layers)
         with torch.no_grad(), torch.autocast(features.device.type, enabled=False):
             states = self._entering(features, field)
-            for number in range(layer % self.layers):
+            for number in range(self.layers - 1):
                 states = self._step(number, states, field)
-            last: Any = self.convolutions[layer]
+            last: Any = self.convolutions[-1]
             shares: Tensor = last.attention(states, states, graph.edges)
         return shares
 
