@@ -1,16 +1,52 @@
-"""What the embedders check of the documents that they are given."""
+"""What Lexarbor's components share: serialising, running in a thread, and checks of parameters."""
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from inspect import signature
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
-from haystack import Document
+from haystack import Document, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
 from components.models.errors import VectorError
 
-# What a component is warmed up by in an event loop: its own warm-up, in a worker thread.
+
+class StatuteComponent:
+    """A component that keeps each parameter as an attribute of the same name.
+
+    `run_async`, where it has none of its own, is `run` in a worker thread.
+    """
+
+    run_async: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "run" not in vars(cls) or "run_async" in vars(cls):
+            return
+
+        @wraps(vars(cls)["run"])
+        async def run_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return await asyncio.to_thread(self.run, *args, **kwargs)
+
+        run_async.__doc__ = "`run` in a worker thread."
+        cls.run_async = run_async
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise every parameter."""
+        named = [
+            each.name
+            for each in signature(type(self).__init__).parameters.values()
+            if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"
+        ]
+        return default_to_dict(self, **{name: getattr(self, name) for name in named})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The component that `to_dict` described."""
+        return default_from_dict(cls, data)
 
 
 class Warmed(Protocol):
@@ -22,8 +58,8 @@ class Warmed(Protocol):
 class AsyncWarmUp:
     """`warm_up_async` for a component with `warm_up`.
 
-    A pipeline in an event loop warms up before every question, and calls `warm_up` in the loop
-    itself where there is no other. Loading a model or a law anew takes seconds.
+    A pipeline in an event loop warms up before every question, and without it would call `warm_up`
+    in the loop itself. Loading a model or reading a law again takes seconds.
     """
 
     async def warm_up_async(self: Warmed) -> None:
@@ -31,14 +67,11 @@ class AsyncWarmUp:
         await asyncio.to_thread(self.warm_up)
 
 
-# The device that a component is given, checked where it is set.
-
-
 def checked_device(component: str, device: object) -> ComponentDevice | None:
-    """`device` as it was given.
+    """`device` unchanged.
 
     Raises:
-        TypeError: it is no ComponentDevice, such as the "cpu" of other libraries; names the
+        TypeError: it is not a ComponentDevice, such as the "cpu" of other libraries; names the
             component.
     """
     if device is not None and not isinstance(device, ComponentDevice):
@@ -49,14 +82,11 @@ def checked_device(component: str, device: object) -> ComponentDevice | None:
     return device
 
 
-# Numbers that a component is given, checked where they are set and where they are overridden.
-
-
 def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
-    """`top_k` as it was given.
+    """`top_k` unchanged.
 
     Raises:
-        TypeError: it is no whole number; names the component.
+        TypeError: it is not a whole number; names the component.
         ValueError: it is less than `at_least`; names the component.
     """
     if not isinstance(top_k, int) or isinstance(top_k, bool):
@@ -66,40 +96,56 @@ def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
     return top_k
 
 
-def checked_refresh(component: str, seconds: float) -> float:
-    """`refresh_seconds` as it was given.
+def check_count(parameter: str, value: object, at_least: int) -> None:
+    """Refuse a parameter ("Component.name") that is not a whole number from `at_least`.
 
     Raises:
-        ValueError: it is not a number from 0; names the component.
+        ValueError: it is not; names the parameter.
     """
-    if not (is_number(seconds) and seconds >= 0):
-        raise ValueError(f"{component}.refresh_seconds must be 0 or more, got {seconds!r}.")
-    return seconds
+    if type(value) is not int or value < at_least:
+        raise ValueError(f"{parameter} must be a whole number from {at_least}, got {value!r}.")
 
 
-def is_number(value: object) -> bool:
-    """Whether a value can be compared with numbers; a YAML file may hold "0.5" in its place."""
+def check_number(
+    parameter: str, value: object, is_valid: Callable[[float], bool], requirement: str
+) -> None:
+    """Refuse a parameter ("Component.name") that is not a number in its range.
+
+    A YAML file may hold "0.5", which is text and cannot be compared.
+
+    Args:
+        parameter: component and parameter.
+        value: as it was given.
+        is_valid: whether a number is in the range.
+        requirement: the range in words, for the message: "above 0".
+
+    Raises:
+        ValueError: it is not; names the parameter.
+    """
+    if not (is_number(value) and is_valid(value)):
+        raise ValueError(f"{parameter} must be {requirement}, got {value!r}.")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value can be compared with numbers."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-# A question's vector, checked where a retriever is given it.
-
-
 def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]:
-    """The query as float32 `[dim]`.
+    """A question's vector as float32 `[dim]`.
 
     Args:
         component: name of the retriever, for the message.
         embedding: as it was given.
 
     Raises:
-        VectorError: it is no list of numbers, NaN, infinite or all zeros.
+        VectorError: it is not a list of numbers, or holds NaN, infinity or only zeros.
     """
     where = f"{component}.query_embedding"
     try:
         query = np.asarray(embedding, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise VectorError(f"{where} is no list of numbers: {error}.") from error
+        raise VectorError(f"{where} is not a list of numbers: {error}.") from error
     if query.ndim != 1 or not len(query):
         raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
     if not np.isfinite(query).all():
@@ -110,14 +156,14 @@ def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]
 
 
 def check_documents(component: str, documents: object) -> None:
-    """Refuse what is no list of articles with a text.
+    """Refuse anything but a list of documents with content.
 
     Args:
         component: name of the embedder, for the message.
-        documents: what it was given.
+        documents: as they were given.
 
     Raises:
-        TypeError: `documents` is no list of Documents.
+        TypeError: `documents` is not a list of Documents.
         ValueError: a document has no content; names it.
     """
     if not isinstance(documents, list) or not all(

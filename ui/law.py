@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from components.converters.articles import article_of
-from components.retrievers.validity import validity_of
+from components.retrievers.resident import validity_of
 from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError

@@ -1,17 +1,17 @@
 """CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
 
-import asyncio
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.dataclasses import GeneratedAnswer
 
 from components.builders.prompt import NO_ANSWER
 from components.converters.articles import article_of, language_of, law_of, number_of, passages_of
+from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import ANY, TODAY, asked_day, state_on
 from components.statutes.question import clean_question
 from components.statutes.replies.checked import (
@@ -19,13 +19,9 @@ from components.statutes.replies.checked import (
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
-    CheckState,
 )
 from components.statutes.replies.checking import TOO_SHORT
 from components.statutes.replies.excerpts import Excerpt, bearing_excerpts
-
-# An answer in the articles' own words.
-
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
@@ -96,7 +92,7 @@ _OF_A_SOURCE = (
 
 
 @component
-class CitedAnswerBuilder:
+class CitedAnswerBuilder(StatuteComponent):
     """Builds the answer that a person reads, of a checked reply or of the articles' own words.
 
     ```python
@@ -124,20 +120,7 @@ class CitedAnswerBuilder:
             ValueError: that is no whole number from 1.
         """
         self.max_articles = max_articles
-        if type(max_articles) is not int or max_articles < 1:
-            raise ValueError(
-                "CitedAnswerBuilder.max_articles must be a whole number from 1, got "
-                f"{max_articles!r}."
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, max_articles=self.max_articles)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "CitedAnswerBuilder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
+        check_count("CitedAnswerBuilder.max_articles", max_articles, 1)
 
     @component.output_types(answers=list[GeneratedAnswer])
     def run(
@@ -192,7 +175,8 @@ class CitedAnswerBuilder:
                 _notice("generator_failed", f"No answer was written: {failure}.", failure=failure)
             )
         reply = checked[0] if checked else None
-        if reply is not None and _finds_nothing(reply.text):
+        # In small letters the words may begin an answer: "Nothing found in these articles forbids".
+        if reply is not None and _NOTHING.match(reply.text):
             # The articles may answer it all the same: they are shown, in their own words.
             notices.append(
                 _notice("not_answered", "The generator found no answer in these articles.")
@@ -216,7 +200,7 @@ class CitedAnswerBuilder:
         notices += _left_out(left_out or [], on, by_day=as_of != ANY)
         meta = {
             "state": state,
-            "statements": [_plain(asdict(each)) for each in reply.statements],
+            "statements": reply.to_dict()["statements"],
             "sources": [
                 _source(label, document, on) for label, document in enumerate(sources, start=1)
             ],
@@ -224,32 +208,6 @@ class CitedAnswerBuilder:
             "notices": notices,
         }
         return {"answers": [GeneratedAnswer(reply.text, question, sources, meta)]}
-
-    @component.output_types(answers=list[GeneratedAnswer])
-    async def run_async(
-        self,
-        query: str,
-        documents: list[Document],
-        shown: list[Document] | None = None,
-        checked: list[CheckedReply] | None = None,
-        failure: str = "",
-        closest: dict[str, Any] | None = None,
-        pinned: list[Document] | None = None,
-        left_out: list[Document] | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[GeneratedAnswer]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(
-            self.run, query, documents, shown, checked, failure, closest, pinned, left_out, as_of
-        )
-
-
-def _finds_nothing(reply: str) -> bool:
-    """Whether the generator says that the articles do not answer, with whatever words behind.
-
-    In small letters the words may begin an answer: "Nothing found in these articles forbids it."
-    """
-    return _NOTHING.match(reply) is not None
 
 
 def _notice(code: str, text: str, **facts: Any) -> dict[str, Any]:
@@ -260,19 +218,17 @@ def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
     """What the check has to say of the reply as a whole."""
     notices = []
     states = [each.state for each in reply.citations]
-    # A word between quotation marks is mostly no quotation.
+    # A word between quotation marks is rarely a quotation.
     states += [each.state for each in reply.quotations if each.why != TOO_SHORT]
-    kinds: tuple[tuple[CheckState, str], ...] = (
-        ("not found", "not_found"),
-        ("not checked", "not_checked"),
-    )
-    for state, code in kinds:
-        count = states.count(state)
-        if count:
-            noun = "citation or quotation" if count == 1 else "citations or quotations"
-            could = "was not found" if state == "not found" else "could not be checked"
-            could = could if count == 1 else could.replace("was", "were")
-            notices.append(_notice(code, f"{count} {noun} {could}.", count=count))
+    for state, code, one, many in (
+        ("not found", "not_found", "was not found", "were not found"),
+        ("not checked", "not_checked", "could not be checked", "could not be checked"),
+    ):
+        if count := states.count(state):
+            what = (
+                f"citation or quotation {one}" if count == 1 else f"citations or quotations {many}"
+            )
+            notices.append(_notice(code, f"{count} {what}.", count=count))
     uncited = sum(each.uncited for each in reply.statements)
     if uncited:
         noun = "sentence names" if uncited == 1 else "sentences name"
@@ -304,21 +260,16 @@ def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> lis
 def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict[str, Any]]:
     """Which articles the question names, and is not answered by."""
     articles = [_named(each, on) for each in documents]
-    told = []
+    reasons = []
     for document, each in zip(documents, articles, strict=True):
-        # "any" leaves nothing out for not being in force: other filters did it.
-        not_binding = by_day and each["state"] in _NOT_BINDING
-        why = _why_not_in_force(document, each["state"]) if not_binding else "by the filters"
-        told.append(f"{each['law']}, {each['number']} ({why})")
-    text = f"Named in the question, and left out: {'; '.join(told)}."
-    return [_notice("left_out", text, articles=articles)] if told else []
-
-
-def _why_not_in_force(document: Document, state: str) -> str:
-    article = article_of(document)
-    if state == "repealed":
-        return f"repealed; its last day in force was {article.valid_to}"
-    return f"not yet in force; its first day is {article.valid_from}"
+        why, article = "by the filters", article_of(document)
+        if by_day and each["state"] == "repealed":
+            why = f"repealed; its last day in force was {article.valid_to}"
+        elif by_day and each["state"] == "not yet in force":
+            why = f"not yet in force; its first day is {article.valid_from}"
+        reasons.append(f"{each['law']}, {each['number']} ({why})")
+    text = f"Named in the question, and left out: {'; '.join(reasons)}."
+    return [_notice("left_out", text, articles=articles)] if reasons else []
 
 
 def _named(document: Document, on: date) -> dict[str, str]:
@@ -334,12 +285,3 @@ def _named(document: Document, on: date) -> dict[str, str]:
 def _source(label: int, document: Document, on: date) -> dict[str, Any]:
     meta = {key: document.meta[key] for key in _OF_A_SOURCE if document.meta.get(key) is not None}
     return {"label": label, "id": document.id, **meta, "state": state_on(on, document)}
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, as JSON gives them back."""
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value

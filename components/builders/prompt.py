@@ -8,10 +8,11 @@ from datetime import date
 from itertools import count
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
 from components.converters.articles import headings_of, law_of, neighbours_of, number_of
+from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import TODAY, asked_day, state_on
 from components.statutes.question import clean_question
 
@@ -38,7 +39,7 @@ line without that code begins or ends an article.
 
 
 @component
-class StatutePromptBuilder:
+class StatutePromptBuilder(StatuteComponent):
     """Writes the messages for a chat generator: articles are fenced, and said to be data.
 
     ```python
@@ -71,30 +72,9 @@ class StatutePromptBuilder:
         self.max_articles = max_articles
         self.max_neighbours = max_neighbours
         self.max_chars = max_chars
-        for name, value, least in (
-            ("max_articles", max_articles, 1),
-            ("max_neighbours", max_neighbours, 0),
-            ("max_chars", max_chars, _FEWEST_CHARS),
-        ):
-            if type(value) is not int or value < least:
-                raise ValueError(
-                    f"StatutePromptBuilder.{name} must be a whole number from {least}, "
-                    f"got {value!r}."
-                )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            max_articles=self.max_articles,
-            max_neighbours=self.max_neighbours,
-            max_chars=self.max_chars,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatutePromptBuilder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
+        check_count("StatutePromptBuilder.max_articles", max_articles, 1)
+        check_count("StatutePromptBuilder.max_neighbours", max_neighbours, 0)
+        check_count("StatutePromptBuilder.max_chars", max_chars, _FEWEST_CHARS)
 
     @component.output_types(messages=list[ChatMessage], documents=list[Document])
     def run(
@@ -133,13 +113,6 @@ class StatutePromptBuilder:
             "messages": _messages(question, articles, on) if articles else [],
             "documents": articles,
         }
-
-    @component.output_types(messages=list[ChatMessage], documents=list[Document])
-    async def run_async(
-        self, query: str, documents: list[Document], as_of: str | None = None
-    ) -> dict[str, Any]:
-        """`run`, which is short enough for an event loop."""
-        return self.run(query, documents, as_of)
 
     def _cut(self, articles: list[Document], n_found: int) -> list[Document]:
         """Articles that fit into the length together.

@@ -1,18 +1,16 @@
 """QuoteVerifier: every citation and quotation of a reply, looked up in the articles."""
 
-import asyncio
-from typing import Any
-
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
 from components.converters.articles import article_of
+from components.parameters import StatuteComponent
 from components.statutes.replies.checked import CheckedReply
 from components.statutes.replies.checking import check_reply
 
 
 @component
-class QuoteVerifier:
+class QuoteVerifier(StatuteComponent):
     """Looks up every citation and quotation of a reply in the articles that it was written from.
 
     ```python
@@ -32,15 +30,6 @@ class QuoteVerifier:
     `with pipelines.loading.allow_replies()`.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component, which has no parameters."""
-        return default_to_dict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "QuoteVerifier":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
     @component.output_types(checked=list[CheckedReply])
     def run(
         self, replies: list[ChatMessage], documents: list[Document]
@@ -56,10 +45,3 @@ class QuoteVerifier:
         """
         sources = [article_of(document) for document in documents]
         return {"checked": [check_reply(reply.text, sources) for reply in replies if reply.text]}
-
-    @component.output_types(checked=list[CheckedReply])
-    async def run_async(
-        self, replies: list[ChatMessage], documents: list[Document]
-    ) -> dict[str, list[CheckedReply]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, replies, documents)

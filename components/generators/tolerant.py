@@ -14,12 +14,12 @@ from typing import Any
 
 import httpx
 import openai
-from haystack import component, default_from_dict, default_to_dict, logging
+from haystack import component, default_from_dict, logging
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
 from haystack.dataclasses import ChatMessage
 
-from components.parameters import is_number
+from components.parameters import AsyncWarmUp, StatuteComponent, check_number
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +38,12 @@ _THOUGHTS = re.compile(
     r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
 )
 _AT_ONCE = 8
+# Threads that outlast their time cannot be ended; this bounds how many there can be.
+_free_threads = threading.BoundedSemaphore(_AT_ONCE)
 
 
 @component
-class TolerantChatGenerator:
+class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
     """Asks a chat generator, and says so where that fails: what was retrieved is answered anyway.
 
     ```python
@@ -78,16 +80,8 @@ class TolerantChatGenerator:
         """
         self.chat_generator = chat_generator
         self.time_limit = time_limit
-        # Threads that are held beyond their time cannot be ended; there shall not be ever more.
-        self._at_once = threading.BoundedSemaphore(_AT_ONCE)
-        if not (is_number(time_limit) and 0 < time_limit < math.inf):
-            raise ValueError(
-                f"TolerantChatGenerator.time_limit must be seconds above 0, got {time_limit!r}."
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, chat_generator=self.chat_generator, time_limit=self.time_limit)
+        name = "TolerantChatGenerator.time_limit"
+        check_number(name, time_limit, lambda limit: 0 < limit < math.inf, "seconds above 0")
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TolerantChatGenerator":
@@ -95,55 +89,32 @@ class TolerantChatGenerator:
         # The from_dict of a generator may change what it is given.
         return default_from_dict(cls, deepcopy(data))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """A copy counts its threads itself."""
-        return {key: value for key, value in vars(self).items() if key != "_at_once"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Begin with no thread."""
-        vars(self).update(state)
-        self._at_once = threading.BoundedSemaphore(_AT_ONCE)
-
     def warm_up(self) -> None:
-        """Have the generator load what it needs; if it cannot, that is said with the answer."""
-        warm_up = getattr(self.chat_generator, "warm_up", None)
-        if warm_up is not None:
+        """Have the generator load what it needs; if it cannot, the answer says so."""
+        if hasattr(self.chat_generator, "warm_up"):
             try:
-                warm_up()
+                self.chat_generator.warm_up()
             except Exception as error:  # noqa: BLE001 - retrieval needs no generator
-                self._failed(error)
-
-    async def warm_up_async(self) -> None:
-        """`warm_up` for the running event loop, without holding it up."""
-        warm_up = getattr(self.chat_generator, "warm_up_async", None)
-        if warm_up is None:
-            await asyncio.to_thread(self.warm_up)
-            return
-        try:
-            await warm_up()
-        except Exception as error:  # noqa: BLE001 - retrieval needs no generator
-            self._failed(error)
+                _failed(error)
 
     def close(self) -> None:
-        """Have the generator let go of its connections; the next question opens others."""
-        close = getattr(self.chat_generator, "close", None)
-        if close is not None:
-            close()
+        """Close the generator's connections; the next question opens others."""
+        if hasattr(self.chat_generator, "close"):
+            self.chat_generator.close()
 
     async def close_async(self) -> None:
         """`close` for the connections that belong to the running event loop."""
-        close = getattr(self.chat_generator, "close_async", None)
-        if close is None:
-            self.close()
+        if hasattr(self.chat_generator, "close_async"):
+            await self.chat_generator.close_async()
         else:
-            await close()
+            self.close()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
     def run(self, messages: list[ChatMessage]) -> Outcome:
         """Ask the generator.
 
         Args:
-            messages: what it is told; none asks nothing.
+            messages: the prompt; an empty list asks nothing.
 
         Returns:
             `replies`: one at most, whole and not empty, without thoughts aloud (`<think>`).
@@ -158,7 +129,7 @@ class TolerantChatGenerator:
         try:
             return asked.result(self.time_limit)
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            return self._failed(error) if asked.done() else self._late()
+            return _failed(error) if asked.done() else self._late()
         finally:
             asked.cancel()
 
@@ -177,11 +148,11 @@ class TolerantChatGenerator:
                     return await asyncio.wrap_future(_asked(generator, messages))
                 return _checked(await generator.run_async(messages=messages))
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            return self._late() if limit.expired() else self._failed(error)
+            return self._late() if limit.expired() else _failed(error)
 
     def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
         """The outcome of asking, or that it took too long."""
-        if not self._at_once.acquire(blocking=False):
+        if not _free_threads.acquire(blocking=False):
             return _outcome(failure="the generator still has earlier questions to answer")
         outcome: list[Outcome] = []
 
@@ -189,9 +160,9 @@ class TolerantChatGenerator:
             try:
                 outcome.append(_checked(ask()))
             except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
-                outcome.append(self._failed(error))
+                outcome.append(_failed(error))
             finally:
-                self._at_once.release()
+                _free_threads.release()
 
         # A generator cannot be interrupted; a thread that nobody waits for does not hold up the end
         # of the process either. What it traces belongs to this question.
@@ -206,10 +177,11 @@ class TolerantChatGenerator:
         logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
         return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
 
-    def _failed(self, error: BaseException) -> Outcome:
-        # An error's own words may hold the question, or a key.
-        logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
-        return _outcome(failure=_described(error))
+
+def _failed(error: BaseException) -> Outcome:
+    # An error's own words may hold the question, or a key.
+    logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
+    return _outcome(failure=_described(error))
 
 
 class _ResponseError(openai.OpenAIError):
@@ -299,13 +271,11 @@ def _described(error: BaseException) -> str:
         return "the generator did not reply in time"
     if isinstance(error, _ResponseError):
         return str(error)
-    if isinstance(error, openai.APIStatusError) and error.status_code < 400:
-        return (
-            f"the generator redirects to another address (HTTP status {error.status_code}), "
-            "which is not followed"
-        )
     if isinstance(error, openai.APIStatusError):
-        return f"the generator refused or failed (HTTP status {error.status_code})"
+        status = f"(HTTP status {error.status_code})"
+        if error.status_code < 400:
+            return f"the generator redirects to another address {status}, which is not followed"
+        return f"the generator refused or failed {status}"
     if isinstance(error, openai.APIConnectionError):
         return "the generator cannot be reached"
     return f"the generator failed ({type(error).__name__})"

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import replace
-from typing import Any
+from itertools import chain
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from components.converters.articles import headings_of, language_of, ranks_of
-from components.parameters import checked_top_k, is_number
+from components.parameters import StatuteComponent, check_number, checked_top_k
 from components.statutes.article import indexed_text
+from components.statutes.fusion import FUSION_K, rank_scores
 from components.statutes.lexical import coverage, trust
 
 CITATION = "citation"
@@ -16,12 +17,11 @@ _OTHER_INPUTS = {"pinned", "query", "top_k"}
 
 
 @component
-class StatuteRankFuser:
+class StatuteRankFuser(StatuteComponent):
     """Fuses the lists of several retrievers by their ranks, keyed by article id.
 
-    `score(a) = sum over stages s that found a of w_s / (k + rank_s(a))`, divided by the highest
-    score there can be, the sum of `w_s / (k + 1)` over all stages: 1 is first everywhere
-    (Cormack, Clarke and Buettcher, SIGIR 2009, with weights).
+    The score is that of `components.statutes.fusion.rank_scores`, divided by the highest that there
+    can be, the sum of `w_s / (k + 1)` over all stages: 1 is first everywhere.
 
     ```python
     from haystack import Document
@@ -36,17 +36,17 @@ class StatuteRankFuser:
     Each stage is an input socket of that name; a stage without input is an empty list. Pinned
     articles stand above all others.
 
-    A question asked in other words than the law's makes a list by words that is chance, and at full
-    weight it costs the list by meaning its first places. So `full_coverage` takes weight off a
-    stage: all of it counts where the article that the stage has first holds that share of the
-    question's terms (headings and text, stems without stop words), and less in proportion.
+    If a question uses other words than the law, its list by words is chance, and at full weight it
+    costs the list by meaning its first places. So `full_coverage` takes weight off a stage: all of
+    it counts where the stage's first article holds that share of the question's terms (headings
+    and text, stems without stop words), and less in proportion.
     """
 
     def __init__(
         self,
         stages: list[str] | None = None,
         weights: dict[str, float] | None = None,
-        k: float = 10,
+        k: float = FUSION_K,
         top_k: int = 10,
         full_coverage: dict[str, float] | None = None,
     ) -> None:
@@ -70,29 +70,16 @@ class StatuteRankFuser:
         self.k = k
         self.top_k = checked_top_k("StatuteRankFuser", top_k, at_least=1)
         self.full_coverage = full_coverage
-        # The input sockets are made of them once; weights may be set later.
-        self._stages = list(_checked_weights(stages, weights))
-        _check_coverage(full_coverage, self._stages)
-        if not (is_number(k) and 0 <= k < math.inf):
-            raise ValueError(f"StatuteRankFuser.k must be 0 or more, got {k!r}.")
+        check_number("StatuteRankFuser.k", k, lambda k: 0 <= k < math.inf, "0 or more")
+        # The input sockets are made once; weights may be set later.
+        self._stages = _checked_stages(stages)
+        for name, by_stage, most, requirement in (
+            ("weights", weights, math.inf, "above 0 (to drop a list, leave it out of the stages)"),
+            ("full_coverage", full_coverage, 1, "above 0 and up to 1"),
+        ):
+            _check_by_stage(f"StatuteRankFuser.{name}", by_stage, self._stages, most, requirement)
         for stage in self._stages:
             component.set_input_type(self, stage, list[Document], default=[])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            stages=self.stages,
-            weights=self.weights,
-            k=self.k,
-            top_k=self.top_k,
-            full_coverage=self.full_coverage,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteRankFuser":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -129,27 +116,25 @@ class StatuteRankFuser:
                 f"{', '.join(self._stages)}. Name it in StatuteRankFuser.stages."
             )
         weights = self._weights_for(query, lists)
-        pinned_ids = dict.fromkeys(document.id for document in pinned or [])
+        # What the question cites is one list: first the pinned, then those in doubt.
+        above = dict.fromkeys(document.id for document in pinned or [])
+        found = {stage: lists.get(stage, []) for stage in self._stages}
         documents: dict[str, Document] = {}
         ranks: dict[str, dict[str, int]] = {}
-        for listed in [pinned or [], *(lists.get(stage, []) for stage in self._stages)]:
-            for document in listed:
-                documents.setdefault(document.id, document)
-                ranks.setdefault(document.id, {}).update(ranks_of(document.meta))
-        for rank, id_ in enumerate(pinned_ids, start=1):
-            ranks[id_][CITATION] = rank
-        fused: dict[str, float] = {}
-        for stage, weight in weights.items():
-            # What the question cites is one list: first the pinned, then those in doubt.
-            ahead = pinned_ids if stage == CITATION else {}
-            ids = dict.fromkeys([*ahead, *(document.id for document in lists.get(stage, []))])
+        for document in chain(pinned or [], *found.values()):
+            documents.setdefault(document.id, document)
+            ranks.setdefault(document.id, {}).update(ranks_of(document.meta))
+        rankings = {stage: dict.fromkeys(each.id for each in found[stage]) for stage in found}
+        if CITATION in rankings:
+            rankings[CITATION] = above | rankings[CITATION]
+        for stage, ids in [(CITATION, above), *rankings.items()]:
             for rank, id_ in enumerate(ids, start=1):
                 ranks[id_][stage] = rank
-                fused[id_] = fused.get(id_, 0.0) + weight / (self.k + rank)
+        fused = rank_scores(list(rankings.values()), list(weights.values()), self.k)
         # Where nothing has any weight, all have the score 0.
         highest = sum(weight / (self.k + 1) for weight in weights.values()) or 1.0
-        scores = {id_: fused[id_] / highest for id_ in fused if id_ not in pinned_ids}
-        ordered = [*pinned_ids, *sorted(scores, key=lambda id_: -scores[id_])][:top_k]
+        scores = {id_: score / highest for id_, score in fused.items() if id_ not in above}
+        ordered = [*above, *sorted(scores, key=lambda id_: -scores[id_])][:top_k]
         return {
             "documents": [
                 replace(
@@ -162,24 +147,13 @@ class StatuteRankFuser:
             ]
         }
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        pinned: list[Document] | None = None,
-        top_k: int | None = None,
-        query: str | None = None,
-        **lists: list[Document],
-    ) -> dict[str, list[Document]]:
-        """`run`, which is short enough for an event loop."""
-        return self.run(pinned, top_k, query, **lists)
-
     def _weights_for(self, query: str | None, lists: dict[str, list[Document]]) -> dict[str, float]:
         """The stages' weights for a question."""
-        weights = _checked_weights(self._stages, self.weights)
+        weights = {stage: (self.weights or {}).get(stage, 1.0) for stage in self._stages}
         for stage, full in (self.full_coverage or {}).items():
             if query is None:
                 raise ValueError(
-                    f"StatuteRankFuser.full_coverage needs the question, to weigh {stage}: give "
+                    f"StatuteRankFuser.full_coverage needs the question to weigh {stage}: give "
                     "the fuser its `query` too."
                 )
             covered = 0.0
@@ -190,50 +164,34 @@ class StatuteRankFuser:
         return weights
 
 
-def _checked_weights(
-    stages: list[str] | None, weights: dict[str, float] | None
-) -> dict[str, float]:
-    named = [CITATION, "bm25", "dense"] if stages is None else stages
+def _checked_stages(stages: list[str] | None) -> list[str]:
+    names = [CITATION, "bm25", "dense"] if stages is None else stages
     if (
-        isinstance(named, str)
-        or not named
-        or len(set(named)) != len(named)
-        or _OTHER_INPUTS & set(named)
+        isinstance(names, str)
+        or not names
+        or len(set(names)) != len(names)
+        or _OTHER_INPUTS & set(names)
     ):
         raise ValueError(
             "StatuteRankFuser.stages must be names, each once and none of "
-            f"{sorted(_OTHER_INPUTS)}, got {named!r}."
+            f"{sorted(_OTHER_INPUTS)}, got {names!r}."
         )
-    _check_by_stage("weights", weights)
-    for stage, weight in (weights or {}).items():
-        if stage not in named:
-            raise ValueError(
-                f"StatuteRankFuser.weights names {stage!r}, which is none of the stages "
-                f"{', '.join(named)}."
-            )
-        if not (is_number(weight) and 0 < weight < math.inf):
-            raise ValueError(
-                f"StatuteRankFuser.weights[{stage!r}] must be above 0, got {weight!r}. "
-                "To do without a list, leave it out of the stages."
-            )
-    return {stage: (weights or {}).get(stage, 1.0) for stage in named}
+    return list(names)
 
 
-def _check_coverage(full_coverage: dict[str, float] | None, stages: list[str]) -> None:
-    _check_by_stage("full_coverage", full_coverage)
-    for stage, share in (full_coverage or {}).items():
+def _check_by_stage(
+    parameter: str, by_stage: object, stages: list[str], most: float, requirement: str
+) -> None:
+    if not (by_stage is None or isinstance(by_stage, dict)):
+        raise ValueError(f"{parameter} must be numbers by stage, got {by_stage!r}.")
+    for stage, value in (by_stage or {}).items():
         if stage not in stages:
             raise ValueError(
-                f"StatuteRankFuser.full_coverage names {stage!r}, which is none of the stages "
-                f"{', '.join(stages)}."
+                f"{parameter} names {stage!r}, which is not one of the stages {', '.join(stages)}."
             )
-        if not (is_number(share) and 0 < share <= 1):
-            raise ValueError(
-                f"StatuteRankFuser.full_coverage[{stage!r}] must be above 0 and up to 1, got "
-                f"{share!r}."
-            )
-
-
-def _check_by_stage(name: str, value: object) -> None:
-    if not (value is None or isinstance(value, dict)):
-        raise ValueError(f"StatuteRankFuser.{name} must be numbers by stage, got {value!r}.")
+        check_number(
+            f"{parameter}[{stage!r}]",
+            value,
+            lambda value: 0 < value <= most and value < math.inf,
+            requirement,
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, logging
 from haystack.utils import ComponentDevice
 
 from components.converters.articles import headings_of, ranks_of
@@ -26,7 +25,14 @@ from components.models.devices import DtypeName
 from components.models.errors import ModelError
 from components.models.folder import find_model
 from components.models.registry import shared_model, shared_ranker
-from components.parameters import AsyncWarmUp, checked_device, checked_top_k, is_number
+from components.parameters import (
+    AsyncWarmUp,
+    StatuteComponent,
+    check_count,
+    check_number,
+    checked_device,
+    checked_top_k,
+)
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.question import clean_question
 
@@ -390,7 +396,7 @@ def score_in_time(
 
 
 @component
-class StatuteRanker(AsyncWarmUp):
+class StatuteRanker(AsyncWarmUp, StatuteComponent):
     """Ranks candidates anew with a cross-encoder, which reads question and article together.
 
     ```python
@@ -460,47 +466,33 @@ class StatuteRanker(AsyncWarmUp):
         self.dtype = dtype
         self.top_k = checked_top_k("StatuteRanker", top_k, at_least=1)
         self.candidates = candidates
-        self.score_threshold = _checked_threshold(score_threshold)
-        self.meta_fields = _checked_fields(meta_fields)
+        self.score_threshold = score_threshold
+        self.meta_fields = meta_fields
         self.calibrated = calibrated
         self.fuse_with_first_stage = fuse_with_first_stage
-        self.time_budget_ms = _checked_budget(time_budget_ms)
+        self.time_budget_ms = time_budget_ms
         self.biencoder = biencoder
         self._models: tuple[CrossEncoderRanker, PassageChooser | None] | None = None
         self._pace = Pace()
+        _check_limits(score_threshold, time_budget_ms)
+        check_count("StatuteRanker.candidates", candidates, 1)
         if not isinstance(calibrated, bool):
             raise ValueError(f"StatuteRanker.calibrated must be true or false, got {calibrated!r}.")
-        if not (fuse_with_first_stage is None or isinstance(fuse_with_first_stage, bool)):
+        if not isinstance(fuse_with_first_stage, bool | None):
             raise ValueError(
                 "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
                 f"{fuse_with_first_stage!r}."
             )
-        if type(candidates) is not int or candidates < 1:
-            raise ValueError(
-                f"StatuteRanker.candidates must be a whole number from 1, got {candidates!r}."
+        # A text would be read letter by letter.
+        if not (
+            meta_fields is None
+            or (
+                isinstance(meta_fields, list) and all(isinstance(name, str) for name in meta_fields)
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            device=self.device,
-            dtype=self.dtype,
-            top_k=self.top_k,
-            candidates=self.candidates,
-            score_threshold=self.score_threshold,
-            meta_fields=self.meta_fields,
-            calibrated=self.calibrated,
-            fuse_with_first_stage=self.fuse_with_first_stage,
-            time_budget_ms=self.time_budget_ms,
-            biencoder=self.biencoder,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StatuteRanker:
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
+        ):
+            raise ValueError(
+                f"StatuteRanker.meta_fields must be a list of names, got {meta_fields!r}."
+            )
 
     def warm_up(self) -> None:
         """Load the models, once.
@@ -548,8 +540,7 @@ class StatuteRanker(AsyncWarmUp):
         k = checked_top_k("StatuteRanker", self.top_k if top_k is None else top_k, at_least=0)
         least = self.score_threshold if score_threshold is None else score_threshold
         budget = self.time_budget_ms if time_budget_ms is None else time_budget_ms
-        _checked_threshold(least)
-        _checked_budget(budget)
+        _check_limits(least, budget)
         ranker, chooser = self._loaded()
         started = time.perf_counter()
         above = {document.id: unranked(document) for document in pinned or []}
@@ -577,21 +568,6 @@ class StatuteRanker(AsyncWarmUp):
         meta = {"n_candidates": len(candidates), "n_ranked": len(scored), "took_ms": took}
         best = [each for each in in_order if each.meta["ranks"]["reranker"] == 1]
         return {"documents": found[:k], "best": best, "meta": meta}
-
-    @component.output_types(documents=list[Document], best=list[Document], meta=dict[str, Any])
-    async def run_async(
-        self,
-        query: str,
-        documents: list[Document],
-        pinned: list[Document] | None = None,
-        top_k: int | None = None,
-        score_threshold: float | None = None,
-        time_budget_ms: float | None = None,
-    ) -> dict[str, Any]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(
-            self.run, query, documents, pinned, top_k, score_threshold, time_budget_ms
-        )
 
     def _in_order(self, scored: list[Scored]) -> list[Document]:
         ranker, _ = self._loaded()
@@ -638,24 +614,10 @@ class StatuteRanker(AsyncWarmUp):
         return self._models
 
 
-def _checked_threshold(threshold: float | None) -> float | None:
-    if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
-        raise ValueError(
-            f"StatuteRanker.score_threshold must be from 0 to 1, as scores are, got {threshold!r}."
-        )
-    return threshold
-
-
-def _checked_fields(names: list[str] | None) -> list[str] | None:
-    # A text alone would be read letter by letter.
-    if names is not None and not (
-        isinstance(names, list) and all(isinstance(name, str) for name in names)
-    ):
-        raise ValueError(f"StatuteRanker.meta_fields must be a list of names, got {names!r}.")
-    return names
-
-
-def _checked_budget(budget: float | None) -> float | None:
-    if budget is not None and not (is_number(budget) and 0 < budget < math.inf):
-        raise ValueError(f"StatuteRanker.time_budget_ms must be above 0, got {budget!r}.")
-    return budget
+def _check_limits(threshold: float | None, budget: float | None) -> None:
+    if threshold is not None:
+        name = "StatuteRanker.score_threshold"
+        check_number(name, threshold, lambda value: 0 <= value <= 1, "from 0 to 1, as scores are")
+    if budget is not None:
+        name = "StatuteRanker.time_budget_ms"
+        check_number(name, budget, lambda value: 0 < value < math.inf, "above 0")

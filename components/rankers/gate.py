@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from typing import Any, Literal, get_args
 
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, logging
 
 from components.converters.articles import ranks_of
-from components.parameters import is_number
+from components.parameters import StatuteComponent, check_number
 from components.stores.sqlite import StatuteDocumentStore
 
 # AnswerThreshold: the score below which the corpus is said not to answer, kept in the store.
@@ -186,7 +186,7 @@ def _either(known: Any) -> str:
 
 
 @component
-class AnswerabilityGate:
+class AnswerabilityGate(StatuteComponent):
     """Decides whether what was found answers the question at all.
 
     ```python
@@ -219,21 +219,12 @@ class AnswerabilityGate:
         """
         self.threshold = threshold
         self.stage = stage
-        if threshold is not None and not (is_number(threshold) and math.isfinite(threshold)):
-            raise ValueError(f"AnswerabilityGate.threshold must be a number, got {threshold!r}.")
-        if stage not in ("dense", "reranker"):
+        if threshold is not None:
+            check_number("AnswerabilityGate.threshold", threshold, math.isfinite, "a number")
+        if stage not in get_args(ScoringStage):
             raise ValueError(
-                f"AnswerabilityGate.stage must be 'dense' or 'reranker', got {stage!r}."
+                f"AnswerabilityGate.stage must be {_either(ScoringStage)}, got {stage!r}."
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, threshold=self.threshold, stage=self.stage)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnswerabilityGate:
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document], closest=dict[str, Any])
     def run(
@@ -283,14 +274,3 @@ class AnswerabilityGate:
         named = {each.id for each in pinned or []}
         passed = [replace(each, embedding=None) for each in documents if passes or each.id in named]
         return {"documents": passed, "closest": closest}
-
-    @component.output_types(documents=list[Document], closest=dict[str, Any])
-    async def run_async(
-        self,
-        documents: list[Document],
-        scored: list[Document],
-        pinned: list[Document] | None = None,
-        ranking: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """`run`, which is short enough for an event loop."""
-        return self.run(documents, scored, pinned, ranking)

@@ -1,31 +1,22 @@
 """StatuteBM25Retriever: the articles that share words with the question."""
 
-import asyncio
 import math
 import sqlite3
 from typing import Any
 
-import numpy as np
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
-from numpy.typing import NDArray
 
 from components.models.lexical_index import LexicalIndex
-from components.parameters import AsyncWarmUp, checked_refresh, checked_top_k, is_number
+from components.parameters import check_number
 from components.retrievers.resident import (
-    HoldsStore,
+    IndexReader,
     ReadableStore,
     ResidentIndex,
-    readable,
+    Retriever,
     resident_index,
 )
-from components.retrievers.validity import (
-    TODAY,
-    asked_day,
-    checked_as_of,
-    search_resident,
-    validity_of,
-)
+from components.retrievers.validity import TODAY
 from components.statutes.lexical import analysis_version
 from components.statutes.question import clean_question
 from components.stores.rows import StoreError
@@ -37,7 +28,7 @@ _FORMAT = 1
 
 
 @component
-class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
+class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
     """Finds articles by their words (BM25), with each language's stems and stop words.
 
     ```python
@@ -81,46 +72,13 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             TypeError: `top_k` is no whole number.
             ValueError: a number is out of its range, or `as_of` neither of the two words nor a day.
         """
-        if not (is_number(k1) and 0 <= k1 < math.inf):
-            raise ValueError(f"StatuteBM25Retriever.k1 must be 0 or more, got {k1!r}.")
-        if not (is_number(b) and 0 <= b <= 1):
-            raise ValueError(f"StatuteBM25Retriever.b must be from 0 to 1, got {b!r}.")
-        self.document_store = document_store
-        self.top_k = checked_top_k("StatuteBM25Retriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("StatuteBM25Retriever", as_of)
+        name = type(self).__name__
+        check_number(f"{name}.k1", k1, lambda k1: 0 <= k1 < math.inf, "0 or more")
+        check_number(f"{name}.b", b, lambda b: 0 <= b <= 1, "from 0 to 1")
+        Retriever.__init__(self, document_store, top_k, filters, as_of)
+        self._read_from(document_store, refresh_seconds)
         self.k1 = k1
         self.b = b
-        self.refresh_seconds = checked_refresh("StatuteBM25Retriever", refresh_seconds)
-        self._store: ReadableStore = readable(document_store, refresh_seconds)
-        self._resident: ResidentIndex[LexicalIndex] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-            k1=self.k1,
-            b=self.b,
-            refresh_seconds=self.refresh_seconds,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteBM25Retriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
-    def warm_up(self) -> None:
-        """Load the index, or build it if the store's content has changed.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        self._index().current(self._store)
-        validity_of(self._store)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -150,36 +108,17 @@ class StatuteBM25Retriever(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("StatuteBM25Retriever", k, at_least=0)
+        narrowed, k, day = self._request(filters, top_k, as_of)
+        found = self._search(
+            lambda index, allowed: index.search(question, k, allowed), narrowed, day
+        )
+        return {"documents": found}
 
-        def search(
-            index: LexicalIndex, allowed: NDArray[np.int64] | None
-        ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-            return index.search(question, k, allowed)
-
-        wanted = self.filters if filters is None else filters
-        day = asked_day("StatuteBM25Retriever", self.as_of if as_of is None else as_of)
-        return {"documents": search_resident(self._store, self._index(), search, wanted, day)}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query: str,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
-
-    def _index(self) -> ResidentIndex[LexicalIndex]:
-        if self._resident is None:
-            k1, b = self.k1, self.b
-            self._resident = resident_index(
-                self._store, ("bm25", k1, b), lambda store: _load_or_build(store, k1, b)
-            )
-        return self._resident
+    def _shared_index(self) -> ResidentIndex[LexicalIndex]:
+        k1, b = self.k1, self.b
+        return resident_index(
+            self._store, ("bm25", k1, b), lambda store: _load_or_build(store, k1, b)
+        )
 
 
 def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:

@@ -1,33 +1,26 @@
 """CitationRetriever: the articles that the question itself names."""
 
-import asyncio
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import law_of, number_of
-from components.parameters import AsyncWarmUp, checked_refresh, checked_top_k
 from components.retrievers.resident import (
-    HoldsStore,
-    ReadableStore,
+    IndexReader,
     ResidentIndex,
+    Retriever,
     expire_unless_new,
-    readable,
-    resident_index,
-    still_stored,
-)
-from components.retrievers.validity import (
-    TODAY,
-    Validity,
-    asked_day,
-    checked_as_of,
     matching_keys,
+    resident_index,
+    state_of,
+    still_stored,
     validity_of,
 )
+from components.retrievers.validity import TODAY, Validity
 from components.statutes.citations.patterns import NUMBER, canonical_core, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
 from components.statutes.question import clean_question
@@ -37,7 +30,7 @@ _UNREAD_SHOWN = 80  # characters of a question whose citations are too many
 
 
 @component
-class CitationRetriever(AsyncWarmUp, HoldsStore):
+class CitationRetriever(IndexReader[CitationResolver], Retriever):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", by their number.
 
     ```python
@@ -82,38 +75,8 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             ValueError: `top_k` is less than 1, `refresh_seconds` less than 0, or `as_of` neither
                 of the two words nor a day.
         """
-        self.document_store = document_store
-        self.top_k = checked_top_k("CitationRetriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("CitationRetriever", as_of)
-        self.refresh_seconds = checked_refresh("CitationRetriever", refresh_seconds)
-        self._store: ReadableStore = readable(document_store, refresh_seconds)
-        self._resident: ResidentIndex[CitationResolver] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-            refresh_seconds=self.refresh_seconds,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "CitationRetriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
-    def warm_up(self) -> None:
-        """Read the laws' names and numbers, if the store's content has changed.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        self._resolver().current(self._store)
-        validity_of(self._store)
+        Retriever.__init__(self, document_store, top_k, filters, as_of)
+        self._read_from(document_store, refresh_seconds)
 
     @component.output_types(
         pinned=list[Document],
@@ -159,54 +122,22 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("CitationRetriever", k, at_least=0)
-        day = asked_day("CitationRetriever", self.as_of if as_of is None else as_of)
-        wanted = self.filters if filters is None else filters
+        narrowed, k, day = self._request(filters, top_k, as_of)
         for again in (True, False):
-            _, resolver = self._resolver().current(self._store)
+            state = state_of(self._store)
+            resolver = self._index().current(self._store, state)
+            validity = validity_of(self._store, state)
             cited, unread = resolver.resolve_question(question)
-            validity = validity_of(self._store)
             citations = by_wording(cited, validity, day or date.today())
-            absent = missing(citations)
             keys = self._keys(citations)
-            allowed = self._allowed(keys, wanted, validity.on(day).left_out)
-            alone = only_cites(question, citations)
-            pinned, listed = divided(citations, allowed, alone=alone)
-            refused = {id_: key for id_, key in keys.items() if id_ not in allowed}
-            left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
-            scores = (pinned, listed, left_out)
+            allowed = self._allowed(keys, narrowed, validity.on(day).left_out)
+            scores = scores_of(question, citations, keys, allowed)
             found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
             whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
             # If not whole, a law was published again just now, or a foreign store has changed.
-            if whole and not (again and absent and expire_unless_new(self._store)):
+            if whole and not (again and missing(citations) and expire_unless_new(self._store)):
                 break
-        first, others, barred = found
-        fitting = [*first, *others][:k]
-        return {
-            "pinned": first,
-            "documents": fitting,
-            "left_out": left_out_of(barred, fitting),
-            "missing": absent,
-            "not_followed": not_followed(citations, unread),
-        }
-
-    @component.output_types(
-        pinned=list[Document],
-        documents=list[Document],
-        left_out=list[Document],
-        missing=list[str],
-        not_followed=list[str],
-    )
-    async def run_async(
-        self,
-        query: str,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, Any]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
+        return outputs(citations, unread, found, k)
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.
@@ -216,13 +147,12 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        _, resolver = self._resolver().current(self._store)
+        resolver = self._index().current(self._store)
         return only_cites(question, resolver.resolve_question(question).citations)
 
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
         """The key of each cited article that is in the store."""
-        cited = dict.fromkeys(citation.ids for citation in citations)
-        ids = list(dict.fromkeys(id_ for each in cited for id_ in each))
+        ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
         keys = self._store.keys_of(ids)
         if len(keys) == len(ids):
             return dict(zip(ids, keys, strict=True))
@@ -246,12 +176,46 @@ class CitationRetriever(AsyncWarmUp, HoldsStore):
         fetched = self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
         return still_stored(self._store, fetched)
 
-    def _resolver(self) -> ResidentIndex[CitationResolver]:
-        if self._resident is None:
-            self._resident = resident_index(
-                self._store, "citations", lambda store: CitationResolver(store.entries())
-            )
-        return self._resident
+    def _shared_index(self) -> ResidentIndex[CitationResolver]:
+        return resident_index(
+            self._store, "citations", lambda store: CitationResolver(store.entries())
+        )
+
+
+def scores_of(
+    question: str,
+    citations: list[ResolvedCitation],
+    present: Iterable[str],
+    allowed: Container[str],
+) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Scores of the articles to pin, of the others that fit, and of those to pin but not allowed.
+
+    Args:
+        question: the question.
+        citations: what it cites.
+        present: ids of the cited articles that are in the store.
+        allowed: those of them that the filters and the day let through.
+    """
+    alone = only_cites(question, citations)
+    pinned, listed = divided(citations, allowed, alone=alone)
+    refused = {id_ for id_ in present if id_ not in allowed}
+    left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
+    return pinned, listed, left_out
+
+
+def outputs(
+    citations: list[ResolvedCitation], unread: str, found: Sequence[list[Document]], k: int
+) -> dict[str, Any]:
+    """What a citation retriever returns, from the documents of each of `scores_of`."""
+    pinned, others, barred = found
+    fitting = [*pinned, *others][:k]
+    return {
+        "pinned": pinned,
+        "documents": fitting,
+        "left_out": left_out_of(barred, fitting),
+        "missing": missing(citations),
+        "not_followed": not_followed(citations, unread),
+    }
 
 
 def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]:

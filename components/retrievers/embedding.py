@@ -1,10 +1,9 @@
 """StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
-import asyncio
 from typing import Any
 
 import numpy as np
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
@@ -13,32 +12,17 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
 from components.models.lexical_index import RowMask
-from components.parameters import (
-    AsyncWarmUp,
-    checked_device,
-    checked_query,
-    checked_refresh,
-    checked_top_k,
-)
+from components.parameters import checked_device, checked_query
 from components.retrievers.resident import (
-    HoldsStore,
+    IndexReader,
     ReadableStore,
     ResidentIndex,
-    readable,
+    Retriever,
     resident_index,
 )
-from components.retrievers.validity import (
-    TODAY,
-    asked_day,
-    checked_as_of,
-    search_resident,
-    validity_of,
-)
+from components.retrievers.validity import TODAY
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-
-# The vectors of a store in one dense index, with the keys of their documents.
-
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +124,7 @@ def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: s
 
 
 @component
-class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
+class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
     """Finds the articles whose vectors are nearest to the question's, by exact search.
 
     ```python
@@ -185,14 +169,9 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             ValueError: `top_k` is less than 1, `refresh_seconds` less than 0, or `as_of` neither
                 of the two words nor a day.
         """
-        self.document_store = document_store
-        self.top_k = checked_top_k("StatuteEmbeddingRetriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("StatuteEmbeddingRetriever", as_of)
-        self.device = checked_device("StatuteEmbeddingRetriever", device)
-        self.refresh_seconds = checked_refresh("StatuteEmbeddingRetriever", refresh_seconds)
-        self._store: ReadableStore = readable(document_store, refresh_seconds)
-        self._resident: ResidentIndex[DenseVectors] | None = None
+        Retriever.__init__(self, document_store, top_k, filters, as_of)
+        self._read_from(document_store, refresh_seconds)
+        self.device = checked_device(type(self).__name__, device)
         self._model: str | None = None
 
     def expect_model(self, digest: str) -> None:
@@ -205,32 +184,16 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
         """
         self._model = digest
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-            device=self.device,
-            refresh_seconds=self.refresh_seconds,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteEmbeddingRetriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """Load the matrix, if the store's content has changed.
+        """Load the matrix, once; `run` follows the store when its content changes.
 
         Raises:
             StoreError: the store cannot be read, or holds documents but no vectors.
             VectorError: another file with another model's vectors was put in the store's place.
         """
-        self._checked(self._vectors().current(self._store)[1])
-        validity_of(self._store)
+        IndexReader.warm_up(self)  # `@component` makes the class again, which breaks super()
+        if self._model is None:
+            self._checked(self._index().current(self._store))
 
     @component.output_types(documents=list[Document])
     def run(
@@ -259,29 +222,12 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read, or holds documents but no vectors.
         """
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("StatuteEmbeddingRetriever", k, at_least=0)
-        query = checked_query("StatuteEmbeddingRetriever", query_embedding)
-
-        def search(
-            vectors: DenseVectors, allowed: NDArray[np.int64] | None
-        ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-            return self._checked(vectors).search(query, k, allowed)
-
-        wanted = self.filters if filters is None else filters
-        day = asked_day("StatuteEmbeddingRetriever", self.as_of if as_of is None else as_of)
-        return {"documents": search_resident(self._store, self._vectors(), search, wanted, day)}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_embedding: list[float],
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k, as_of)
+        query = checked_query(type(self).__name__, query_embedding)
+        narrowed, k, day = self._request(filters, top_k, as_of)
+        found = self._search(
+            lambda vectors, allowed: self._checked(vectors).search(query, k, allowed), narrowed, day
+        )
+        return {"documents": found}
 
     def _checked(self, vectors: DenseVectors) -> DenseVectors:
         if self._model is None:
@@ -295,10 +241,8 @@ class StatuteEmbeddingRetriever(AsyncWarmUp, HoldsStore):
             )
         return vectors
 
-    def _vectors(self) -> ResidentIndex[DenseVectors]:
-        if self._resident is None:
-            device = self.device.to_torch_str() if self.device else None
-            self._resident = resident_index(
-                self._store, ("dense", device), lambda store: DenseVectors.read(store, device)
-            )
-        return self._resident
+    def _shared_index(self) -> ResidentIndex[DenseVectors]:
+        device = self.device.to_torch_str() if self.device else None
+        return resident_index(
+            self._store, ("dense", device), lambda store: DenseVectors.read(store, device)
+        )

@@ -1,33 +1,24 @@
-"""EngineLexicalRetriever: the articles that share words with the question, found by an engine."""
+"""The retrievers over Qdrant and Milvus: by citation, by meaning and by words."""
 
-import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
-from components.parameters import checked_query, checked_top_k
-from components.retrievers.citation import (
-    by_wording,
-    divided,
-    left_out_of,
-    missing,
-    not_followed,
-    not_met,
-)
-from components.retrievers.resident import HoldsStore
-from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of, in_force_on
+from components.parameters import checked_query
+from components.retrievers.citation import by_wording, outputs, scores_of
+from components.retrievers.resident import Retriever
+from components.retrievers.validity import TODAY, Validity, in_force_on
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.resolver import (
     MOST_CITATIONS,
     CitationResolver,
     ResolvedQuestion,
-    only_cites,
 )
 from components.statutes.question import clean_question
 from components.stores.engines import engine_of
@@ -41,29 +32,54 @@ from components.stores.engines.base import (
     engine_filters,
 )
 
-# What a component over an engine does when its pipeline is closed.
+_MOST_FITTING = 10_000  # articles of one number, where the question names no law
+_LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
+_LAWS_KEPT = 60.0  # seconds for which the laws' names are taken to be the same
 
 
-class HoldsEngine(HoldsStore):
-    """`close` and `close_async` for a component that asks the engine of its `document_store`.
+class EngineRetriever(Retriever):
+    """A retriever that asks the engine of its `document_store`.
 
-    The connection closes with the last of the components that share it.
+    The collection is one that `python -m pipelines.index --engine` made. Filters have Haystack's
+    meaning in both engines, and an engine that does not answer is asked again before it is an
+    error. The connection closes with the last of the components that share it.
     """
 
-    document_store: DocumentStore
     _engine: ArticleEngine | None = None
 
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
+    ) -> None:
+        """Keep the parameters; nothing is connected.
+
+        Args:
+            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
+            top_k: how many to return at most, in each list.
+            filters: Haystack filters that hold unless `run` gives others.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
+
+        Raises:
+            TypeError: `top_k` is not a whole number.
+            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
+        """
+        super().__init__(document_store, top_k, filters, as_of)
+
     def close(self) -> None:
-        """Let go of the engine; the next question opens it again."""
-        self._let_go()
+        """Close the connection; the next question opens it again."""
+        self._disconnect()
         super().close()
 
     async def close_async(self) -> None:
         """`close`, and what the store has open in an event loop."""
-        self._let_go()
+        self._disconnect()
         await super().close_async()
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._engine is not None:
             self._engine.close()
         self._engine = None
@@ -73,17 +89,24 @@ class HoldsEngine(HoldsStore):
             self._engine = engine_of(self.document_store)
         return self._engine
 
-
-# EngineCitationRetriever: the articles that the question itself names, found by an engine.
-
-
-_MOST_FITTING = 10_000  # articles of one number, where the question names no law
-_LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
-_LAWS_KEPT = 60.0  # seconds for which the laws' names are taken to be the same
+    def _search(
+        self,
+        search: Callable[[ArticleEngine, int, Condition | None], list[Document]],
+        filters: dict[str, Any] | None,
+        top_k: int | None,
+        as_of: str | None,
+    ) -> dict[str, list[Document]]:
+        """What an engine finds of a number of articles that meet a condition."""
+        narrowed, k, day = self._request(filters, top_k, as_of)
+        condition = engine_filters(narrowed if day is None else in_force_on(day, narrowed))
+        if condition is False or k == 0:
+            return {"documents": []}
+        found = search(self._opened(), k, None if condition is True else condition)
+        return {"documents": by_score(found)}
 
 
 @component
-class EngineCitationRetriever(HoldsEngine):
+class EngineCitationRetriever(EngineRetriever):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", in an engine.
 
     ```python
@@ -97,50 +120,11 @@ class EngineCitationRetriever(HoldsEngine):
 
     What counts as a citation and which articles fit it is as in `CitationRetriever`. The engine is
     asked for the articles of the cited numbers only, and for the names of the laws once a minute;
-    a question that cites nothing asks it nothing.
+    for a question that cites nothing it is not asked.
     """
 
-    def __init__(
-        self,
-        document_store: DocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-        as_of: str = TODAY,
-    ) -> None:
-        """Keep the parameters; nothing is connected.
-
-        Args:
-            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-            top_k: how many to return at most, in each of the three lists.
-            filters: Haystack filters that hold unless `run` gives others.
-            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
-                leaves out nothing. Articles without dates always stay.
-
-        Raises:
-            TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
-        """
-        self.document_store = document_store
-        self.top_k = checked_top_k("EngineCitationRetriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("EngineCitationRetriever", as_of)
-        self._laws: tuple[list[str], LawNames] = ([], LawNames([]))
-        self._laws_end = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "EngineCitationRetriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
+    _laws: tuple[list[str], LawNames] = ([], LawNames([]))
+    _laws_end = 0.0
 
     @component.output_types(
         pinned=list[Document],
@@ -183,57 +167,20 @@ class EngineCitationRetriever(HoldsEngine):
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
         """
         question = clean_question(query)
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("EngineCitationRetriever", k, at_least=0)
-        day = asked_day("EngineCitationRetriever", self.as_of if as_of is None else as_of)
-        condition = engine_filters(self.filters if filters is None else filters)
+        narrowed, k, day = self._request(filters, top_k, as_of)
+        condition = engine_filters(narrowed)
         cited, _ = read_citations(question, most=MOST_CITATIONS)
         if not cited:
-            return {
-                "pinned": [],
-                "documents": [],
-                "left_out": [],
-                "missing": [],
-                "not_followed": [],
-            }
+            return outputs([], "", ([], [], []), k)
         engine = self._opened()
         (resolved, unread), found = self._resolved(engine, question, cited)
         validity = Validity((row, each.id, each.meta) for row, each in enumerate(found))
         citations = by_wording(resolved, validity, day or date.today())
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
         allowed = frozenset(_matching(engine, ids, condition)) - validity.on(day).left_out
-        alone = only_cites(question, citations)
-        pinned, listed = divided(citations, allowed, alone=alone)
-        unmet = not_met(citations, allowed)
-        left_out, _ = divided(unmet, frozenset(ids) - allowed, alone=alone)
-        first, others, barred = (
-            validity.with_wordings(_fetched(engine, each, k)) for each in (pinned, listed, left_out)
-        )
-        fitting = [*first, *others][:k]
-        return {
-            "pinned": first,
-            "documents": fitting,
-            "left_out": left_out_of(barred, fitting),
-            "missing": missing(citations),
-            "not_followed": not_followed(citations, unread),
-        }
-
-    @component.output_types(
-        pinned=list[Document],
-        documents=list[Document],
-        left_out=list[Document],
-        missing=list[str],
-        not_followed=list[str],
-    )
-    async def run_async(
-        self,
-        query: str,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, Any]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query, filters, top_k, as_of)
+        scores = scores_of(question, citations, ids, allowed)
+        fetched = [validity.with_wordings(_fetched(engine, each, k)) for each in scores]
+        return outputs(citations, unread, fetched, k)
 
     def _resolved(
         self, engine: ArticleEngine, question: str, cited: list[Citation]
@@ -300,11 +247,8 @@ def _fetched(engine: ArticleEngine, scores: dict[str, float], k: int) -> list[Do
     ]
 
 
-# EngineEmbeddingRetriever: the articles nearest to the question, found by an engine.
-
-
 @component
-class EngineEmbeddingRetriever(HoldsEngine):
+class EngineEmbeddingRetriever(EngineRetriever):
     """Finds the articles whose vectors are nearest to the question's, in Qdrant or Milvus.
 
     ```python
@@ -318,50 +262,8 @@ class EngineEmbeddingRetriever(HoldsEngine):
     EngineEmbeddingRetriever(store, top_k=5).run(vector["embedding"])["documents"]
     ```
 
-    The collection is one that `python -m pipelines.index --engine` made. Filters have Haystack's
-    meaning in both engines, and an engine that does not answer is asked again before it is an
-    error. Whether the nearest are found exactly is up to the engine's index.
+    Whether the nearest are found exactly is up to the engine's index.
     """
-
-    def __init__(
-        self,
-        document_store: DocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-        as_of: str = TODAY,
-    ) -> None:
-        """Keep the parameters; nothing is connected.
-
-        Args:
-            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-            top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
-            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
-                leaves out nothing. Articles without dates always stay.
-
-        Raises:
-            TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
-        """
-        self.document_store = document_store
-        self.top_k = checked_top_k("EngineEmbeddingRetriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("EngineEmbeddingRetriever", as_of)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "EngineEmbeddingRetriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -389,31 +291,14 @@ class EngineEmbeddingRetriever(HoldsEngine):
             TypeError: `document_store` is no engine's, or `top_k` no whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
         """
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("EngineEmbeddingRetriever", k, at_least=0)
-        query = checked_query("EngineEmbeddingRetriever", query_embedding)
-        day = asked_day("EngineEmbeddingRetriever", self.as_of if as_of is None else as_of)
-        wanted = self.filters if filters is None else filters
-        condition = engine_filters(wanted if day is None else in_force_on(day, wanted))
-        if condition is False or k == 0:
-            return {"documents": []}
-        allowed = None if condition is True else condition
-        return {"documents": by_score(self._opened().nearest(query.tolist(), k, allowed))}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_embedding: list[float],
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k, as_of)
+        query = checked_query(type(self).__name__, query_embedding).tolist()
+        return self._search(
+            lambda engine, k, allowed: engine.nearest(query, k, allowed), filters, top_k, as_of
+        )
 
 
 @component
-class EngineLexicalRetriever(HoldsEngine):
+class EngineLexicalRetriever(EngineRetriever):
     """Finds articles by their words (BM25), in Qdrant or Milvus.
 
     ```python
@@ -427,51 +312,9 @@ class EngineLexicalRetriever(HoldsEngine):
     EngineLexicalRetriever(store, top_k=5).run(terms["sparse_embedding"])["documents"]
     ```
 
-    The collection is one that `python -m pipelines.index --engine` made. The formula is that of
-    `StatuteBM25Retriever` (Milvus's scores are k1 + 1 times as high, which moves no rank); how
-    often a term stands in the corpus is counted by the engine. Filters have Haystack's meaning in
-    both engines, and an engine that does not answer is asked again before it is an error.
+    The formula is that of `StatuteBM25Retriever` (Milvus's scores are k1 + 1 times as high, which
+    changes no rank); how often a term stands in the corpus is counted by the engine.
     """
-
-    def __init__(
-        self,
-        document_store: DocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-        as_of: str = TODAY,
-    ) -> None:
-        """Keep the parameters; nothing is connected.
-
-        Args:
-            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-            top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
-            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
-                leaves out nothing. Articles without dates always stay.
-
-        Raises:
-            TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
-        """
-        self.document_store = document_store
-        self.top_k = checked_top_k("EngineLexicalRetriever", top_k, at_least=1)
-        self.filters = filters
-        self.as_of = checked_as_of("EngineLexicalRetriever", as_of)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            filters=self.filters,
-            as_of=self.as_of,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "EngineLexicalRetriever":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -498,23 +341,10 @@ class EngineLexicalRetriever(HoldsEngine):
             TypeError: `document_store` is no engine's, or `top_k` no whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
         """
-        k = self.top_k if top_k is None else top_k
-        k = checked_top_k("EngineLexicalRetriever", k, at_least=0)
-        day = asked_day("EngineLexicalRetriever", self.as_of if as_of is None else as_of)
-        wanted = self.filters if filters is None else filters
-        condition = engine_filters(wanted if day is None else in_force_on(day, wanted))
-        if condition is False or k == 0 or not query_sparse_embedding.indices:
-            return {"documents": []}
-        allowed = None if condition is True else condition
-        return {"documents": by_score(self._opened().by_words(query_sparse_embedding, k, allowed))}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_sparse_embedding: SparseEmbedding,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, query_sparse_embedding, filters, top_k, as_of)
+        terms = query_sparse_embedding
+        return self._search(
+            lambda engine, k, allowed: engine.by_words(terms, k, allowed) if terms.indices else [],
+            filters,
+            top_k,
+            as_of,
+        )

@@ -1,48 +1,35 @@
-"""Indexes kept in memory: one a store file and kind, shared by every retriever of the process."""
+"""What the retrievers share: stores as they read them, and indexes kept in memory.
+
+There is one index for each store and kind, shared by every retriever of the process.
+"""
 
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from datetime import date
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar, cast
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from haystack import Document, logging
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DocumentStore
+from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, number_of
+from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
+from components.retrievers.validity import InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
+from components.stores.filters import ORDERINGS, check_filters
 from components.stores.rows import embedding_blob, position_of
 from components.stores.sqlite import StatuteDocumentStore
 
-# What a component over a document store does when its pipeline is closed, as Haystack's own do.
-
-
-class HoldsStore:
-    """`close` and `close_async` for a component with a `document_store`."""
-
-    document_store: DocumentStore
-
-    def close(self) -> None:
-        """Close the store; the next question opens it again."""
-        close = getattr(self.document_store, "close", None)
-        if close is not None:
-            close()
-
-    async def close_async(self) -> None:
-        """`close` for what the store has open in an event loop."""
-        close = getattr(self.document_store, "close_async", None)
-        if close is not None:
-            await close()
-
-
-# What a store must hand out for its content to be kept in resident indexes.
+logger = logging.getLogger(__name__)
 
 
 class ReadableStore(Protocol):
@@ -112,19 +99,31 @@ class ResidentIndex(Generic[Index]):
         """A retriever's copy holds none, and takes the process's own at its first question."""
         return type(None), ()
 
-    def current(self, store: ReadableStore) -> tuple[int, Index]:
-        """The content version that the index is of, and the index."""
+    def current(self, store: ReadableStore, state: Hashable = None) -> Index:
+        """The index of the store's present content.
+
+        Args:
+            store: what it is built from.
+            state: the store's `state_of`, where it was just read.
+        """
         with self._lock:
-            # Read before the content: content newer than its version is only built once more.
-            version = store.content_version()
-            # A copy that took the place of the store's file may have the same version.
-            state = version, _file(store)
+            # Read before the content: content newer than its state is only built once more.
+            state = state or state_of(store)
             if state != self._state:
                 # The old one goes first, so that a store never has two indexes in memory.
                 self._state = self._index = None
                 self._index = self._build(store)
                 self._state = state
-            return version, cast("Index", self._index)
+            return cast("Index", self._index)
+
+
+def state_of(store: ReadableStore) -> Hashable:
+    """The version of a store's content, and the file it stands in.
+
+    A copy that took the place of the store's file may have the same version.
+    """
+    version = store.content_version()
+    return version, store.database.identity if isinstance(store, StatuteDocumentStore) else None
 
 
 _residents: WeakValueDictionary[Hashable, ResidentIndex[Any]] = WeakValueDictionary()
@@ -160,17 +159,6 @@ def _identity(store: ReadableStore) -> Hashable:
         store.content_version()  # the file is made, or refused, by its first use
         return str(store.database.path)
     return id(store)
-
-
-def _file(store: ReadableStore) -> Hashable:
-    """The file that a store's content was read from, where it is one."""
-    return store.database.identity if isinstance(store, StatuteDocumentStore) else None
-
-
-# Any Haystack document store, read once and kept, as the resident indexes want it.
-
-
-logger = logging.getLogger(__name__)
 
 
 class StoreSnapshot:
@@ -493,3 +481,192 @@ def reload(store: DocumentStore) -> None:
         snapshot = _snapshots.get(id(store))
     if snapshot is not None:
         snapshot.expire()
+
+
+_validities: WeakKeyDictionary[ReadableStore, ResidentIndex[Validity]] = WeakKeyDictionary()
+
+
+def validity_of(store: ReadableStore, state: Hashable = None) -> Validity:
+    """The validity of a store's present content, read once for all retrievers of the process.
+
+    Args:
+        store: of the articles.
+        state: its `state_of`, where it was just read.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    resident = _validities.get(store)
+    if resident is None:
+        resident = _validities[store] = resident_index(
+            store, "validity", lambda store: Validity(store.metas())
+        )
+    return resident.current(store, state)
+
+
+def allowed_keys(
+    store: ReadableStore, filters: dict[str, Any] | None, in_force: InForce
+) -> NDArray[np.int64] | None:
+    """Keys of the documents that match and may be in force; None for all.
+
+    Raises:
+        FilterError: the filters are malformed.
+    """
+    if not filters:
+        return in_force.keys
+    matching = matching_keys(store, filters)
+    if in_force.keys is None:
+        return matching
+    return np.intersect1d(matching, in_force.keys, assume_unique=True)
+
+
+def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.int64]:
+    """Keys of the documents that match.
+
+    Haystack refuses to compare a day with something else, for all documents because of one. Here
+    such a `valid_from` or `valid_to` counts as missing (`components.retrievers.validity.Validity`).
+
+    Raises:
+        FilterError: the filters are malformed.
+    """
+    check_filters(filters)
+    try:
+        return store.keys_matching(filters)
+    except (FilterError, OverflowError):  # dateutil raises the second for some numbers
+        unreadable = validity_of(store).unreadable
+        if not any(unreadable.values()):
+            raise
+    return store.keys_matching(_guarded(filters, unreadable))
+
+
+def _guarded(condition: dict[str, Any], unreadable: dict[str, list[Any]]) -> dict[str, Any]:
+    """The same filters, each comparison of days false where the day cannot be read."""
+    if "field" not in condition:
+        parts = [_guarded(part, unreadable) for part in condition["conditions"]]
+        return {**condition, "conditions": parts}
+    values = unreadable.get(str(condition["field"]).removeprefix("meta."))
+    if not values or condition["operator"] not in ORDERINGS:
+        return condition
+    readable = {"field": condition["field"], "operator": "not in", "value": values}
+    return {"operator": "AND", "conditions": [readable, condition]}
+
+
+class StoreComponent(StatuteComponent):
+    """A component with a `document_store`, which it closes with its pipeline."""
+
+    document_store: DocumentStore
+
+    def close(self) -> None:
+        """Close the store; the next question opens it again."""
+        close = getattr(self.document_store, "close", None)
+        if close is not None:
+            close()
+
+    async def close_async(self) -> None:
+        """`close` for what the store has open in an event loop."""
+        close = getattr(self.document_store, "close_async", None)
+        if close is not None:
+            await close()
+
+
+class Retriever(StoreComponent):
+    """A component whose `top_k`, `filters` and `as_of` hold unless `run` is given others."""
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        top_k: int,
+        filters: dict[str, Any] | None,
+        as_of: str,
+    ) -> None:
+        self.document_store = document_store
+        self.top_k = checked_top_k(type(self).__name__, top_k, at_least=1)
+        self.filters = filters
+        self.as_of = checked_as_of(type(self).__name__, as_of)
+
+    def _request(
+        self, filters: dict[str, Any] | None, top_k: int | None, as_of: str | None
+    ) -> tuple[dict[str, Any] | None, int, date | None]:
+        """Filters, number and day of a run; a day of None leaves out nothing."""
+        if top_k is not None:
+            checked_top_k(type(self).__name__, top_k, at_least=0)
+        day = asked_day(type(self).__name__, self.as_of if as_of is None else as_of)
+        return (
+            self.filters if filters is None else filters,
+            self.top_k if top_k is None else top_k,
+            day,
+        )
+
+
+class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
+    """A component that answers from a resident index over its store."""
+
+    _resident: ResidentIndex[Index] | None = None
+    _is_warm = False
+
+    def _read_from(self, document_store: DocumentStore, refresh_seconds: float) -> None:
+        name = f"{type(self).__name__}.refresh_seconds"
+        check_number(name, refresh_seconds, lambda seconds: seconds >= 0, "0 or more")
+        self.refresh_seconds = refresh_seconds
+        self._store = readable(document_store, refresh_seconds)
+
+    def _index(self) -> ResidentIndex[Index]:
+        """The process's index for this component."""
+        if self._resident is None:
+            self._resident = self._shared_index()
+        return self._resident
+
+    def _shared_index(self) -> ResidentIndex[Index]:
+        raise NotImplementedError
+
+    def warm_up(self) -> None:
+        """Read the index, once; `run` follows the store when its content changes.
+
+        Raises:
+            StoreError: the store cannot be read, or lacks what is indexed.
+        """
+        if not self._is_warm:
+            state = state_of(self._store)
+            self._index().current(self._store, state)
+            validity_of(self._store, state)
+            self._is_warm = True
+
+    def _search(
+        self,
+        search: Callable[
+            [Index, NDArray[np.int64] | None], tuple[NDArray[np.int64], NDArray[np.float32]]
+        ],
+        filters: dict[str, Any] | None,
+        day: date | None,
+    ) -> list[Document]:
+        """Search the index and read what was found from the store.
+
+        A law that is published again between the two has new keys, and a foreign store may have
+        changed since it was read: the search is then repeated once on the new content.
+
+        Args:
+            search: from the index, and the keys that are allowed (None for all), to keys and
+                scores, best first.
+            filters: Haystack filters, or None.
+            day: leaves out what was not in force on it; None leaves out nothing.
+
+        Returns:
+            New documents with scores and without embeddings, best first, each with its other
+            wordings in `meta["wordings"]` where there are any.
+
+        Raises:
+            FilterError: the filters are malformed.
+        """
+        store = self._store
+        for _ in range(2):
+            state = state_of(store)
+            index = self._index().current(store, state)
+            validity = validity_of(store, state)
+            allowed = allowed_keys(store, filters, validity.on(day))
+            keys, scores = search(index, allowed)
+            documents = still_stored(store, store.fetch(keys, scores))
+            whole = len(documents) == len(keys)
+            if whole and (allowed is None or state_of(store) == state):
+                break
+        # What is still missing is being written just now; the rest is returned.
+        return validity.with_wordings(documents)

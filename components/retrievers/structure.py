@@ -1,33 +1,27 @@
 """StructureExpander: found articles with their neighbours in the law."""
 
-import asyncio
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
-from components.parameters import AsyncWarmUp, checked_refresh
+from components.parameters import check_count
 from components.retrievers.citation import by_wording
 from components.retrievers.resident import (
-    HoldsStore,
+    IndexReader,
     ReadableStore,
     ResidentIndex,
-    readable,
-    resident_index,
-    still_stored,
-)
-from components.retrievers.validity import (
-    TODAY,
-    Validity,
-    asked_day,
-    checked_as_of,
     matching_keys,
+    resident_index,
+    state_of,
+    still_stored,
     validity_of,
 )
+from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
 from components.statutes.citations.resolver import CitationResolver
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
@@ -51,7 +45,7 @@ class _Places:
 
 
 @component
-class StructureExpander(AsyncWarmUp, HoldsStore):
+class StructureExpander(IndexReader[_Places]):
     """Attaches to each found article its neighbours in the law.
 
     ```python
@@ -90,43 +84,13 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
         Raises:
             ValueError: a number is negative, or `as_of` neither of the two words nor a day.
         """
+        check_count("StructureExpander.adjacent", adjacent, 0)
+        check_count("StructureExpander.cited", cited, 0)
         self.document_store = document_store
-        self.as_of = checked_as_of("StructureExpander", as_of)
         self.adjacent = adjacent
         self.cited = cited
-        self.refresh_seconds = checked_refresh("StructureExpander", refresh_seconds)
-        self._store: ReadableStore = readable(document_store, refresh_seconds)
-        self._resident: ResidentIndex[_Places] | None = None
-        for name, value in (("adjacent", adjacent), ("cited", cited)):
-            if type(value) is not int or value < 0:
-                raise ValueError(
-                    f"StructureExpander.{name} must be a whole number from 0, got {value!r}."
-                )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            adjacent=self.adjacent,
-            cited=self.cited,
-            as_of=self.as_of,
-            refresh_seconds=self.refresh_seconds,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StructureExpander":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
-    def warm_up(self) -> None:
-        """Read the order of the laws, if the store's content has changed.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        self._places().current(self._store)
-        validity_of(self._store)
+        self.as_of = checked_as_of("StructureExpander", as_of)
+        self._read_from(document_store, refresh_seconds)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -153,8 +117,9 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
         day = asked_day("StructureExpander", self.as_of if as_of is None else as_of)
         on = day or date.today()
         for _ in range(2):
-            _, places = self._places().current(self._store)
-            validity = validity_of(self._store)
+            state = state_of(self._store)
+            places = self._index().current(self._store, state)
+            validity = validity_of(self._store, state)
             left_out = validity.on(day).left_out
             related = [self._related(each, places, validity, on, left_out) for each in documents]
             keys = self._keys({id_ for each in related for id_ in each}, filters)
@@ -179,16 +144,6 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
                 for document, each in zip(documents, related, strict=True)
             ]
         }
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        documents: list[Document],
-        filters: dict[str, Any] | None = None,
-        as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, documents, filters, as_of)
 
     def _related(
         self,
@@ -228,10 +183,8 @@ class StructureExpander(AsyncWarmUp, HoldsStore):
             keys = [key for key in keys if key in allowed]
         return keys
 
-    def _places(self) -> ResidentIndex[_Places]:
-        if self._resident is None:
-            self._resident = resident_index(self._store, "structure", _Places)
-        return self._resident
+    def _shared_index(self) -> ResidentIndex[_Places]:
+        return resident_index(self._store, "structure", _Places)
 
 
 def _neighbour(document: Document, relation: str) -> dict[str, Any]:

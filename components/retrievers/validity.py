@@ -7,27 +7,18 @@ dates always stays: whether it was in force is unknown, and results say so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from haystack import Document, logging
-from haystack.errors import FilterError
 from numpy.typing import NDArray
 
 from components.converters.articles import DAY_FIELDS, article_of, day_of, law_of, number_of
-from components.retrievers.resident import (
-    ReadableStore,
-    ResidentIndex,
-    resident_index,
-    still_stored,
-)
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
-from components.stores.filters import ORDERINGS, check_filters
 
 logger = logging.getLogger(__name__)
 
@@ -256,23 +247,6 @@ def _groups(printed: Iterable[tuple[str, Wording]]) -> dict[str, list[Wording]]:
     }
 
 
-_held: WeakKeyDictionary[ReadableStore, ResidentIndex[Validity]] = WeakKeyDictionary()
-
-
-def validity_of(store: ReadableStore) -> Validity:
-    """The validity of a store's present content, read once for all retrievers of the process.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    resident = _held.get(store)
-    if resident is None:
-        resident = _held[store] = resident_index(
-            store, "validity", lambda store: Validity(store.metas())
-        )
-    return resident.current(store)[1]
-
-
 def is_earlier(wording: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
     """Whether a wording was in force before another one.
 
@@ -345,108 +319,3 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
 def state_on(day: date, document: Document) -> ArticleState:
     """Whether a document's article is in force on a day; "unknown" where it has no dates."""
     return article_of(document).state(day)
-
-
-# The keys that filters and a day allow, also where a date of another writer is not a day.
-
-
-# dateutil, which Haystack asks what a text means, does not refuse every number by ValueError.
-_INCOMPARABLE = (FilterError, OverflowError)
-
-_Unreadable = Mapping[str, list[Any]]
-"""For each of the two fields its values that no day can be compared with, each once."""
-
-
-def allowed_keys(
-    store: ReadableStore, filters: dict[str, Any] | None, in_force: InForce
-) -> NDArray[np.int64] | None:
-    """Keys of the documents that match and may be in force; None for all.
-
-    Raises:
-        FilterError: the filters are malformed.
-    """
-    if not filters:
-        return in_force.keys
-    matching = matching_keys(store, filters)
-    if in_force.keys is None:
-        return matching
-    return np.intersect1d(matching, in_force.keys, assume_unique=True)
-
-
-def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.int64]:
-    """Keys of the documents that match.
-
-    Haystack refuses to compare a day with something else, for all documents because of one. Here
-    such a `valid_from` or `valid_to` counts as missing (`components.retrievers.validity.Validity`).
-
-    Raises:
-        FilterError: the filters are malformed.
-    """
-    if filters:
-        check_filters(filters)
-    try:
-        return store.keys_matching(filters)
-    except _INCOMPARABLE:
-        unreadable = validity_of(store).unreadable
-        if not any(unreadable.values()):
-            raise
-    return store.keys_matching(_guarded(filters, unreadable))
-
-
-def _guarded(condition: dict[str, Any], unreadable: _Unreadable) -> dict[str, Any]:
-    """The same filters, each comparison of days false where the day cannot be read."""
-    if "field" not in condition:
-        parts = [_guarded(part, unreadable) for part in condition["conditions"]]
-        return {**condition, "conditions": parts}
-    values = unreadable.get(str(condition["field"]).removeprefix("meta."))
-    if not values or condition["operator"] not in ORDERINGS:
-        return condition
-    readable = {"field": condition["field"], "operator": "not in", "value": values}
-    return {"operator": "AND", "conditions": [readable, condition]}
-
-
-# search_resident: from a resident index to documents.
-
-
-Index = TypeVar("Index")
-Found = tuple[NDArray[np.int64], NDArray[np.float32]]
-
-
-def search_resident(
-    store: ReadableStore,
-    resident: ResidentIndex[Index],
-    search: Callable[[Index, NDArray[np.int64] | None], Found],
-    filters: dict[str, Any] | None,
-    day: date | None,
-) -> list[Document]:
-    """Search a resident index and read what was found from the store.
-
-    A law that is published again between the two has new keys, and a foreign store may have
-    changed since it was read: the search is then repeated once on the new content.
-
-    Args:
-        store: where the documents stand.
-        resident: the index.
-        search: from the index, and the keys that are allowed (None for all), to keys and scores,
-            best first.
-        filters: Haystack filters, or None.
-        day: leaves out what was not in force on it; None leaves out nothing.
-
-    Returns:
-        New documents with scores and without embeddings, best first, each with its other wordings
-        in `meta["wordings"]` where there are any.
-
-    Raises:
-        FilterError: when the filters are malformed.
-    """
-    for _ in range(2):
-        version, index = resident.current(store)
-        validity = validity_of(store)
-        allowed = allowed_keys(store, filters, validity.on(day))
-        keys, scores = search(index, allowed)
-        documents = still_stored(store, store.fetch(keys, scores))
-        whole = len(documents) == len(keys)
-        if whole and (allowed is None or store.content_version() == version):
-            break
-    # What is still missing is being written just now: the rest is returned, each with its score.
-    return validity.with_wordings(documents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 MAX_QUESTION_CHARS = 10_000
@@ -40,7 +41,7 @@ class Question:
 
 
 def clean_question(text: object) -> str:
-    """The question as every query component takes it.
+    """The question as every component takes it; cleaning a clean one changes nothing.
 
     Control and format characters (Unicode Cc, Cf, Cs) become spaces, except joiners, which stay,
     and soft hyphens, which go; the rest is composed to NFC and stripped.
@@ -55,6 +56,11 @@ def clean_question(text: object) -> str:
             f"the question has {len(text):,} characters; at most {MAX_QUESTION_CHARS:,} are read. "
             "Ask it in fewer words."
         )
+    return _cleaned(text)
+
+
+@lru_cache(maxsize=64)  # a pipeline gives one question to several components
+def _cleaned(text: str) -> str:
     if not text.isprintable():
         text = "".join(_visible(character) for character in text)
     text = unicodedata.normalize("NFC", text).strip()

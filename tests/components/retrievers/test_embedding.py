@@ -171,18 +171,18 @@ def test_a_law_published_during_the_search_is_found(
     vectors = random_vectors(12)
     retriever = retriever_of(vectors, top_k=4)
     expected = positions(retriever.run(ONES, filters))
-    current = retriever._vectors().current
+    current = retriever._index().current
     republished = []
 
-    def current_then_published(each):
-        resident = current(each)
+    def current_then_published(*given):
+        resident = current(*given)
         if not republished:
             republished.append(True)
             documents = law_of(vectors)
             retriever.document_store.write_documents(documents, DuplicatePolicy.OVERWRITE)
         return resident
 
-    monkeypatch.setattr(retriever._vectors(), "current", current_then_published)
+    monkeypatch.setattr(retriever._index(), "current", current_then_published)
     assert positions(retriever.run(ONES, filters)) == expected
 
 
