@@ -206,7 +206,7 @@ class BiEncoder(nn.Module):
             dtype: "auto" encodes in bfloat16 where that is fast, else in float32.
 
         Raises:
-            ModelError: There is no such model within reach, or it is broken, or it could only be
+            ModelError: The model cannot be found, or it is broken, or it could only be
                 opened by running code that came with it.
         """
         target = resolve_device(device)
@@ -266,7 +266,7 @@ class BiEncoder(nn.Module):
             config: The resolved training configuration.
             data: Digests of what it was trained on.
             metrics: Measured at the end.
-            kept: Parts beside or in place of its own: folders to take over untouched, by hard
+            kept: Parts added to its own, or in place of them: folders to take over, by hard
                 links (`{"ranker": path}`, or `{"biencoder/query": path}` of a tower that was not
                 trained), or what writes one (`{"graph": network.save}`).
 

@@ -344,7 +344,7 @@ class RankerSettings:
         passages: Passages of an article that are read at most.
         passage_tokens: Longest passage in tokens, without the question and special tokens.
         calibration: Fitted on lists of candidates at their natural rate, article by article.
-        fusion_weight: What the first stage's rank counts beside the ranker's, which counts 1.
+        fusion_weight: Weight of the first stage's rank, where the ranker's has weight 1.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in folders from before there was any.
 
@@ -781,7 +781,7 @@ class CrossEncoderRanker:
         )
 
     def _read(self, question: str, given: Mapping[str, list[Span]]) -> dict[str, list[Span]]:
-        """What of each text's passages is read beside the question, in whole words."""
+        """What of each text's passages fits next to the question, in whole words."""
         words = [text[start:end] for text, spans in given.items() for start, end in spans]
         ids = self._token_ids([question, *words])
         room = self.tokenizer.format.room

@@ -304,7 +304,7 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Write a file that appears complete, and on the disk, once the block has ended.
 
-    It is written beside its place, synced and renamed; an older one gives way. Where the block
+    It is written next to its place, synced and renamed; an older one gives way. Where the block
     raises, that one stays and nothing else is left. Nobody else may be writing it.
 
     Args:
@@ -449,7 +449,7 @@ def find_model(name_or_path: str | Path) -> Path:
     or after a few seconds where connections are swallowed.
 
     Raises:
-        ModelError: There is no such folder, or no such model within reach, or only a part of it.
+        ModelError: The folder does not exist, or the model cannot be found, or only a part of it.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()

@@ -108,7 +108,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     learner = GraphLearner(
         chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
     )
-    assert learner.network.to_dict() == {
+    assert learner.network.arguments == {
         "dim": 32,
         "kind": "gat",
         "layers": 2,
@@ -117,7 +117,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
         "edge_kinds": list(EDGE_KINDS),
         "dropout": 0.0,
     }
-    assert learner_of(graph_settings()).network.to_dict() == {
+    assert learner_of(graph_settings()).network.arguments == {
         "dim": 32,
         "kind": "gatv2",
         "layers": 3,

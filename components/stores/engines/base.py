@@ -288,7 +288,7 @@ class Listed(NamedTuple):
 
 
 class ArticleEngine(Protocol):
-    """A collection of articles in an engine, and beside it a small one of states.
+    """A collection of articles in an engine, and next to it a small one of states.
 
     Every call is tried again with growing pauses while the engine does not answer, and then raises
     StoreError.

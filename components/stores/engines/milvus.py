@@ -54,7 +54,7 @@ READ = ["id", "text", "more", *_TEXTS[:7], "position"]
 def articles_plan(client: MilvusClient, dim: int, *, exact: bool) -> tuple[Any, Any]:
     """Schema and indexes of the collection of articles.
 
-    A text longer than a field holds goes on in `more`. `terms` is what BM25 is computed of.
+    A text longer than a field holds continues in `more`. `terms` is what BM25 is computed of.
 
     Args:
         client: makes both.
