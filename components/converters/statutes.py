@@ -1,17 +1,17 @@
 """StatuteConverter: files of law into documents."""
 
-import asyncio
 import io
 from collections import Counter
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict, logging
+from haystack import Document, component, logging
 from haystack.components.converters.utils import normalize_metadata
 from haystack.dataclasses import ByteStream
 
 from components.converters.articles import LAW_ARTICLES, as_document
+from components.parameters import StatuteComponent
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.sources.records import CorpusError, Problem
@@ -23,7 +23,7 @@ _OF_ARTICLE = {*Article.__slots__, "position", LAW_ARTICLES} - {"id", "text"}
 
 
 @component
-class StatuteConverter:
+class StatuteConverter(StatuteComponent):
     """Reads law in any of Lexarbor's formats as Haystack documents.
 
     ```python
@@ -44,15 +44,6 @@ class StatuteConverter:
                 refusing the file.
         """
         self.skip_bad = skip_bad
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, skip_bad=self.skip_bad)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteConverter":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -77,7 +68,7 @@ class StatuteConverter:
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;
                 names file, line, field and repair.
-            TypeError: `sources` is no list.
+            TypeError: `sources` is not a list.
             ValueError: `meta` holds a field of the articles themselves, or its length differs.
         """
         # A text would be taken for the list of its letters.
@@ -117,15 +108,6 @@ class StatuteConverter:
                 for position, (article, added) in enumerate(articles.values())
             ]
         }
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        sources: list[str | Path | ByteStream],
-        meta: dict[str, Any] | list[dict[str, Any]] | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, sources, meta)
 
 
 def _name(source: str | Path | ByteStream) -> str:

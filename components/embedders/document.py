@@ -1,10 +1,9 @@
 """StatuteDocumentEmbedder: articles with their vectors."""
 
-import asyncio
 from dataclasses import asdict, replace
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.utils import ComponentDevice
 from tqdm import tqdm
 
@@ -12,12 +11,12 @@ from components.converters.articles import headings_of
 from components.embedders.text import load_encoder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.parameters import AsyncWarmUp, check_documents, checked_device
+from components.parameters import AsyncWarmUp, StatuteComponent, check_documents, checked_device
 from components.statutes.article import indexed_text
 
 
 @component
-class StatuteDocumentEmbedder(AsyncWarmUp):
+class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
     """Embeds articles with the passage tower of a bi-encoder and its head for long articles.
 
     ```python
@@ -51,28 +50,13 @@ class StatuteDocumentEmbedder(AsyncWarmUp):
             progress_bar: whether to show on a terminal how many articles are done.
 
         Raises:
-            TypeError: `device` is no ComponentDevice.
+            TypeError: `device` is not a ComponentDevice.
         """
         self.model = model
         self.device = checked_device("StatuteDocumentEmbedder", device)
         self.dtype = dtype
         self.progress_bar = progress_bar
         self._encoder: BiEncoder | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            device=self.device,
-            dtype=self.dtype,
-            progress_bar=self.progress_bar,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteDocumentEmbedder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -94,7 +78,7 @@ class StatuteDocumentEmbedder(AsyncWarmUp):
             `meta`: how much was encoded and how much was cut off for being too long.
 
         Raises:
-            TypeError: `documents` is no list of Documents.
+            TypeError: `documents` is not a list of Documents.
             ValueError: a document has no content; names it.
             ModelError: no model is named, or it cannot be loaded.
         """
@@ -115,11 +99,6 @@ class StatuteDocumentEmbedder(AsyncWarmUp):
             ],
             "meta": asdict(report),
         }
-
-    @component.output_types(documents=list[Document], meta=dict[str, Any])
-    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, documents)
 
     def _loaded(self) -> BiEncoder:
         if self._encoder is None:

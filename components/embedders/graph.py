@@ -1,13 +1,12 @@
 """LegislativeGraphEmbedder: articles with vectors that know their place in the law."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.utils import ComponentDevice
 from torch import Tensor
 from tqdm import tqdm
@@ -19,14 +18,12 @@ from components.models.devices import DtypeName
 from components.models.encoding import EncodingReport
 from components.models.graph import LegislativeGraphEncoder, Nodes, enriched, graph_for, node_texts
 from components.models.registry import shared_graph
-from components.parameters import AsyncWarmUp, check_documents, checked_device
+from components.parameters import AsyncWarmUp, StatuteComponent, check_documents, checked_device
 from components.statutes.article import TextRule, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.journal import text_digest
 from components.stores.rows import position_of
 from components.stores.sqlite import StatuteDocumentStore
-
-# The bi-encoder's vectors of texts: from a store that has them, else encoded.
 
 
 class BaseVectors:
@@ -78,9 +75,6 @@ class BaseVectors:
         return torch.from_numpy(vectors)
 
 
-# Whether the documents at hand are all articles of their laws.
-
-
 def by_law(component: str, documents: Sequence[Document]) -> dict[str, list[Document]]:
     """The documents of each law, laws by first appearance.
 
@@ -126,7 +120,9 @@ def incomplete_laws(
         StoreError: the store cannot be read.
     """
     silent = {
-        law for law, documents in laws.items() if all(_said(each) is None for each in documents)
+        law
+        for law, documents in laws.items()
+        if all(_stated_size(each) is None for each in documents)
     }
     stored: dict[str, set[str]] = {}
     given = {each.id for documents in laws.values() for each in documents}
@@ -136,7 +132,7 @@ def incomplete_laws(
                 stored.setdefault(law, set()).add(id_)
     reasons: dict[str, str] = {}
     for law, documents in laws.items():
-        numbers = {_said(each) for each in documents}
+        numbers = {_stated_size(each) for each in documents}
         if missing := stored.get(law, set()) - given:
             reasons[law] = (
                 f"the store has {counted(len(missing), 'more article')} of it, such as "
@@ -150,8 +146,8 @@ def incomplete_laws(
                 "(StatuteConverter writes it), and no store that holds it is given"
             )
         elif len(numbers) > 1:
-            said = ", ".join(sorted(str(number) for number in numbers))
-            reasons[law] = f"its documents do not agree on meta.law_articles ({said})"
+            sizes = ", ".join(sorted(str(number) for number in numbers))
+            reasons[law] = f"its documents do not agree on meta.law_articles ({sizes})"
         elif numbers != {len(documents)}:
             reasons[law] = f"{len(documents):,} of its {numbers.pop():,} articles are given"
     return reasons
@@ -162,7 +158,7 @@ def in_order(documents: Sequence[Document]) -> list[Document]:
     return sorted(documents, key=position_of)
 
 
-def _said(document: Document) -> int | None:
+def _stated_size(document: Document) -> int | None:
     number = document.meta.get(LAW_ARTICLES)
     return number if type(number) is int else None
 
@@ -172,7 +168,7 @@ WITHOUT_GRAPH = "without_graph"
 
 
 @component
-class LegislativeGraphEmbedder(AsyncWarmUp):
+class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
     """Embeds the articles of whole laws with a bi-encoder and the graph network over it (G-DSR).
 
     ```python
@@ -218,7 +214,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
             progress_bar: whether to show on a terminal how many texts are encoded.
 
         Raises:
-            TypeError: `device` is no ComponentDevice.
+            TypeError: `device` is not a ComponentDevice.
             ValueError: `incomplete_laws` is neither of the two.
         """
         if incomplete_laws not in get_args(IncompleteLaws):
@@ -233,23 +229,6 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
         self.incomplete_laws = incomplete_laws
         self.progress_bar = progress_bar
         self._models: tuple[BiEncoder, LegislativeGraphEncoder] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            device=self.device,
-            dtype=self.dtype,
-            store=self.store,
-            incomplete_laws=self.incomplete_laws,
-            progress_bar=self.progress_bar,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "LegislativeGraphEmbedder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the bi-encoder and the graph network, once.
@@ -287,7 +266,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
             through citations: where these have changed, embed those again too.
 
         Raises:
-            TypeError: `documents` is no list of Documents.
+            TypeError: `documents` is not a list of Documents.
             ValueError: a document has no content or no law, or stands there twice; or a law is not
                 known to be whole and `incomplete_laws` is "refuse".
             ModelError: no model is named, it cannot be loaded, or it has no graph network.
@@ -330,11 +309,6 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
             },
         }
 
-    @component.output_types(documents=list[Document], meta=dict[str, Any])
-    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, documents)
-
     def _through_graph(
         self,
         documents: list[Document],
@@ -360,7 +334,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp):
     def _other_laws(
         self, documents: list[Document], network: LegislativeGraphEncoder
     ) -> list[Document]:
-        """Where the network follows citations, what the store holds beside these documents."""
+        """Where the network follows citations, the articles of other laws in the store."""
         if self.store is None or "cites" not in network.edge_kinds:
             return []
         laws = {each.meta["law"] for each in documents}

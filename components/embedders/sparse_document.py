@@ -1,15 +1,14 @@
 """StatuteSparseDocumentEmbedder: an article's terms as a sparse vector."""
 
-import asyncio
 import math
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 
 from components.converters.articles import headings_of, language_of
-from components.parameters import check_documents, is_number
+from components.parameters import StatuteComponent, check_documents, is_number
 from components.statutes.article import indexed_text
 from components.statutes.lexical import saturated, term_counts
 
@@ -17,7 +16,7 @@ _Weighting = Literal["bm25", "count"]
 
 
 @component
-class StatuteSparseDocumentEmbedder:
+class StatuteSparseDocumentEmbedder(StatuteComponent):
     """Turns articles into weighted terms, for an engine that searches words.
 
     ```python
@@ -60,15 +59,6 @@ class StatuteSparseDocumentEmbedder:
         self.average_length = average_length
         self.weighting = weighting
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, average_length=self.average_length, weighting=self.weighting)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteSparseDocumentEmbedder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
         """Embed articles.
@@ -80,7 +70,7 @@ class StatuteSparseDocumentEmbedder:
             `documents`: new ones with `sparse_embedding`, the terms' numbers ascending.
 
         Raises:
-            TypeError: `documents` is no list of Documents.
+            TypeError: `documents` is not a list of Documents.
             ValueError: a document has no content; names it.
         """
         check_documents("StatuteSparseDocumentEmbedder", documents)
@@ -90,11 +80,6 @@ class StatuteSparseDocumentEmbedder:
                 for document in documents
             ]
         }
-
-    @component.output_types(documents=list[Document])
-    async def run_async(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, documents)
 
     def _embedded(self, document: Document) -> SparseEmbedding:
         text = indexed_text(headings_of(document.meta), document.content or "")

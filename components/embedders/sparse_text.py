@@ -1,18 +1,17 @@
 """StatuteSparseTextEmbedder: a question's terms as a sparse vector."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import SparseEmbedding
 
+from components.parameters import StatuteComponent
 from components.statutes.lexical import question_numbers
 from components.statutes.question import clean_question
 
 
 @component
-class StatuteSparseTextEmbedder:
+class StatuteSparseTextEmbedder(StatuteComponent):
     """Turns a question into its terms, each with weight 1, for an engine that searches words.
 
     ```python
@@ -37,15 +36,6 @@ class StatuteSparseTextEmbedder:
         """
         self.languages = languages
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the parameter."""
-        return default_to_dict(self, languages=self.languages)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteSparseTextEmbedder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
-
     @component.output_types(sparse_embedding=SparseEmbedding)
     def run(self, text: str) -> dict[str, SparseEmbedding]:
         """Embed a question.
@@ -62,8 +52,3 @@ class StatuteSparseTextEmbedder:
         languages: Sequence[str | None] = self.languages or [None]
         terms = question_numbers(clean_question(text), languages)
         return {"sparse_embedding": SparseEmbedding(terms, [1.0] * len(terms))}
-
-    @component.output_types(sparse_embedding=SparseEmbedding)
-    async def run_async(self, text: str) -> dict[str, SparseEmbedding]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, text)

@@ -1,20 +1,16 @@
 """StatuteTextEmbedder: a question's vector."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.utils import ComponentDevice
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
 from components.models.errors import ModelError
 from components.models.registry import shared_model
-from components.parameters import AsyncWarmUp, checked_device
+from components.parameters import AsyncWarmUp, StatuteComponent, checked_device
 from components.statutes.question import clean_question
-
-# The bi-encoder that an embedder names, loaded once for the whole process.
 
 
 def load_encoder(
@@ -41,7 +37,7 @@ def load_encoder(
 
 
 @component
-class StatuteTextEmbedder(AsyncWarmUp):
+class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
     """Embeds a question with the query tower of a bi-encoder.
 
     ```python
@@ -70,22 +66,13 @@ class StatuteTextEmbedder(AsyncWarmUp):
             dtype: what it computes in; "auto" takes bfloat16 where that is fast.
 
         Raises:
-            TypeError: `device` is no ComponentDevice.
+            TypeError: `device` is not a ComponentDevice.
         """
         self.model = model
         self.device = checked_device("StatuteTextEmbedder", device)
         self.dtype = dtype
         self._encoder: BiEncoder | None = None
         self._expected: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, model=self.model, device=self.device, dtype=self.dtype)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteTextEmbedder":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -111,11 +98,6 @@ class StatuteTextEmbedder(AsyncWarmUp):
         """
         question = clean_question(text)
         return {"embedding": self._loaded().encode_queries([question])[0].tolist()}
-
-    @component.output_types(embedding=list[float])
-    async def run_async(self, text: str) -> dict[str, list[float]]:
-        """`run` in a worker thread."""
-        return await asyncio.to_thread(self.run, text)
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """What of each article's text the model reads when it embeds it; 1 for all.
@@ -145,10 +127,9 @@ class StatuteTextEmbedder(AsyncWarmUp):
             encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
             if self._expected is not None and encoder.digest != self._expected:
                 raise ModelError(
-                    f"StatuteTextEmbedder.model {self.model} is no longer the model whose vectors "
-                    f"are searched (digest {encoder.digest[:12]}, not {self._expected[:12]}): its "
-                    "folder was changed since. Index again with it and load the pipeline again, or "
-                    "put the old one back."
+                    f"StatuteTextEmbedder.model {self.model} changed since the law was indexed "
+                    f"(digest {encoder.digest[:12]}, not {self._expected[:12]}). Index again with "
+                    "it and load the pipeline again, or put the old one back."
                 )
             self._encoder = encoder
         return self._encoder

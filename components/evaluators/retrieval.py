@@ -3,13 +3,14 @@
 from collections.abc import Collection
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
+from components.parameters import StatuteComponent
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 
 
 @component
-class RetrievalEvaluator:
+class RetrievalEvaluator(StatuteComponent):
     """Measures retrieved articles against the relevant ones, by id.
 
     ```python
@@ -36,8 +37,8 @@ class RetrievalEvaluator:
                 refused, since it would be measured too low.
 
         Raises:
-            ValueError: `metrics` is no list of names, or empty, a metric is unknown, or `depth` is
-                no whole number from 1.
+            ValueError: `metrics` is not a list of names, or empty, a metric is unknown, or `depth`
+                is not a whole number from 1.
         """
         if metrics is not None and (isinstance(metrics, str) or not metrics):
             raise ValueError(
@@ -55,15 +56,6 @@ class RetrievalEvaluator:
             )
         self.metrics = metrics
         self.depth = depth
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
-        return default_to_dict(self, metrics=self.metrics, depth=self.depth)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "RetrievalEvaluator":
-        """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
 
     @component.output_types(
         score=float,
@@ -133,15 +125,3 @@ class RetrievalEvaluator:
             "metrics": means,
             "individual_metrics": individual,
         }
-
-    @component.output_types(
-        score=float,
-        individual_scores=list[float],
-        metrics=dict[str, float],
-        individual_metrics=dict[str, list[float]],
-    )
-    async def run_async(
-        self, ground_truth_ids: list[list[str]], retrieved_documents: list[list[Document]]
-    ) -> dict[str, Any]:
-        """`run`, in the calling thread: it is short enough."""
-        return self.run(ground_truth_ids, retrieved_documents)

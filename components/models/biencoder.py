@@ -21,40 +21,14 @@ from components.models.folder import (
     PartWriter,
     find_model,
     manifest_digest,
+    manifest_of,
     model_digest,
-    read_manifest,
     write_model_folder,
 )
 from components.models.head import HierarchicalArticleHead
 from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
-
-# What of a model folder makes up a bi-encoder.
-
-
-def open_parts(
-    folder: Path, manifest: Manifest
-) -> tuple[Tower, Tower | None, HierarchicalArticleHead | None]:
-    """The tower of the questions, that of the articles where it is another one, and the head.
-
-    Raises:
-        ModelError: There is no bi-encoder, or it cannot be opened, or its weights are not finite.
-    """
-    if "biencoder" not in manifest.kind or not manifest.towers:
-        raise ModelError(
-            f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give a folder that "
-            "holds one."
-        )
-    query, _ = open_towers(folder / manifest.towers["query"])
-    passage = None
-    if manifest.towers["passage"] != manifest.towers["query"]:
-        passage, _ = open_towers(folder / manifest.towers["passage"])
-    head = None
-    if HEAD_PART in manifest.parts:
-        head = HierarchicalArticleHead.load(folder / HEAD_PART)
-    return query, passage, head
-
 
 Progress = Callable[[int], object]
 
@@ -232,19 +206,15 @@ class BiEncoder(nn.Module):
             dtype: "auto" encodes in bfloat16 where that is fast, else in float32.
 
         Raises:
-            ModelError: There is no such model within reach, or it is broken, or it could only be
+            ModelError: The model cannot be found, or it is broken, or it could only be
                 opened by running code that came with it.
         """
         target = resolve_device(device)
-        resolve_dtype(dtype, torch.device("cpu"))  # a wrong name is said before minutes of loading
+        resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before minutes of loading
         folder = find_model(name_or_path)
-        if (folder / MANIFEST_FILE).exists():
-            model = cls._from_model_folder(folder, read_manifest(folder))
-        elif (folder / QUERY_PART).is_dir():
-            raise ModelError(
-                f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
-                "whole. Copy it again, or train the model again."
-            )
+        manifest = manifest_of(folder)
+        if manifest is not None:
+            model = cls._from_model_folder(folder, manifest)
         else:
             model = cls(*open_towers(folder))
             model._digest = model_digest(folder)
@@ -256,8 +226,16 @@ class BiEncoder(nn.Module):
 
     @classmethod
     def _from_model_folder(cls, folder: Path, manifest: Manifest) -> BiEncoder:
+        if "biencoder" not in manifest.kind or not manifest.towers:
+            raise ModelError(
+                f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give one with it."
+            )
+        query, passage = manifest.towers["query"], manifest.towers["passage"]
+        headed = HEAD_PART in manifest.parts
         model = cls(
-            *open_parts(folder, manifest),
+            open_towers(folder / query)[0],
+            None if passage == query else open_towers(folder / passage)[0],
+            HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
             prompts=manifest.prompts,
             text_rule=manifest.text_rule,
             segmentation=manifest.segmentation,
@@ -288,7 +266,7 @@ class BiEncoder(nn.Module):
             config: The resolved training configuration.
             data: Digests of what it was trained on.
             metrics: Measured at the end.
-            kept: Parts beside or in place of its own: folders to take over untouched, by hard
+            kept: Parts added to its own, or in place of them: folders to take over, by hard
                 links (`{"ranker": path}`, or `{"biencoder/query": path}` of a tower that was not
                 trained), or what writes one (`{"graph": network.save}`).
 

@@ -20,7 +20,6 @@ from cachetools import LRUCache
 from numpy import int64
 from numpy.typing import ArrayLike, NDArray
 from sentence_transformers import CrossEncoder
-from sentence_transformers.base.modules import Transformer
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
@@ -36,10 +35,16 @@ from components.models.folder import (
     RANKER_PART,
     Manifest,
     find_model,
+    manifest_of,
     model_digest,
-    read_manifest,
 )
-from components.models.tower import OPENED_SAFELY, PassageTokenizer, opening, token_limit
+from components.models.tower import (
+    OPENED_SAFELY,
+    PassageTokenizer,
+    opening,
+    text_reader,
+    token_limit,
+)
 from components.models.weights import check_finite, check_loaded
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation, words_joined
@@ -339,7 +344,7 @@ class RankerSettings:
         passages: Passages of an article that are read at most.
         passage_tokens: Longest passage in tokens, without the question and special tokens.
         calibration: Fitted on lists of candidates at their natural rate, article by article.
-        fusion_weight: What the first stage's rank counts beside the ranker's, which counts 1.
+        fusion_weight: Weight of the first stage's rank, where the ranker's has weight 1.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in folders from before there was any.
 
@@ -401,20 +406,14 @@ def ranker_manifest(folder: Path) -> Manifest | None:
     Raises:
         ModelError: The folder is one of Lexarbor and has no ranker, or is broken.
     """
-    if not (folder / MANIFEST_FILE).exists():
-        if (folder / RANKER_PART).is_dir():
-            raise ModelError(
-                f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
-                "whole. Copy it again, or train the model again."
-            )
+    manifest = manifest_of(folder)
+    if manifest is None:
         if (folder / SETTINGS_FILE).exists():
             raise ModelError(
                 f"{folder}: is the part of a model folder, whose {MANIFEST_FILE} says what the "
                 f"ranker reads of an article. Give that folder, {folder.parent}."
             )
-        return None
-    manifest = read_manifest(folder)
-    if RANKER_PART not in manifest.parts:
+    elif RANKER_PART not in manifest.parts:
         raise ModelError(
             f"{folder}: holds {', '.join(manifest.kind)}, but no ranker. Train one over it (python "
             f"-m training.ranker --model {folder} ...) and give the folder that this writes."
@@ -429,10 +428,8 @@ def ranker_digest(folder: Path) -> str:
         ModelError: As `ranker_manifest`.
     """
     manifest = ranker_manifest(folder)
-    return model_digest(folder) if manifest is None else _digest(manifest)
-
-
-def _digest(manifest: Manifest) -> str:
+    if manifest is None:
+        return model_digest(folder)
     files = json.dumps(manifest.files_of(RANKER_PART), sort_keys=True)
     return hashlib.sha256(files.encode()).hexdigest()
 
@@ -468,12 +465,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
     Raises:
         ModelError: It reads something else, gives more than one score, or is not finite.
     """
-    reader: object = encoder[0]
-    if not isinstance(reader, Transformer) or reader.tokenizer is None:
-        raise ModelError(f"its first module, {type(reader).__name__}, is not a text Transformer.")
-    if "text" not in reader.modality_config or "message" in reader.modality_config:
-        kinds = ", ".join(map(str, reader.modality_config))
-        raise ModelError(f"it reads {kinds}, not pairs of texts. Choose a text cross-encoder.")
+    reader = text_reader(encoder)
     if encoder.num_labels != 1:
         raise ModelError(
             f"it gives {encoder.num_labels} scores a pair. Choose a cross-encoder with one."
@@ -789,7 +781,7 @@ class CrossEncoderRanker:
         )
 
     def _read(self, question: str, given: Mapping[str, list[Span]]) -> dict[str, list[Span]]:
-        """What of each text's passages is read beside the question, in whole words."""
+        """What of each text's passages fits next to the question, in whole words."""
         words = [text[start:end] for text, spans in given.items() for start, end in spans]
         ids = self._token_ids([question, *words])
         room = self.tokenizer.format.room

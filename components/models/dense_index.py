@@ -10,9 +10,6 @@ from torch import Tensor
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
 
-# Scores and an order that do not depend on where a row stands.
-
-
 # Rows scored at a time: their float64 products stay in the processor's nearest cache.
 _ROWS_AT_A_TIME = 32
 
@@ -58,9 +55,6 @@ def rounding_error(dim: int) -> float:
     """
     unit = 2.0**-24
     return 1.0001 * dim * unit / (1 - dim * unit) + unit
-
-
-# Exact top-k on an accelerator: a half-precision scan, float64 rescoring, and a certificate.
 
 
 # Scores of one block of queries against all rows, and rows gathered for rescoring: numbers a block.
@@ -196,7 +190,7 @@ class DenseIndex:
         device: "cpu", "cuda", "cuda:1", ...; by default the best there is. "cuda" takes every GPU.
 
     Raises:
-        VectorError: A row holds NaN or infinity, or has length zero, or there is no dimension.
+        VectorError: A row holds NaN or infinity, or has length zero, or the width is 0.
     """
 
     def __init__(self, matrix: Vectors, device: str | None = None) -> None:
@@ -236,7 +230,7 @@ class DenseIndex:
 
         Raises:
             VectorError: A query holds NaN or infinity, or has length zero or another width.
-            ValueError: `k` is below 1, or `allowed` is no mask of the rows.
+            ValueError: `k` is below 1, or `allowed` is not a mask of the rows.
         """
         if k < 1:
             raise ValueError(f"k is {k}; ask for at least 1 row.")

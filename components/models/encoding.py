@@ -1,4 +1,6 @@
-"""The encoding engine: many texts to vectors, fast, in little memory, the same in any company.
+"""The encoding engine: many texts to vectors, fast and in little memory.
+
+A vector does not depend on the other texts in its batch.
 
 Indexing, serving and evaluation encode here; a training step, which wants gradients, uses the same
 parts through `TextEncoder`.
@@ -6,9 +8,9 @@ parts through `TextEncoder`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import cast
 
 import numpy as np
@@ -24,10 +26,7 @@ from components.models.tower import Passages, Tower
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.lexical import Segmentation, words_joined
 
-# Passages through a tower, in batches of a bounded number of tokens.
-
-
-# A CPU wants a batch's activations in its caches, a GPU wants its units filled.
+# Small enough that a batch's activations stay in a CPU's caches, large enough to fill a GPU.
 _TOKENS_A_BATCH = {"cpu": 1_024, "cuda": 65_536}
 _DEFAULT_TOKENS_A_BATCH = 8_192
 
@@ -133,9 +132,6 @@ def _batches(
         batches.append(ordered[start:stop])
         start = stop
     return batches
-
-
-# From texts to vectors, with gradients where they are wanted.
 
 
 @dataclass(frozen=True)
@@ -257,12 +253,8 @@ class EncodingReport:
     tokens_cut: int = 0
 
     def __add__(self, other: EncodingReport) -> EncodingReport:
-        return EncodingReport(
-            self.n_texts + other.n_texts,
-            self.n_tokens + other.n_tokens,
-            self.n_cut + other.n_cut,
-            self.tokens_cut + other.tokens_cut,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return EncodingReport(*(mine + theirs for mine, theirs in pairs))
 
 
 def encode(
@@ -270,19 +262,17 @@ def encode(
     texts: Sequence[str],
     *,
     dtype: torch.dtype = torch.float32,
-    token_budget: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Tensor, EncodingReport]:
-    """Encode texts without gradients; a text that stands there twice is encoded once.
+    """Encode texts without gradients; equal texts are encoded once.
 
-    In float32 a vector depends on its own text alone (to 1e-5): not on the texts beside it, their
-    order, or the budget.
+    In float32 a vector depends on its own text alone (to 1e-5): not on the other texts, their
+    order, or the size of a batch.
 
     Args:
         encoder: What to encode with.
         texts: `n` texts.
         dtype: bfloat16 runs the tower in autocast; its weights and the head stay float32.
-        token_budget: Padded tokens a batch; by default what suits the device.
         progress: Called with the number of texts done since the last call.
 
     Returns:
@@ -292,25 +282,29 @@ def encode(
         TypeError: `texts` is one string, or holds something else than strings.
         torch.OutOfMemoryError: One passage alone does not fit.
     """
-    _check_texts(texts)
-    tower = encoder.tower
-    budget = _budget(encoder, token_budget)
+    if isinstance(texts, str):
+        raise TypeError("texts is one string. Give a list: encode([text]).")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"texts[{index}] is a {type(text).__name__}, not a string.")
     distinct = list(dict.fromkeys(texts))
     place = {text: index for index, text in enumerate(distinct)}
     source = np.array([place[text] for text in texts], np.int64)
     repeats = np.bincount(source, minlength=len(distinct))
-    vectors = torch.empty(len(distinct), tower.dim, dtype=torch.float32, device=tower.device)
     report = EncodingReport()
-    with inference([tower, encoder.head], tower.device, dtype):
-        for start, passages in _tokenized_blocks(encoder, distinct):
-            stop = start + len(passages.per_text)
-            vectors[start:stop] = encoder.embed(passages, budget)
-            report += _report(passages, repeats[start:stop])
-            if progress is not None:
-                progress(int(repeats[start:stop].sum()))
+
+    def done(start: int, passages: Passages) -> None:
+        nonlocal report
+        own = repeats[start : start + len(passages.per_text)]
+        report += _report(passages, own)
+        if progress is not None:
+            progress(int(own.sum()))
+
+    blocks = _tokenized_blocks(encoder, distinct)
+    vectors = _encoded(encoder, blocks, len(distinct), dtype, done)
     if len(distinct) == len(texts):
         return vectors, report
-    return vectors[torch.from_numpy(source).to(tower.device)], report
+    return vectors[torch.from_numpy(source).to(vectors.device)], report
 
 
 def encode_tokenized(
@@ -318,7 +312,6 @@ def encode_tokenized(
     passages: Passages,
     *,
     dtype: torch.dtype = torch.float32,
-    token_budget: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Tensor:
     """As `encode`, of texts that are tokenised already: the same vectors, nothing cut twice.
@@ -327,7 +320,6 @@ def encode_tokenized(
         encoder: What to encode with.
         passages: What its `tokenize` made of `n` texts.
         dtype: As for `encode`.
-        token_budget: As for `encode`.
         progress: Called with the number of texts done since the last call.
 
     Returns:
@@ -336,22 +328,36 @@ def encode_tokenized(
     Raises:
         torch.OutOfMemoryError: One passage alone does not fit.
     """
-    tower = encoder.tower
-    budget = _budget(encoder, token_budget)
     n_texts = len(passages.per_text)
+    size = _texts_a_block(encoder.tower.device)
+    blocks = (
+        (start, passages.take(np.arange(start, min(start + size, n_texts))))
+        for start in range(0, n_texts, size)
+    )
+
+    def done(_: int, block: Passages) -> None:
+        if progress is not None:
+            progress(len(block.per_text))
+
+    return _encoded(encoder, blocks, n_texts, dtype, done)
+
+
+def _encoded(
+    encoder: TextEncoder,
+    blocks: Iterable[tuple[int, Passages]],
+    n_texts: int,
+    dtype: torch.dtype,
+    done: Callable[[int, Passages], None],
+) -> Tensor:
+    """Vectors of blocks of texts, each given with the place of its first text."""
+    tower = encoder.tower
+    budget = TokenBudget.for_device(tower.device)
     vectors = torch.empty(n_texts, tower.dim, dtype=torch.float32, device=tower.device)
-    size = _texts_a_block(tower.device)
     with inference([tower, encoder.head], tower.device, dtype):
-        for start in range(0, n_texts, size):
-            block = np.arange(start, min(start + size, n_texts))
-            vectors[start : start + len(block)] = encoder.embed(passages.take(block), budget)
-            if progress is not None:
-                progress(len(block))
+        for start, passages in blocks:
+            vectors[start : start + len(passages.per_text)] = encoder.embed(passages, budget)
+            done(start, passages)
     return vectors
-
-
-def _budget(encoder: TextEncoder, tokens: int | None) -> TokenBudget:
-    return TokenBudget.for_device(encoder.tower.device) if tokens is None else TokenBudget(tokens)
 
 
 def _texts_a_block(device: torch.device) -> int:
@@ -383,11 +389,3 @@ def _report(passages: Passages, repeats: NDArray[np.int64]) -> EncodingReport:
         n_cut=int(repeats[cut > 0].sum()),
         tokens_cut=int(cut.sum()),
     )
-
-
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise TypeError("texts is one string. Give a list: encode([text]).")
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts[{index}] is a {type(text).__name__}, not a string.")

@@ -144,6 +144,22 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
+def manifest_of(folder: Path) -> Manifest | None:
+    """The manifest of a folder that Lexarbor wrote; None for any other model's folder.
+
+    Raises:
+        ModelError: As `read_manifest`; or the folder has parts of a model, and no manifest.
+    """
+    if (folder / MANIFEST_FILE).exists():
+        return read_manifest(folder)
+    if (folder / QUERY_PART).is_dir() or (folder / RANKER_PART).is_dir():
+        raise ModelError(
+            f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
+            "whole. Copy it again, or train the model again."
+        )
+    return None
+
+
 def digests_of_parts(folder: Path) -> dict[str, str]:
     """sha256 of every file under a model folder's parts, by path relative to the folder."""
     return {
@@ -288,7 +304,7 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Write a file that appears complete, and on the disk, once the block has ended.
 
-    It is written beside its place, synced and renamed; an older one gives way. Where the block
+    It is written next to its place, synced and renamed; an older one gives way. Where the block
     raises, that one stays and nothing else is left. Nobody else may be writing it.
 
     Args:
@@ -357,8 +373,9 @@ def model_digest(folder: Path) -> str:
     Raises:
         ModelError: The folder has a manifest, and it is broken or does not fit the files.
     """
-    if (folder / MANIFEST_FILE).exists():
-        return manifest_digest(read_manifest(folder))
+    manifest = manifest_of(folder)
+    if manifest is not None:
+        return manifest_digest(manifest)
     files = {
         path.relative_to(folder).as_posix(): file_digest(path)
         for path in sorted(folder.rglob("*"))
@@ -387,9 +404,8 @@ def graph_model_digest(folder: Path) -> str:
     Raises:
         ModelError: The folder has no graph network, or its manifest is broken or does not fit.
     """
-    manifest = read_manifest(folder) if (folder / MANIFEST_FILE).exists() else None
-    files = {} if manifest is None else manifest.files_of(GRAPH_PART)
-    if manifest is None or not files:
+    manifest = manifest_of(folder)
+    if manifest is None or not (files := manifest.files_of(GRAPH_PART)):
         raise ModelError(
             f"{folder}: has no graph network. Train one over it (python -m training.graph --model "
             f"{folder} ...) and give the folder that this writes."
@@ -433,7 +449,7 @@ def find_model(name_or_path: str | Path) -> Path:
     or after a few seconds where connections are swallowed.
 
     Raises:
-        ModelError: There is no such folder, or no such model within reach, or only a part of it.
+        ModelError: The folder does not exist, or the model cannot be found, or only a part of it.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()
@@ -445,8 +461,9 @@ def find_model(name_or_path: str | Path) -> Path:
         raise ModelError(f"model {name!r}: there is no such folder. {_WAYS_OUT}")
     # As sentence-transformers has it: a short name is first one of its own organisation.
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
-    # Without modules.json in the cache nobody knows how the model pools: then the Hub is asked.
-    return _bundled(names) or _cached(names, "modules.json") or _downloaded(name, names)
+    bundled = bundled_folder() if BUNDLED_MODEL in names else None
+    # Without modules.json in the cache its pooling is unknown: then the Hub is asked.
+    return bundled or _cached(names, "modules.json") or _downloaded(name, names)
 
 
 def bundled_folder() -> Path | None:
@@ -456,10 +473,6 @@ def bundled_folder() -> Path | None:
     except ImportError:
         return None
     return Path(str(package.get_model_path()))
-
-
-def _bundled(names: list[str]) -> Path | None:
-    return bundled_folder() if BUNDLED_MODEL in names else None
 
 
 def _cached(names: list[str], marker: str) -> Path | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,7 +27,7 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
-from components.models.weights import check_arguments, load_module, save_module
+from components.models.weights import SavedModule, check_arguments
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
@@ -208,7 +207,7 @@ __all__ = ["GraphKind", "GraphTensors", "LegislativeGraphEncoder"]
 _WITH_ATTENTION = ("gatv2", "gat")
 
 
-class LegislativeGraphEncoder(nn.Module):
+class LegislativeGraphEncoder(SavedModule):
     """Vectors of laws, divisions and articles to vectors that know their neighbours.
 
     `init="paper"` is as published: h' = ELU(layer(h)), no ELU after the last, Glorot weights, zero
@@ -233,6 +232,8 @@ class LegislativeGraphEncoder(nn.Module):
         ModelError: A value is out of its range.
     """
 
+    description = "graph network"
+
     def __init__(
         self,
         dim: int,
@@ -245,9 +246,9 @@ class LegislativeGraphEncoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        arguments = {"dim": dim, "layers": layers, "heads": heads}
+        counts = {"dim": dim, "layers": layers, "heads": heads}
         choices = {"kind": (kind, GRAPH_KINDS), "init": (init, get_args(Init))}
-        check_arguments("graph", arguments, dropout, choices)
+        check_arguments("graph", counts, dropout, choices)
         kinds = list(edge_kinds)
         if not (len(set(kinds)) == len(kinds) and {"self"} <= set(kinds) <= set(EDGE_KINDS)):
             raise ModelError(
@@ -261,6 +262,8 @@ class LegislativeGraphEncoder(nn.Module):
         self.init: Init = init
         self.edge_kinds = tuple(edge_kinds)
         self.dropout = dropout
+        options = {"kind": kind, "init": init, "edge_kinds": kinds, "dropout": dropout}
+        self.arguments = {**counts, **options}
         self.convolutions = nn.ModuleList(
             graph_layer(kind, dim, heads, self.edge_kinds) for _ in range(layers)
         )
@@ -296,33 +299,30 @@ class LegislativeGraphEncoder(nn.Module):
                 states = self._step(number, states, field)
             return states if field.rows is None else take_rows(states, field.rows)
 
-    def attention(self, features: Tensor, graph: GraphTensors, layer: int = -1) -> Tensor:
-        """The share of attention that each edge gets among those into its target.
+    def attention(self, features: Tensor, graph: GraphTensors) -> Tensor:
+        """The share of attention that the last layer pays to each edge among those into its target.
 
         Args:
             features: As for `forward`.
             graph: As for `forward`.
-            layer: Which, counted as an index of a list.
 
         Returns:
             `[n_edges, heads]`, in the graph's order of edges; no gradient.
 
         Raises:
-            ModelError: As for `forward`; or the network has no attention, or no such layer.
+            ModelError: As for `forward`; or the network has no attention.
         """
         if self.kind not in _WITH_ATTENTION:
             raise ModelError(
                 f"a graph network of kind {self.kind!r} has no attention: take "
                 f"{' or '.join(_WITH_ATTENTION)}."
             )
-        if not -self.layers <= layer < self.layers:
-            raise ModelError(f"layer {layer} is not among the graph network's {self.layers}.")
         field = self._fitting(features, graph).receptive_field(None, self.layers)
         with torch.no_grad(), torch.autocast(features.device.type, enabled=False):
             states = self._entering(features, field)
-            for number in range(layer % self.layers):
+            for number in range(self.layers - 1):
                 states = self._step(number, states, field)
-            last: Any = self.convolutions[layer]
+            last: Any = self.convolutions[-1]
             shares: Tensor = last.attention(states, states, graph.edges)
         return shares
 
@@ -375,26 +375,6 @@ class LegislativeGraphEncoder(nn.Module):
                 "network with more."
             )
         return graph
-
-    def to_dict(self) -> dict[str, Any]:
-        """The arguments that make this network again (its weights apart)."""
-        names = ("dim", "layers", "heads", "kind", "init", "dropout")
-        named = {name: getattr(self, name) for name in names}
-        return {**named, "edge_kinds": list(self.edge_kinds)}
-
-    def save(self, folder: Path) -> None:
-        """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
-        save_module(self, self.to_dict(), folder)
-
-    @classmethod
-    def load(cls, folder: Path) -> LegislativeGraphEncoder:
-        """Read what `save` wrote, onto the CPU, in the mode for use (`eval`).
-
-        Raises:
-            ModelError: A file is missing or broken, the weights do not fit the configuration, or
-                a weight is not a finite number.
-        """
-        return load_module(cls, folder, "graph network")
 
 
 Nodes = npt.NDArray[np.int64]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from components.models.weights import check_arguments, load_module, save_module
+from components.models.weights import SavedModule, check_arguments
 
 Init = Literal["identity", "paper"]
 Pooling = Literal["mean", "max"]
 
 
-class HierarchicalArticleHead(nn.Module):
+class HierarchicalArticleHead(SavedModule):
     """Passage vectors of an article to the article's vector.
 
     h_i = p_i + e_i with position embeddings e, then `layers` Transformer layers over the real
@@ -39,6 +38,8 @@ class HierarchicalArticleHead(nn.Module):
     Raises:
         ModelError: A value is out of its range.
     """
+
+    description = "article head"
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class HierarchicalArticleHead(nn.Module):
         self.dropout = dropout
         self.pooling = pooling
         self.init = init
-        self._arguments = {**counts, "dropout": dropout, "pooling": pooling, "init": init}
+        self.arguments = {**counts, "dropout": dropout, "pooling": pooling, "init": init}
         self.positions = nn.Embedding(max_passages, dim)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
@@ -138,21 +139,3 @@ class HierarchicalArticleHead(nn.Module):
         if self.pooling == "max":
             return states.masked_fill(~real, float("-inf")).amax(dim=1)
         return states.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The arguments that make this head again (its weights apart)."""
-        return self._arguments
-
-    def save(self, folder: Path) -> None:
-        """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
-        save_module(self, self.to_dict(), folder)
-
-    @classmethod
-    def load(cls, folder: Path) -> HierarchicalArticleHead:
-        """Read what `save` wrote, onto the CPU, in the mode for use (`eval`).
-
-        Raises:
-            ModelError: A file is missing or broken, the weights do not fit the configuration, or
-                a weight is not a finite number.
-        """
-        return load_module(cls, folder, "article head")

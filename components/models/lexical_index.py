@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from components.statutes.lexical import analyzer, question_terms
 
-# RowMask: keys that a search may find, as a mask over an index's rows.
-
 
 class RowMask:
     """The mask of the keys that were allowed last.

@@ -25,8 +25,6 @@ from transformers.utils import logging as transformers_logging
 from components.models.errors import ModelError
 from components.models.weights import check_finite, check_loaded
 
-# Texts as passages of token ids, tokenised and cut once.
-
 
 @dataclass(frozen=True)
 class Passages:
@@ -115,14 +113,11 @@ def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-# Cutting texts into passages with a model's own tokenizer.
-
-
 _PROBE = "law"
 
 
 class PassageTokenizer:
-    """A model's tokenizer without its habits of cutting and padding, safe to share by threads.
+    """A model's tokenizer without cutting and padding, safe to share by threads.
 
     A Hugging Face tokenizer sets its length limit on each call, in the one object that all threads
     share; this is a private copy without any, and the cutting is done here.
@@ -134,7 +129,7 @@ class PassageTokenizer:
         fast: The copy; None where the model has a tokenizer in Python only.
 
     Raises:
-        ModelError: It puts something else than special tokens in front and behind, or needs token
+        ModelError: It adds more than special tokens before and after a text, or needs token
             types.
     """
 
@@ -186,7 +181,7 @@ class PassageTokenizer:
         room = passage_tokens - len(opening) - len(self.suffix)
         if room < 1:
             raise ModelError(
-                f"passages of {passage_tokens} tokens leave no room beside the prompt {prompt!r} "
+                f"passages of {passage_tokens} tokens leave no room next to the prompt {prompt!r} "
                 f"and {self.special_tokens} special tokens. Take longer passages."
             )
         ids: list[int] = []
@@ -282,17 +277,7 @@ class Tower(nn.Module):
 
     def __init__(self, encoder: SentenceTransformer) -> None:
         super().__init__()
-        reader = encoder[0]
-        if not isinstance(reader, Transformer) or reader.tokenizer is None:
-            raise ModelError(
-                f"its first module, {type(reader).__name__}, is no text Transformer. Choose a "
-                "model that is built on one."
-            )
-        if "text" not in reader.modality_config or "message" in reader.modality_config:
-            raise ModelError(
-                f"it reads {', '.join(map(str, reader.modality_config))}, not plain text. Choose a "
-                "text encoder."
-            )
+        reader = text_reader(encoder)
         if len(reader.tokenizer) <= len(set(reader.tokenizer.all_special_ids)):
             # Without its files a tokenizer opens all the same, and every word is unknown to it.
             raise ModelError(
@@ -381,6 +366,24 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
         if isinstance(encoder[0], Router):
             return _route(encoder, "query"), _route(encoder, "document")
         return Tower(encoder).eval(), None
+
+
+def text_reader(encoder: nn.Sequential) -> Transformer:
+    """The first module of a model that reads text.
+
+    Raises:
+        ModelError: The model reads something else.
+    """
+    reader: object = encoder[0]
+    if not isinstance(reader, Transformer) or reader.tokenizer is None:
+        raise ModelError(
+            f"its first module, {type(reader).__name__}, is not a text Transformer. Choose a model "
+            "that is built on one."
+        )
+    if "text" not in reader.modality_config or "message" in reader.modality_config:
+        kinds = ", ".join(map(str, reader.modality_config))
+        raise ModelError(f"it reads {kinds}, not plain text. Choose a model for text.")
+    return reader
 
 
 def _route(encoder: SentenceTransformer, name: str) -> Tower:

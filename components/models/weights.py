@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import torch
 from safetensors import SafetensorError
@@ -24,48 +24,47 @@ WEIGHTS_FILE = "model.safetensors"
 # Constant buffers that older versions of transformers saved along with the weights.
 _BUFFERS = {"position_ids", "token_type_ids"}
 
-M = TypeVar("M", bound=nn.Module)
 
+class SavedModule(nn.Module):
+    """A module that is saved as its arguments and its weights.
 
-def save_module(module: nn.Module, arguments: Mapping[str, Any], folder: Path) -> None:
-    """Write `config.json` and `model.safetensors` into `folder`, made if absent.
-
-    Args:
-        module: Its weights are written.
+    Attributes:
+        description: What messages call it.
         arguments: What makes it again, weights apart.
-        folder: Where to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    config = json.dumps(arguments, indent=2, sort_keys=True)
-    (folder / CONFIG_FILE).write_text(config + "\n", encoding="utf-8")
-    weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
-    save_file(weights, folder / WEIGHTS_FILE)
 
+    description: ClassVar[str]
+    arguments: Mapping[str, Any]
 
-def load_module(make: Callable[..., M], folder: Path, name: str) -> M:
-    """Read what `save_module` wrote, onto the CPU, in the mode for use (`eval`).
+    def save(self, folder: Path) -> None:
+        """Write `config.json` and `model.safetensors` into `folder`, made if absent."""
+        folder.mkdir(parents=True, exist_ok=True)
+        config = json.dumps(self.arguments, indent=2, sort_keys=True)
+        (folder / CONFIG_FILE).write_text(config + "\n", encoding="utf-8")
+        weights = {name: tensor.detach().cpu() for name, tensor in self.state_dict().items()}
+        save_file(weights, folder / WEIGHTS_FILE)
 
-    Args:
-        make: The module's class.
-        folder: Where it was saved.
-        name: What messages call it.
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote, onto the CPU, in evaluation mode.
 
-    Raises:
-        ModelError: A file is missing or broken, the weights do not fit the configuration, or a
-            weight is not a finite number.
-    """
-    try:
-        module = make(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
-        module.load_state_dict(load_file(folder / WEIGHTS_FILE))
-        check_finite(module)
-    except ModelError as error:
-        raise ModelError(f"{folder}: the {name} cannot be read: {error}") from error
-    except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())  # torch lists what does not fit line by line
-        raise ModelError(
-            f"{folder}: the {name} cannot be read ({reason}). Copy the model folder again."
-        ) from error
-    return module.eval()
+        Raises:
+            ModelError: A file is missing or broken, the weights do not fit the configuration, or a
+                weight is not a finite number.
+        """
+        try:
+            module = cls(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
+            module.load_state_dict(load_file(folder / WEIGHTS_FILE))
+            check_finite(module)
+        except ModelError as error:
+            message = f"{folder}: the {cls.description} cannot be read: {error}"
+            raise ModelError(message) from error
+        except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+            reason = " ".join(str(error).split())  # torch lists what does not fit line by line
+            raise ModelError(
+                f"{folder}: the {cls.description} cannot be read ({reason}). Copy the model again."
+            ) from error
+        return module.eval()
 
 
 def check_arguments(

@@ -101,16 +101,16 @@ class OpenFile:
     @property
     def size(self) -> int:
         """Bytes of the file and its log, or more."""
-        found = (_status(each) for each in self._files)
+        sizes = [each.st_size for each in map(_status, self._files) if each is not None]
         # Another, smaller file may be at the path by now.
-        self._size = max(self._size, sum(each.st_size for each in found if each is not None))
+        self._size = max(self._size, sum(sizes))
         return self._size
 
     def begin_read(self, sql: str, values: Sequence[Any]) -> None:
         """Limit the next statement to what it can need in a file of this size.
 
         A crafted file can lead SQLite in circles: pages that many others point to, or a text that
-        goes on in its own middle. An honest row takes 35 bytes or more with its indexes, and each
+        continues in its own middle. An honest row takes 35 bytes or more with its indexes, and each
         step over it comes from some letters of the statement: the limit is several times what the
         smallest rows take, and some hundred times what articles do. No value is larger than the
         file and its log.
@@ -134,7 +134,8 @@ class OpenFile:
         """End a use."""
         with self._lock:
             self._uses -= 1
-            self._close_when_idle()
+            if self._let_go:
+                self._close_when_idle()
 
     def let_go(self) -> None:
         """Close the connection: now, or at the end of its last use."""
@@ -173,7 +174,7 @@ class OpenFile:
         if not self._warned:
             logger.warning(
                 "{path} is another file than the one that is open, whose log {log} still lies "
-                "beside it and would damage it. The old file goes on answering. Delete {log} and "
+                "next to it and would damage it. The old file still answers. Delete {log} and "
                 "{shared}, and the new one is taken over.",
                 path=str(path),
                 log=log_of(path).name,
@@ -209,7 +210,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def log_of(path: Path) -> Path:
-    """The file beside a store in which SQLite keeps what is not in the store's own yet."""
+    """The file next to a store in which SQLite keeps what is not in the store's own yet."""
     return path.with_name(f"{path.name}-wal")
 
 
@@ -354,7 +355,7 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     except sqlite3.OperationalError as error:
         connection.close()
         raise StoreError(
-            f"{path} was not closed when it was written ({log.name} is beside it), and "
+            f"{path} was not closed when it was written ({log.name} is next to it), and "
             f"{path.parent} cannot be written. Open it once where it can, or copy both."
         ) from error
     return connection, False
@@ -547,7 +548,7 @@ class StatuteDatabase:
         """This thread's connection, opened and checked on first use, and not closed within.
 
         Raises:
-            StoreError: the file cannot be opened, or is no store of ours.
+            StoreError: the file cannot be opened, or is not a Lexarbor store.
         """
         with self._in_use() as opened:
             yield opened.connection

@@ -237,7 +237,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _unless_cut(condition: dict[str, Any], equal: Clause, *, negated: bool) -> Clause:
-    """Equality, or its contrary; what a row has that is equal only up to a NUL is no match."""
+    """Equality, or its contrary; a value that is equal only up to a NUL does not match."""
     sql, bound = equal
     otherwise, values = _fallback(condition)
     if negated:
@@ -304,4 +304,4 @@ def _fallback(condition: dict[str, Any]) -> Clause:
 def _iso(value: object) -> str:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")

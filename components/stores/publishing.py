@@ -278,7 +278,7 @@ class LawPublisher:
 
         Raises:
             StoreError: a vector is neither given nor in the journal, or the disk is full.
-            ValueError: meta that is no JSON; names the document.
+            ValueError: meta is not JSON; names the document.
         """
         model = convert_to or read_model(self._database)
         changes = [

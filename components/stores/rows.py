@@ -116,7 +116,7 @@ def as_row(document: Document) -> tuple[Any, ...]:
     """The document's values of `COLUMNS`.
 
     Raises:
-        ValueError: when meta is no JSON, or a text is no UTF-8; names the document.
+        ValueError: when meta is not JSON, or a text is not UTF-8; names the document.
     """
     sparse = document.sparse_embedding
     other = {

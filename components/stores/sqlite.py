@@ -286,7 +286,7 @@ class StatuteDocumentStore:
                 if not ((squares > 0) & (squares < np.inf)).all():
                     self._refuse_vectors(dim)
             finally:
-                roll_back(connection)  # COMMIT would fail anew on a damaged file
+                roll_back(connection)  # COMMIT would fail again on a damaged file
         return keys, matrix
 
     def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

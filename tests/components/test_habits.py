@@ -197,7 +197,6 @@ def slow_loads(monkeypatch):
 
         # Models that another test has loaded must not be found.
         monkeypatch.setattr("components.models.registry._models", WeakValueDictionary())
-        monkeypatch.setattr("components.models.registry._rankers", WeakValueDictionary())
         gc.collect()
         monkeypatch.setattr(where, name, slow)
         return threads

@@ -107,7 +107,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     learner = GraphLearner(
         chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
     )
-    assert learner.model.to_dict() == {
+    assert learner.model.arguments == {
         "dim": 32,
         "kind": "gat",
         "layers": 2,
@@ -116,7 +116,7 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
         "edge_kinds": list(EDGE_KINDS),
         "dropout": 0.0,
     }
-    assert learner_of(graph_settings()).model.to_dict() == {
+    assert learner_of(graph_settings()).model.arguments == {
         "dim": 32,
         "kind": "gatv2",
         "layers": 3,

@@ -138,7 +138,7 @@ def test_a_fresh_head_starts_as_it_is_asked_to(settings, head):
     torch.manual_seed(5)
     model = starting_model(chosen, CPU)
     assert model.head is not None
-    kept = model.head.to_dict()
+    kept = model.head.arguments
     assert (kept["passage_tokens"], kept["max_passages"], kept["layers"]) == (16, 3, 2)
     assert (kept["pooling"], kept["init"], kept["dim"], kept["heads"]) == ("max", head, 32, 4)
     torch.manual_seed(5)

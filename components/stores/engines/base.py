@@ -1,14 +1,16 @@
-"""What an engine must do for the articles in it to be found and kept up to date."""
+"""What an engine must do so that its articles can be found and kept up to date."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
+from functools import wraps
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from haystack import Document
@@ -65,8 +67,8 @@ def day_number(iso: str) -> int:
 
 def compared(field: str, operator: str, value: Any) -> Condition:
     """One comparison of a stored field."""
-    return {"field": field if field == "id" else f"meta.{field}", "operator": operator,
-            "value": value}  # fmt: skip
+    name = field if field == "id" else f"meta.{field}"
+    return {"field": name, "operator": operator, "value": value}
 
 
 def both(*conditions: Condition | bool) -> Condition | bool:
@@ -166,8 +168,8 @@ def _moment(value: Any, condition: Condition) -> tuple[int, time_of_day]:
         if isinstance(moment, date):
             return moment.toordinal(), time_of_day()
     except (ValueError, OverflowError) as error:
-        raise FilterError(f"{value!r} is no ISO date, in {condition}.") from error
-    raise FilterError(f"{value!r} is no ISO date, in {condition}.")
+        raise FilterError(f"{value!r} is not an ISO date, in {condition}.") from error
+    raise FilterError(f"{value!r} is not an ISO date, in {condition}.")
 
 
 def _unknown(condition: Condition) -> FilterError:
@@ -176,9 +178,6 @@ def _unknown(condition: Condition) -> FilterError:
         f"An engine cannot filter by {condition['field']!r}. The fields are {known}, each with or "
         "without 'meta.' in front."
     )
-
-
-# An article as an engine holds it: every field always there, and back.
 
 
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
@@ -190,7 +189,7 @@ MATCHED = ("law", "number", "position", *DAY_FIELDS)
 def as_row(document: Document, text_digest: str) -> dict[str, Any]:
     """The metadata that an engine keeps of an article, all fields set.
 
-    Beside the article's own (a missing one is ""): `valid_from_day` and `valid_to_day` as whole
+    More than the article's own (a missing one is ""): `valid_from_day` and `valid_to_day` as whole
     numbers, `core` for citations (the canonical number; "" where none can name it), `text_digest`
     of what was encoded, and `row_digest` of everything.
 
@@ -224,6 +223,7 @@ RECORD, LAW, SHARD = "record", "law", "shard"
 
 Weighting = Literal["bm25", "count"]
 Value = TypeVar("Value")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Seconds between tries: a person waits for an answer, a long indexing run for a restarted engine.
 ASKING = (0.2, 0.8)
@@ -288,7 +288,7 @@ class Listed(NamedTuple):
 
 
 class ArticleEngine(Protocol):
-    """A collection of articles in an engine, and beside it a small one of states.
+    """A collection of articles in an engine, and next to it a small one of states.
 
     Every call is tried again with growing pauses while the engine does not answer, and then raises
     StoreError.
@@ -444,6 +444,39 @@ def tried(
             f"{where} refused the request: {reason(error)}. Check the version of the engine, the "
             "key it asks for, and that nobody else writes into the collection."
         ) from error
+
+
+def retried(passes: Callable[[Exception], bool | None]) -> Callable[[Method], Method]:
+    """Decorate an engine's methods: each is repeated as `tried` says, by `where` and `pauses`."""
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def asking(self: Any, *args: Any, **options: Any) -> Any:
+            return tried(lambda: method(self, *args, **options), self.where, passes, self.pauses)
+
+        return cast("Method", asking)
+
+    return decorate
+
+
+def check_version(where: str, version: str, least: tuple[int, int], why: str) -> None:
+    """Refuse an engine that is older than the first version that can be used.
+
+    Args:
+        where: the engine, for the message.
+        version: as the engine reports it; one without numbers is accepted.
+        least: major and minor number.
+        why: what that version can do, for the message.
+
+    Raises:
+        StoreError: it is older.
+    """
+    found = re.match(r"v?(\d+)\.(\d+)", version)
+    if found and tuple(map(int, found.groups())) < least:
+        raise StoreError(
+            f"{where} is version {version}; {least[0]}.{least[1]} or later is needed, which {why}. "
+            "Upgrade the engine."
+        )
 
 
 def reason(error: Exception) -> str:

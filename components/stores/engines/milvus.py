@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import grpc
 from haystack import Document
@@ -26,12 +25,9 @@ from components.stores.engines.base import (
     Listed,
     Weighting,
     article_meta,
-    tried,
+    check_version,
+    retried,
 )
-from components.stores.rows import StoreError
-
-# The collections in Milvus: their fields and indexes, and articles as rows of them.
-
 
 _LONGEST = 65_535  # bytes of a text field
 _PIECE = _LONGEST // 4  # characters, of four bytes at most
@@ -58,7 +54,7 @@ READ = ["id", "text", "more", *_TEXTS[:7], "position"]
 def articles_plan(client: MilvusClient, dim: int, *, exact: bool) -> tuple[Any, Any]:
     """Schema and indexes of the collection of articles.
 
-    A text longer than a field holds goes on in `more`. `terms` is what BM25 is computed of.
+    A text longer than a field holds continues in `more`. `terms` is what BM25 is computed of.
 
     Args:
         client: makes both.
@@ -150,10 +146,6 @@ def as_document(row: dict[str, Any], score: float | None = None) -> Document:
     )
 
 
-Value = TypeVar("Value")
-
-# The first version that computes BM25 itself.
-_LEAST_VERSION = (2, 5)
 _SECONDS = 10.0  # a call's time, within which pymilvus tries again by itself
 _PAGE = 1_000
 _MOST_FOUND = 16_384  # Milvus's own limit of one search
@@ -165,6 +157,18 @@ _MAY_PASS = (
     8,  # too many requests
     MilvusException().code,  # pymilvus gave up after trying again
 )
+
+
+def may_pass(error: Exception) -> bool | None:
+    """Whether an error of pymilvus may pass by itself; None for an error of another origin."""
+    if isinstance(error, MilvusException):
+        return error.code in _MAY_PASS
+    if isinstance(error, grpc.RpcError):
+        return error.code() in _MAY_PASS
+    return None
+
+
+_retried = retried(may_pass)
 
 
 class MilvusEngine:
@@ -185,69 +189,53 @@ class MilvusEngine:
         self._name: str = store.collection_name
         self._states = f"{self._name}_states"
         self._seconds = store.timeout or _SECONDS
-        self._pauses = pauses
+        self.pauses = pauses
         address = str(store.connection_args["uri"])
         self._local = "://" not in address
         self.where = f"Milvus at {address}, collection '{self._name}',"
 
+    @_retried
     def exists(self) -> bool:
         """See `ArticleEngine.exists`."""
+        version = str(self._client.get_server_version(timeout=self._seconds))
+        check_version(self.where, version, (2, 5), "computes BM25")
+        return bool(self._client.has_collection(self._name, timeout=self._seconds))
 
-        def look() -> bool:
-            version = str(self._client.get_server_version(timeout=self._seconds))
-            found = re.match(r"v?(\d+)\.(\d+)", version)
-            if found and tuple(map(int, found.groups())) < _LEAST_VERSION:
-                raise StoreError(
-                    f"{self.where} is version {version}; 2.5 or later is needed, which computes "
-                    "BM25. Upgrade the engine."
-                )
-            return bool(self._client.has_collection(self._name, timeout=self._seconds))
-
-        return self._ask(look)
-
+    @_retried
     def create(self, dim: int) -> None:
         """See `ArticleEngine.create`."""
+        # The approximate index of Milvus Lite hands out fewer articles than are asked for.
+        plans = {self._name: articles_plan(self._client, dim, exact=self._local)}
+        plans[self._states] = states_plan(self._client)
+        for name, (schema, indexes) in plans.items():
+            if not self._client.has_collection(name, timeout=self._seconds):
+                self._client.create_collection(
+                    name, schema=schema, index_params=indexes, timeout=self._seconds
+                )
 
-        def make() -> None:
-            # The approximate index of Milvus Lite hands out fewer articles than are asked for.
-            plans = {self._name: articles_plan(self._client, dim, exact=self._local)}
-            plans[self._states] = states_plan(self._client)
-            for name, (schema, indexes) in plans.items():
-                if not self._client.has_collection(name, timeout=self._seconds):
-                    self._client.create_collection(
-                        name, schema=schema, index_params=indexes, timeout=self._seconds
-                    )
-
-        self._ask(make)
-
+    @_retried
     def count(self) -> int:
         """See `ArticleEngine.count`."""
+        found = self._client.query(
+            self._name,
+            filter="",
+            output_fields=["count(*)"],
+            consistency_level="Strong",
+            timeout=self._seconds,
+        )
+        return int(found[0]["count(*)"])
 
-        def read() -> int:
-            found = self._client.query(
-                self._name,
-                filter="",
-                output_fields=["count(*)"],
-                consistency_level="Strong",
-                timeout=self._seconds,
-            )
-            return int(found[0]["count(*)"])
-
-        return self._ask(read)
-
+    @_retried
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
         """See `ArticleEngine.states`."""
+        if not self._client.has_collection(self._states, timeout=self._seconds):
+            return {}
+        # Milvus Lite opens its folder with nothing loaded, and the store loads its own only.
+        self._client.load_collection(self._states, timeout=self._seconds)
+        found = self._queried(self._states, f"kind == {json.dumps(kind)}", ["key", "value"])
+        return {each["key"]: json.loads(each["value"]) for each in found}
 
-        def read() -> dict[str, dict[str, Any]]:
-            if not self._client.has_collection(self._states, timeout=self._seconds):
-                return {}
-            # Milvus Lite opens its folder with nothing loaded, and the store loads its own only.
-            self._client.load_collection(self._states, timeout=self._seconds)
-            found = self._queried(self._states, f"kind == {json.dumps(kind)}", ["key", "value"])
-            return {each["key"]: json.loads(each["value"]) for each in found}
-
-        return self._ask(read)
-
+    @_retried
     def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """See `ArticleEngine.put_state`."""
         row = {
@@ -257,23 +245,19 @@ class MilvusEngine:
             "value": json.dumps(value, ensure_ascii=False),
             "vector": [1.0, 0.0],
         }
-        self._ask(lambda: self._client.upsert(self._states, [row], timeout=self._seconds))
+        self._client.upsert(self._states, [row], timeout=self._seconds)
 
     def drop_state(self, kind: str, key: str) -> None:
         """See `ArticleEngine.drop_state`."""
         self._delete(self._states, {"field": "id", "operator": "==", "value": f"{kind}/{key}"})
 
+    @_retried
     def listed(self, law: str) -> dict[str, Listed]:
         """See `ArticleEngine.listed`."""
-
-        def read() -> dict[str, Listed]:
-            found = self._queried(self._name, _of(law), ["id", *Listed._fields])
-            return {
-                each["id"]: Listed(**{name: each[name] for name in Listed._fields})
-                for each in found
-            }
-
-        return self._ask(read)
+        found = self._queried(self._name, _of(law), ["id", *Listed._fields])
+        return {
+            each["id"]: Listed(**{name: each[name] for name in Listed._fields}) for each in found
+        }
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
         """See `ArticleEngine.text_digests`."""
@@ -284,10 +268,11 @@ class MilvusEngine:
         found = self._got(ids, ["id", "vector"])
         return {each["id"]: list(each["vector"]) for each in found}
 
+    @_retried
     def write(self, documents: Sequence[Document]) -> None:
         """See `ArticleEngine.write`."""
         rows = [as_entity(document) for document in documents]
-        self._ask(lambda: self._client.upsert(self._name, rows, timeout=self._seconds))
+        self._client.upsert(self._name, rows, timeout=self._seconds)
 
     def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
         """See `ArticleEngine.remove`."""
@@ -297,12 +282,13 @@ class MilvusEngine:
             condition = {"operator": "AND", "conditions": [condition, listed]}
         self._delete(self._name, condition)
 
+    @_retried
     def settle(self) -> None:
         """See `ArticleEngine.settle`.
 
         Until then Milvus Lite counts a term's articles among those that a filter lets through.
         """
-        self._ask(lambda: self._client.flush(self._name, timeout=self._seconds))
+        self._client.flush(self._name, timeout=self._seconds)
 
     def nearest(
         self, embedding: list[float], k: int, condition: Condition | None
@@ -316,15 +302,12 @@ class MilvusEngine:
         """See `ArticleEngine.by_words`."""
         return self._found(spelled(terms.indices), "sparse", k, condition)
 
+    @_retried
     def matching(self, condition: Condition, limit: int) -> list[Document]:
         """See `ArticleEngine.matching`."""
-
-        def read() -> list[Document]:
-            fields = ["id", *MATCHED]
-            found = self._queried(self._name, parse_filters(condition), fields, limit)
-            return [Document(id=each["id"], meta=article_meta(each)) for each in found]
-
-        return self._ask(read)
+        fields = ["id", *MATCHED]
+        found = self._queried(self._name, parse_filters(condition), fields, limit)
+        return [Document(id=each["id"], meta=article_meta(each)) for each in found]
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
         """See `ArticleEngine.fetch`."""
@@ -333,19 +316,18 @@ class MilvusEngine:
     def close(self) -> None:
         """See `ArticleEngine.close`: pymilvus keeps its one connection to the process's end."""
 
+    @_retried
     def _found(
         self, asked: list[float] | str, field: str, k: int, condition: Condition | None
     ) -> list[Document]:
-        hits = self._ask(
-            lambda: self._client.search(
-                self._name,
-                data=[asked],
-                anns_field=field,
-                filter=parse_filters(condition) if condition else "",
-                limit=min(k, _MOST_FOUND),
-                output_fields=READ,
-                timeout=self._seconds,
-            )
+        hits = self._client.search(
+            self._name,
+            data=[asked],
+            anns_field=field,
+            filter=parse_filters(condition) if condition else "",
+            limit=min(k, _MOST_FOUND),
+            output_fields=READ,
+            timeout=self._seconds,
         )
         # Milvus Lite hands out BM25 with its sign turned.
         sign = abs if field == "sparse" else float
@@ -377,33 +359,21 @@ class MilvusEngine:
             left = None if left is None else left - len(page)
             yield from page
 
+    @_retried
     def _got(self, ids: Sequence[str], fields: list[str]) -> list[dict[str, Any]]:
+        if not ids:
+            return []
         # Not with the client's `get`, which puts ids unescaped between quotes.
         wanted = parse_filters({"field": "id", "operator": "in", "value": list(ids)})
+        found = self._client.query(
+            self._name, filter=wanted, output_fields=fields, timeout=self._seconds
+        )
+        return list(found)
 
-        def read() -> list[dict[str, Any]]:
-            found = self._client.query(
-                self._name, filter=wanted, output_fields=fields, timeout=self._seconds
-            )
-            return list(found)
-
-        return self._ask(read) if ids else []
-
+    @_retried
     def _delete(self, name: str, condition: Condition) -> None:
         expression = parse_filters(condition)
-        self._ask(lambda: self._client.delete(name, filter=expression, timeout=self._seconds))
-
-    def _ask(self, call: Callable[[], Value]) -> Value:
-        return tried(call, self.where, may_pass, self._pauses)
-
-
-def may_pass(error: Exception) -> bool | None:
-    """Whether an error of pymilvus may pass by itself; None for one that is not of pymilvus."""
-    if isinstance(error, MilvusException):
-        return error.code in _MAY_PASS
-    if isinstance(error, grpc.RpcError):
-        return error.code() in _MAY_PASS
-    return None
+        self._client.delete(name, filter=expression, timeout=self._seconds)
 
 
 def _of(law: str) -> str:

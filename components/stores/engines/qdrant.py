@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import atexit
 import json
-import re
 import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import httpx
@@ -37,12 +36,10 @@ from components.stores.engines.base import (
     Listed,
     Weighting,
     article_meta,
-    tried,
+    check_version,
+    retried,
 )
 from components.stores.rows import StoreError
-
-# Clients of Qdrant, one an address, and which of their errors may pass.
-
 
 _ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
 # Too long, in conflict with another shard that makes the same collection, too many.
@@ -56,7 +53,7 @@ _opening = threading.Lock()
 def shared_client(store: QdrantDocumentStore) -> QdrantClient:
     """The process's one client of a store's address, held until `let_go`.
 
-    A local folder admits no second.
+    A local folder cannot be opened twice.
 
     Args:
         store: names the address.
@@ -85,7 +82,7 @@ def let_go(client: QdrantClient, store: QdrantDocumentStore) -> None:
 
 
 def may_pass(error: Exception) -> bool | None:
-    """Whether an error of the client may pass by itself; None for one that is not the client's."""
+    """Whether an error of the client may pass by itself; None for an error of another origin."""
     if isinstance(error, UnexpectedResponse):
         return error.status_code in _MAY_PASS or (error.status_code or 0) >= 500
     if isinstance(error, ApiException | httpx.TransportError):
@@ -105,10 +102,8 @@ def _close_clients() -> None:
         client.close()
 
 
-Value = TypeVar("Value")
+_retried = retried(may_pass)
 
-# The first version with query_points and the modifier that weighs sparse vectors by their IDF.
-_LEAST_VERSION = (1, 10)
 _PAGE = 1_000
 _INDEXED = {
     "id": models.PayloadSchemaType.KEYWORD,
@@ -138,92 +133,78 @@ class QdrantEngine:
         self._store = copy(store)
         self._store.progress_bar = False
         self._store.use_sparse_embeddings = True
-        self._pauses = pauses
+        self.pauses = pauses
         self._client: QdrantClient | None = None
         self._states = f"{store.index}_states"
         address = store.url or store.path or store.location or store.host or "localhost"
         self.where = f"Qdrant at {address}, collection '{store.index}',"
 
+    @_retried
     def exists(self) -> bool:
         """See `ArticleEngine.exists`."""
+        client = self._opened()
+        check_version(self.where, client.info().version, (1, 10), "weighs words")
+        return client.collection_exists(self._store.index)
 
-        def look() -> bool:
-            client = self._opened()
-            found = re.match(r"(\d+)\.(\d+)", client.info().version)
-            if found and tuple(map(int, found.groups())) < _LEAST_VERSION:
-                raise StoreError(
-                    f"{self.where} is version {found[0]}; 1.10 or later is needed, which weighs "
-                    "words. Upgrade the engine."
-                )
-            return client.collection_exists(self._store.index)
-
-        return self._ask(look)
-
+    @_retried
     def create(self, dim: int) -> None:
         """See `ArticleEngine.create`."""
+        client = self._opened()
+        if not client.collection_exists(self._store.index):
+            vectors, sparse = self._store._prepare_collection_config(
+                dim, self._store.get_distance("cosine"), None, True, True
+            )
+            parameters = self._store._prepare_collection_params()
+            client.create_collection(
+                self._store.index,
+                vectors_config=vectors,
+                sparse_vectors_config=sparse,
+                **parameters,
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of no effect in a local folder
+            for field, schema in _INDEXED.items():
+                client.create_payload_index(self._store.index, field, schema)
+        if not client.collection_exists(self._states):
+            client.create_collection(self._states, vectors_config={})
 
-        def make() -> None:
-            client = self._opened()
-            if not client.collection_exists(self._store.index):
-                vectors, sparse = self._store._prepare_collection_config(
-                    dim, self._store.get_distance("cosine"), None, True, True
-                )
-                parameters = self._store._prepare_collection_params()
-                client.create_collection(
-                    self._store.index,
-                    vectors_config=vectors,
-                    sparse_vectors_config=sparse,
-                    **parameters,
-                )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of no effect in a local folder
-                for field, schema in _INDEXED.items():
-                    client.create_payload_index(self._store.index, field, schema)
-            if not client.collection_exists(self._states):
-                client.create_collection(self._states, vectors_config={})
-
-        self._ask(make)
-
+    @_retried
     def count(self) -> int:
         """See `ArticleEngine.count`."""
-        return self._ask(lambda: self._opened().count(self._store.index, exact=True).count)
+        return self._opened().count(self._store.index, exact=True).count
 
+    @_retried
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
         """See `ArticleEngine.states`."""
+        if not self._opened().collection_exists(self._states):
+            return {}
+        wanted = models.Filter(must=[_equals("kind", kind)])
+        return {
+            payload["key"]: json.loads(payload["value"])
+            for payload in self._scrolled(self._states, wanted, True)
+        }
 
-        def read() -> dict[str, dict[str, Any]]:
-            if not self._opened().collection_exists(self._states):
-                return {}
-            wanted = models.Filter(must=[_equals("kind", kind)])
-            return {
-                payload["key"]: json.loads(payload["value"])
-                for payload in self._scrolled(self._states, wanted, True)
-            }
-
-        return self._ask(read)
-
+    @_retried
     def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """See `ArticleEngine.put_state`."""
         payload = {"kind": kind, "key": key, "value": json.dumps(value, ensure_ascii=False)}
         point = models.PointStruct(id=_state_id(kind, key), vector={}, payload=payload)
-        self._ask(lambda: self._opened().upsert(self._states, [point], wait=True))
+        self._opened().upsert(self._states, [point], wait=True)
 
+    @_retried
     def drop_state(self, kind: str, key: str) -> None:
         """See `ArticleEngine.drop_state`."""
-        self._ask(lambda: self._opened().delete(self._states, [_state_id(kind, key)], wait=True))
+        self._opened().delete(self._states, [_state_id(kind, key)], wait=True)
 
+    @_retried
     def listed(self, law: str) -> dict[str, Listed]:
         """See `ArticleEngine.listed`."""
-
-        def read() -> dict[str, Listed]:
-            wanted = models.Filter(must=[_equals("meta.law", law)])
-            fields = ["id", *(f"meta.{name}" for name in Listed._fields)]
-            return {
-                payload["id"]: Listed(**payload["meta"])
-                for payload in self._scrolled(self._store.index, wanted, fields)
-            }
-
-        return self._ask(read)
+        wanted = models.Filter(must=[_equals("meta.law", law)])
+        fields = ["id", *(f"meta.{name}" for name in Listed._fields)]
+        return {
+            payload["id"]: Listed(**payload["meta"])
+            for payload in self._scrolled(self._store.index, wanted, fields)
+        }
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
         """See `ArticleEngine.text_digests`."""
@@ -235,22 +216,20 @@ class QdrantEngine:
         found = self._retrieved(ids, ["id"], [DENSE_VECTORS_NAME])
         return {str(each.payload["id"]): each.vector[DENSE_VECTORS_NAME] for each in found}
 
+    @_retried
     def write(self, documents: Sequence[Document]) -> None:
         """See `ArticleEngine.write`."""
+        self._opened()
+        self._store.write_documents(list(documents), DuplicatePolicy.OVERWRITE)
 
-        def put() -> None:
-            self._opened()
-            self._store.write_documents(list(documents), DuplicatePolicy.OVERWRITE)
-
-        self._ask(put)
-
+    @_retried
     def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
         """See `ArticleEngine.remove`."""
         must: list[models.Condition] = [_equals("meta.law", law)]
         if ids is not None:
             must.append(models.HasIdCondition(has_id=[convert_id(each) for each in ids]))
         selector = models.FilterSelector(filter=models.Filter(must=must))
-        self._ask(lambda: self._opened().delete(self._store.index, selector, wait=True))
+        self._opened().delete(self._store.index, selector, wait=True)
 
     def settle(self) -> None:
         """See `ArticleEngine.settle`: Qdrant answers a write when that is so."""
@@ -269,16 +248,13 @@ class QdrantEngine:
         retriever = QdrantSparseEmbeddingRetriever(self._store)
         return self._found(lambda: retriever.run(terms, filters=condition, top_k=k))
 
+    @_retried
     def matching(self, condition: Condition, limit: int) -> list[Document]:
         """See `ArticleEngine.matching`."""
-
-        def read() -> list[Document]:
-            wanted = convert_filters_to_qdrant(condition)
-            fields = ["id", *(f"meta.{field}" for field in MATCHED)]
-            found = self._scrolled(self._store.index, wanted, fields, limit)
-            return [Document(id=each["id"], meta=article_meta(each["meta"])) for each in found]
-
-        return self._ask(read)
+        wanted = convert_filters_to_qdrant(condition)
+        fields = ["id", *(f"meta.{field}" for field in MATCHED)]
+        found = self._scrolled(self._store.index, wanted, fields, limit)
+        return [Document(id=each["id"], meta=article_meta(each["meta"])) for each in found]
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
         """See `ArticleEngine.fetch`."""
@@ -307,12 +283,10 @@ class QdrantEngine:
             self._client = self._store._client = shared_client(self._store)
         return self._client
 
+    @_retried
     def _found(self, search: Callable[[], dict[str, list[Document]]]) -> list[Document]:
-        def found() -> list[Document]:
-            self._opened()
-            return search()["documents"]
-
-        return [replace(each, meta=article_meta(each.meta)) for each in self._ask(found)]
+        self._opened()
+        return [replace(each, meta=article_meta(each.meta)) for each in search()["documents"]]
 
     def _scrolled(
         self,
@@ -338,18 +312,14 @@ class QdrantEngine:
             if offset is None or left == 0:
                 return
 
+    @_retried
     def _retrieved(
         self, ids: Sequence[str], fields: list[str] | bool, vectors: list[str] | bool
     ) -> list[Any]:
         points = [convert_id(each) for each in ids]
-        return self._ask(
-            lambda: self._opened().retrieve(
-                self._store.index, points, with_payload=fields, with_vectors=vectors
-            )
+        return self._opened().retrieve(
+            self._store.index, points, with_payload=fields, with_vectors=vectors
         )
-
-    def _ask(self, call: Callable[[], Value]) -> Value:
-        return tried(call, self.where, may_pass, self._pauses)
 
 
 def _equals(field: str, value: str) -> models.FieldCondition:

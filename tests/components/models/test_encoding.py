@@ -180,8 +180,9 @@ def test_a_vector_depends_on_its_own_text_alone(monkeypatch, tower, law_texts, h
     head = moved_head() if headed else None
     encoder = TextEncoder(tower, 12 if headed else 30, "", head)
     texts = law_texts(20, 40)
-    together, _ = encode(encoder, texts, token_budget=budget)
-    backwards, _ = encode(encoder, texts[::-1], token_budget=budget)
+    monkeypatch.setitem(encoding._TOKENS_A_BATCH, "cpu", budget)
+    together, _ = encode(encoder, texts)
+    backwards, _ = encode(encoder, texts[::-1])
     alone = torch.cat([encode(encoder, [text])[0] for text in texts])
     assert torch.allclose(together, alone, atol=1e-5, rtol=0)
     assert torch.allclose(together, backwards.flip(0), atol=1e-5, rtol=0)
