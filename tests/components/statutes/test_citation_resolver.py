@@ -10,7 +10,7 @@ import pytest
 from effort import bounded_effort, bounded_steps
 
 from components.statutes import Article, StatuteCorpus
-from components.statutes.citations.finding import resolver as citation_resolver
+from components.statutes.citations import resolver as citation_resolver
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.graph import cross_references
 
