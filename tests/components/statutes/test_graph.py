@@ -15,7 +15,7 @@ from components.statutes import (
     LegislativeTree,
     StatuteCorpus,
 )
-from components.statutes import graph as cross_references
+from components.statutes.graph import cross_references
 
 GENERAL = "Chapter 1. General provisions"
 HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"
