@@ -6,12 +6,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Protocol, Self, TypeGuard
 
-import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
-from numpy.typing import NDArray
-
-from components.models.errors import VectorError
 
 
 class StatuteComponent:
@@ -129,30 +125,6 @@ def check_number(
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value can be compared with numbers."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]:
-    """A question's vector as float32 `[dim]`.
-
-    Args:
-        component: name of the retriever, for the message.
-        embedding: as it was given.
-
-    Raises:
-        VectorError: it is not a list of numbers, or holds NaN, infinity or only zeros.
-    """
-    where = f"{component}.query_embedding"
-    try:
-        query = np.asarray(embedding, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise VectorError(f"{where} is not a list of numbers: {error}.") from error
-    if query.ndim != 1 or not len(query):
-        raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
-    if not np.isfinite(query).all():
-        raise VectorError(f"{where} holds NaN or infinite values. Embed the question again.")
-    if not query.any():
-        raise VectorError(f"{where} is all zeros and has no direction. Embed the question again.")
-    return query
 
 
 def check_documents(component: str, documents: object) -> None:

@@ -19,6 +19,7 @@ from components.statutes.replies.checked import (
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
+    CheckState,
 )
 from components.statutes.replies.checking import TOO_SHORT
 from components.statutes.replies.excerpts import Excerpt, bearing_excerpts
@@ -220,10 +221,11 @@ def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
     states = [each.state for each in reply.citations]
     # A word between quotation marks is rarely a quotation.
     states += [each.state for each in reply.quotations if each.why != TOO_SHORT]
-    for state, code, one, many in (
+    kinds: tuple[tuple[CheckState, str, str, str], ...] = (
         ("not found", "not_found", "was not found", "were not found"),
         ("not checked", "not_checked", "could not be checked", "could not be checked"),
-    ):
+    )
+    for state, code, one, many in kinds:
         if count := states.count(state):
             what = (
                 f"citation or quotation {one}" if count == 1 else f"citations or quotations {many}"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, replace
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from haystack import Document, component, logging
+from pydantic import AfterValidator, ConfigDict, Field, FiniteFloat
+from pydantic.dataclasses import dataclass
 
 from components.converters.articles import ranks_of
 from components.parameters import StatuteComponent, check_number
 from components.stores.sqlite import StatuteDocumentStore
-
-# AnswerThreshold: the score below which the corpus is said not to answer, kept in the store.
-
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +22,19 @@ ScoringStage = Literal["dense", "reranker"]
 Unanswerable = Literal["marked", "taken out", "both"]
 
 _FORMAT = "1"
-_SHARES = ("precision", "recall", "nothing_precision", "nothing_recall", "auc")
-_TEXTS = ("model_digest", "questions", "questions_sha256", "split")
 
 
-@dataclass(frozen=True, slots=True)
+def _checked_day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+_Text = Annotated[str, Field(min_length=1)]
+_Count = Annotated[int, Field(ge=1)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid"))
 class AnswerThreshold:
     """The score from which on a question counts as answered, and what it was measured by.
 
@@ -56,66 +63,29 @@ class AnswerThreshold:
         date: ISO day on which it was chosen.
 
     Raises:
-        ValueError: a field is of the wrong type or out of range; names it.
+        ValueError: a field is missing, unknown, of the wrong type or out of range; names it.
     """
 
     stage: ScoringStage
-    threshold: float
-    model_digest: str
-    questions: str
-    questions_sha256: str
-    split: str
+    threshold: FiniteFloat
+    model_digest: _Text
+    questions: _Text
+    questions_sha256: _Text
+    split: _Text
     corpus_sha256: str | None
-    n_answerable: int
-    n_unanswerable: int
+    n_answerable: _Count
+    n_unanswerable: _Count
     how: Unanswerable
-    precision: float
-    recall: float
-    nothing_precision: float
-    nothing_recall: float
-    auc: float
-    date: str
-
-    def __post_init__(self) -> None:
-        for name, known in (("stage", ScoringStage), ("how", Unanswerable)):
-            if getattr(self, name) not in get_args(known):
-                raise ValueError(f"{name} is {_either(known)}, not {getattr(self, name)!r}.")
-        for name in ("threshold", *_SHARES):
-            value = getattr(self, name)
-            if type(value) not in (int, float) or not math.isfinite(value):
-                raise ValueError(f"{name} must be a finite number, not {value!r}.")
-            if name in _SHARES and not 0 <= value <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {value!r}.")
-        for name in ("n_answerable", "n_unanswerable"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ValueError(f"{name} must be a whole number from 1, not {value!r}.")
-        for name in _TEXTS:
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value:
-                raise ValueError(f"{name} must be a text, not {value!r}.")
-        if not isinstance(self.corpus_sha256, str | None):
-            raise ValueError(f"corpus_sha256 must be a text or null, not {self.corpus_sha256!r}.")
-        try:
-            date.fromisoformat(self.date)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"date must be an ISO day, not {self.date!r}.") from error
+    precision: _Share
+    recall: _Share
+    nothing_precision: _Share
+    nothing_recall: _Share
+    auc: _Share
+    date: Annotated[str, AfterValidator(_checked_day)]
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain values."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, record: object) -> AnswerThreshold:
-        """The record that `to_json` made.
-
-        Raises:
-            ValueError: a field is missing, unknown, of the wrong type or out of range.
-        """
-        names = {field.name for field in fields(cls)}
-        if not isinstance(record, dict) or record.keys() != names:
-            raise ValueError(f"must have the fields {', '.join(sorted(names))}, and no others.")
-        return cls(**record)
 
 
 def save_threshold(store: StatuteDocumentStore, threshold: AnswerThreshold) -> None:
@@ -155,10 +125,10 @@ def load_threshold(
     try:
         if version != _FORMAT:
             raise ValueError(f"its format is {version!r}, and {_FORMAT!r} is read here.")
-        threshold = AnswerThreshold.from_json(json.loads(content))
+        threshold = AnswerThreshold(**json.loads(content))
         if (threshold.stage, threshold.model_digest) != (stage, model_digest):
             raise ValueError("it is that of another stage or model.")
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         logger.warning(
             "{store}: the threshold of the stage {stage} cannot be used: {error} " + again,
             store=store.path,
@@ -179,10 +149,6 @@ def load_threshold(
 
 def _name(stage: str, model_digest: str) -> str:
     return f"answer threshold {stage} {model_digest}"
-
-
-def _either(known: Any) -> str:
-    return " or ".join(repr(each) for each in get_args(known))
 
 
 @component
@@ -223,7 +189,7 @@ class AnswerabilityGate(StatuteComponent):
             check_number("AnswerabilityGate.threshold", threshold, math.isfinite, "a number")
         if stage not in get_args(ScoringStage):
             raise ValueError(
-                f"AnswerabilityGate.stage must be {_either(ScoringStage)}, got {stage!r}."
+                f"AnswerabilityGate.stage must be 'dense' or 'reranker', got {stage!r}."
             )
 
     @component.output_types(documents=list[Document], closest=dict[str, Any])

@@ -12,12 +12,13 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
 from components.models.lexical_index import RowMask
-from components.parameters import checked_device, checked_query
+from components.parameters import checked_device
 from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
     ResidentIndex,
     Retriever,
+    checked_query,
     resident_index,
 )
 from components.retrievers.validity import TODAY

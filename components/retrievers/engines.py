@@ -9,9 +9,8 @@ from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
-from components.parameters import checked_query
 from components.retrievers.citation import by_wording, outputs, scores_of
-from components.retrievers.resident import Retriever
+from components.retrievers.resident import Retriever, checked_query
 from components.retrievers.validity import TODAY, Validity, in_force_on
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
 from components.statutes.citations.laws import LawNames

@@ -22,6 +22,7 @@ from haystack.utils.filters import document_matches_filter
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, number_of
+from components.models.errors import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
 from components.retrievers.validity import InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
@@ -549,6 +550,30 @@ def _guarded(condition: dict[str, Any], unreadable: dict[str, list[Any]]) -> dic
         return condition
     readable = {"field": condition["field"], "operator": "not in", "value": values}
     return {"operator": "AND", "conditions": [readable, condition]}
+
+
+def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]:
+    """A question's vector as float32 `[dim]`.
+
+    Args:
+        component: name of the retriever, for the message.
+        embedding: as it was given.
+
+    Raises:
+        VectorError: it is not a list of numbers, or holds NaN, infinity or only zeros.
+    """
+    where = f"{component}.query_embedding"
+    try:
+        query = np.asarray(embedding, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise VectorError(f"{where} is not a list of numbers: {error}.") from error
+    if query.ndim != 1 or not len(query):
+        raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
+    if not np.isfinite(query).all():
+        raise VectorError(f"{where} holds NaN or infinite values. Embed the question again.")
+    if not query.any():
+        raise VectorError(f"{where} is all zeros and has no direction. Embed the question again.")
+    return query
 
 
 class StoreComponent(StatuteComponent):

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -28,9 +28,6 @@ from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
 from components.statutes.citations.patterns import LISTED_PARAGRAPH, any_language, parse_number
 from components.statutes.citations.places import is_of
 from components.statutes.lexical import STOP_WORDS, folded
-
-# The numbers of a corpus's articles, and which of them a citation fits.
-
 
 LONGEST_RANGE = 200
 """Articles that are taken of a range in one law."""
@@ -95,12 +92,12 @@ class NumberIndex:
         # of it by bisection, so that no question computes the keys again.
         self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
         for position, (article_id, law, printed) in enumerate(entries):
+            number = parse_number(printed)
+            division = number.division if number else ""
+            numbers = self._numbers.setdefault(law, {})
             self.ids.append(article_id)
             self.position[article_id] = position
             self.law.append(law)
-            number = parse_number(printed)
-            numbers = self._numbers.setdefault(law, {})
-            division = number.division if number else ""
             self._division.append(division)
             self._printed.append(printed)
             self._places.setdefault((law, division), []).append(position)
@@ -146,12 +143,14 @@ class NumberIndex:
                 return Fitting(span, known=True) if through is None else self._cut(span, here)
         for number, through in citation.readings:
             if through is not None:
-                part = self._part_of_range(citation, law, (number, through), division, here)
-                if part is not _NOTHING:
-                    return part
-        part_of = self._part_of_article(citation, law) if here is None else None
-        if part_of is not None:
-            return Fitting(self._numbered(citation, law, part_of[1], division, part_of[2]))
+                of_range = self._part_of_range(citation, law, (number, through), division, here)
+                if of_range is not _NOTHING:
+                    return of_range
+        # Article and paragraph of "art. 12.3", in a law whose numbers have no dots.
+        if here is None and self._whole and law not in self._dotted and citation.through is None:
+            part = _PART.fullmatch(citation.number)
+            if part and citation.kind in ("article", "section"):
+                return Fitting(self._numbered(citation, law, part[1], division, part[2]))
         return _NOTHING
 
     def _numbered(
@@ -170,14 +169,6 @@ class NumberIndex:
                 places.setdefault(place, []).append((paragraphs, position))
         levels = (*outer, *re.findall(r"\w+", citation.paragraph)) if citation.paragraph else outer
         return [p for entries in places.values() for p in _at_levels(entries, levels)]
-
-    def _part_of_article(self, citation: Citation, law: str) -> re.Match[str] | None:
-        """Article and paragraph of "art. 12.3", in a law whose numbers have no dots."""
-        if not self._whole or law in self._dotted or citation.through is not None:
-            return None
-        if citation.kind not in ("article", "section"):
-            return None
-        return _PART.fullmatch(citation.number)
 
     def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
         """Positions from the first found through the last of a number, None where none lies so."""
@@ -217,7 +208,7 @@ class NumberIndex:
         if first and last:
             if doubtful:
                 return _NOTHING
-            if _comparable(low, high) and high < low:  # "16 to 13"
+            if low[0] == high[0] and high < low:  # "16 to 13"
                 if citation.paragraph is not None:  # "article 12 § 2 à 4"
                     return Fitting(first, known=True)
                 return self._cut(self._span(law, last, ends[0]) or [], here)
@@ -226,7 +217,7 @@ class NumberIndex:
             return _NOTHING
         absent = ends[0] if last else ends[1]
         inside: list[int] = []
-        if _comparable(low, high):
+        if low[0] == high[0]:  # of one row: "6.2.7" stands between no two of "6" and "8"
             numbers = self._rows.get((law, self._division[(first or last)[0]], low[0]), [])
             begin = bisect_left(numbers, low[1], key=itemgetter(0))
             end = bisect_right(numbers, high[1], key=itemgetter(0))
@@ -245,11 +236,6 @@ def _key(core: str) -> tuple[_Row, _Parts]:
     # Python refuses to convert some thousand digits; no law prints more than a few.
     numbers = tuple((int(digits) if len(digits) < 19 else inf, suffix) for digits, suffix in parts)
     return (letters, core.count(".")), numbers
-
-
-def _comparable(one: tuple[_Row, _Parts], other: tuple[_Row, _Parts]) -> bool:
-    """Whether two numbers are of one row: "6.2.7" stands between no two of "6" and "8"."""
-    return one[0] == other[0]
 
 
 def _reaches(citation: Citation, place: str, division: str | None) -> bool:
@@ -300,17 +286,17 @@ class ResolvedCitation:
     Attributes:
         citation: What the text says.
         ids: Ids of the articles that fit, in the corpus's order; () where none does.
-        certain: Whether it names the one article of `ids` without doubt: its law is named beside
+        certain: Whether it names the one article of `ids` without doubt: its law is named next to
             it; or named elsewhere in the text, or the only one of the corpus, while the text
             speaks of no contract and no other law.
-        laws: Laws of the corpus that are named beside it; () where none is.
+        laws: Laws of the corpus that are named next to it; () where none is.
         clear: Whether it would be certain if `ids` were one. They may be wordings of one article:
             only their dates show it.
         missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
             text speaks of no contract.
         absent: The end of a range that the corpus does not hold, canonical, where `ids` are
             those of the range that it does; else None.
-        doubtful: Whether other words beside their name may make it another law's: "National" in
+        doubtful: Whether other words next to their name may make it another law's: "National" in
             front of "Housing Code".
         unfollowed: What of it was not looked up, being too much: the citation's text, or, of a
             range of one law, the numbers behind its first `LONGEST_RANGE` articles; None where
@@ -349,55 +335,41 @@ class _Found(NamedTuple):
     unfollowed: str | None
 
 
-@dataclass(slots=True)
-class _Bounds:
-    """What of a question may still be followed."""
-
-    ranges: int = MOST_RANGES
-    lookups: int = _MOST_LOOKUPS
-
-
-@dataclass(slots=True)
+@dataclass
 class _Context:
     """What has been read of a text so far.
 
     Attributes:
         text: The text, in plain characters.
         here: Position of the article whose text it is, None for a question.
-        private: Whether a question speaks of a contract, whose sections have numbers too.
+        ranges: How many ranges may still be followed.
+        lookups: How many laws and articles may still be looked at.
         previous: The laws of the last citation that named one; () where the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
-        spoken: The laws named anywhere in the text; None until somebody asks.
-        foreign: Whether a law is named beside a citation that the corpus lacks.
-        other_law: What `names_other_law` returns; None until it is first called.
-        fitting: What was looked up already: a text of ten thousand "art. 1" is one search.
-        bounds: What may still be followed; None for all.
+        spoken: The laws named anywhere in the text; None until it was searched for them.
+        foreign: Whether a law is named next to a citation that the corpus lacks.
+        found: What was looked up already: a text of ten thousand "art. 1" is one search.
     """
 
     text: str
     here: int | None
-    private: bool
+    ranges: float = inf
+    lookups: float = inf
     previous: tuple[str, ...] = ()
     previous_end: int = 0
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
-    other_law: bool | None = None
-    fitting: dict[tuple[object, ...], _Found] = field(default_factory=dict)
-    bounds: _Bounds | None = None
+    found: dict[tuple[object, ...], _Found] = field(default_factory=dict)
 
+    @cached_property
+    def private(self) -> bool:
+        """Whether a question speaks of a contract, whose sections have numbers too."""
+        return self.here is None and bool(_PRIVATE_PAPER.search(self.text))
+
+    @cached_property
     def names_other_law(self) -> bool:
-        """Whether the text names anything that looks like a law; it is searched once."""
-        if self.other_law is None:
-            self.other_law = OTHER_LAW.search(self.text) is not None
-        return self.other_law
-
-    def in_one_breath(self, citation: Citation) -> bool:
-        """Whether a Chinese citation continues the sentence of the last one that named a law.
-
-        A further article in it is one of the same law: 刑法第二条规定的…罪，第九条规定的…罪.
-        """
-        between = self.text[self.previous_end : citation.start]
-        return citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
+        """Whether the text names anything that looks like a law."""
+        return OTHER_LAW.search(self.text) is not None
 
 
 class CitationResolver:
@@ -443,7 +415,8 @@ class CitationResolver:
             KeyError: `within` is no id of the corpus.
         """
         here = None if within is None else self._index.position[within]
-        return self._resolved(text, find_citations(text, language), here, None)
+        context = _Context(text.translate(PLAIN_CHARACTERS), here)
+        return self._resolved(find_citations(text, language), context)
 
     def resolve_question(self, question: str) -> ResolvedQuestion:
         """The citations of a question from outside, with a bound on the work.
@@ -452,28 +425,26 @@ class CitationResolver:
         in `unread` and in the citations' `unfollowed`.
         """
         cited, end = read_citations(question, most=MOST_CITATIONS)
-        return ResolvedQuestion(self._resolved(question, cited, None, _Bounds()), question[end:])
+        plain = question.translate(PLAIN_CHARACTERS)
+        context = _Context(plain, None, ranges=MOST_RANGES, lookups=_MOST_LOOKUPS)
+        return ResolvedQuestion(self._resolved(cited, context), question[end:])
 
-    def _resolved(
-        self, text: str, cited: list[Citation], here: int | None, bounds: _Bounds | None
-    ) -> list[ResolvedCitation]:
-        plain = text.translate(PLAIN_CHARACTERS)
-        private = here is None and bool(_PRIVATE_PAPER.search(plain))
-        context = _Context(plain, here, private, bounds=bounds)
-        found: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
+    def _resolved(self, cited: list[Citation], context: _Context) -> list[ResolvedCitation]:
+        read: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
         for citation in cited:
             named = self._named_laws(citation, context)
             laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
-            found.append((citation, named, laws))
-        context.foreign = any(named is not None and not named.laws for _, named, _ in found)
+            read.append((citation, named, laws))
+        context.foreign = any(named is not None and not named.laws for _, named, _ in read)
         resolved: list[ResolvedCitation] = []
-        for citation, named, laws in found:
-            ids, absent, known, unfollowed = self._fitting(citation, laws, context)
+        for citation, named, laws in read:
+            ids, absent, known, unfollowed = self._found(citation, laws, context)
+            one = len(ids) == 1
             clear = (
                 unfollowed is None
-                and (len(ids) == 1 or (len(ids) > 1 and citation.through is None))
+                and (one or (len(ids) > 1 and citation.through is None))
                 and self._is_certain(citation, context, named)
             )
             # A paragraph may be one within an article.
@@ -482,8 +453,8 @@ class CitationResolver:
                 ResolvedCitation(
                     citation,
                     ids,
-                    clear and len(ids) == 1,
-                    clear,
+                    certain=clear and one,
+                    clear=clear,
                     laws=named.laws if named else (),
                     missing=not (ids or known or silent),
                     absent=None if silent else absent,
@@ -503,10 +474,8 @@ class CitationResolver:
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
-        behind, before = (
-            self._names.after(context.text, after),
-            self._names.before(context.text, start),
-        )
+        behind = self._names.after(context.text, after)
+        before = self._names.before(context.text, start)
         # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
         joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
         if (
@@ -523,9 +492,10 @@ class CitationResolver:
             return before if of_it else NamedLaws()
         if citation.reference == "named":
             return NamedLaws()
-        if context.previous_end and context.in_one_breath(citation):
-            return NamedLaws(context.previous)
-        return None
+        # A further article in a Chinese sentence is of the same law: 刑法第二条规定…，第九条规定….
+        between = context.text[context.previous_end : citation.start]
+        in_one_sentence = citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
+        return NamedLaws(context.previous) if context.previous_end and in_one_sentence else None
 
     def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
         """The laws that a citation without one can mean."""
@@ -546,48 +516,38 @@ class CitationResolver:
             return named is None or named.sure
         if is_of_something(context.text, citation.group[1]):
             return False
-        if context.foreign:
-            return False  # "article 5 of the Treaty, or article 7"
-        if context.private:
-            return False  # "the Housing Code allows it, but my contract says in section 5 …"
-        if context.spoken:
-            return True
-        return (
+        # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".
+        if context.foreign or context.private:
+            return False
+        return bool(context.spoken) or (
             len(self._index.laws) == 1
             and citation.kind in ("article", "section")
-            and not context.names_other_law()
+            and not context.names_other_law
         )
 
-    def _fitting(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
+    def _found(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
         """The articles of these laws that fit, in the corpus's order."""
-        key = (
-            *citation.readings,
-            citation.paragraph,
-            citation.division,
-            citation.kind,
-            laws,
-        )
-        if key not in context.fitting:
-            context.fitting[key] = self._looked_up(citation, laws, context)
-        return context.fitting[key]
+        levels = (citation.paragraph, citation.division, citation.kind)
+        key = (*citation.readings, *levels, laws)
+        if key not in context.found:
+            context.found[key] = self._looked_up(citation, laws, context)
+        return context.found[key]
 
     def _looked_up(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
         printing = self._index.printing(citation, laws)
-        bounds = context.bounds
-        if printing and bounds is not None and self._index.is_range(citation):
-            if bounds.ranges == 0:
+        if printing and self._index.is_range(citation):
+            if context.ranges == 0:
                 return _Found((), None, True, citation.text)
-            bounds.ranges -= 1
+            context.ranges -= 1
         each: list[Fitting] = []
         unfollowed: str | None = None
         for law in printing:
-            if bounds is not None and bounds.lookups <= 0:
+            if context.lookups <= 0:
                 unfollowed = citation.text
                 break
             each.append(self._index.fitting(citation, law, context.here))
-            if bounds is not None:
-                bounds.lookups -= 1 + len(each[-1].positions)
-        # Article 12.3 of one law is no paragraph of another's article 12.
+            context.lookups -= 1 + len(each[-1].positions)
+        # Article 12.3 of one law is not a paragraph of another's article 12.
         each = [fitting for fitting in each if fitting.known] or each
         positions = sorted(p for fitting in each for p in fitting.positions)
         # A range of several laws lacks an end where none of them holds both.
@@ -612,9 +572,6 @@ def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
     if told is None or told[1] != "named":
         return True
     return any(is_of(law, told[0] or "") for law in named.laws)
-
-
-# Questions that do nothing but cite: "art. 12 Housing Code", "What does article 12 say?".
 
 
 # Words that ask for an article's text, in folded form.
@@ -649,45 +606,37 @@ _EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values()) - frozenset(_OWN
 def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
     """Whether a question asks for the articles that it cites, and for nothing else.
 
-    Beside the citations stand at most the names of their laws and words without content of their
+    Next to the citations stand at most the names of their laws and words without content of their
     own: those of "What does ... say?".
 
     Args:
         question: The question.
         citations: All that it cites.
     """
-    if not citations or _speaks_of_another(citations):
+    if not citations:
         return False
-    if any(not each.laws and is_of_something(question, each.citation.end) for each in citations):
+    lawless = [each for each in citations if not each.laws]
+    # A citation without a law may be of one that is named and not there.
+    if any(each.citation.reference == "named" for each in lawless) and any(
+        each.ids for each in lawless
+    ):
+        return False
+    if any(is_of_something(question, each.citation.end) for each in lawless):
         return False  # "What does article 5 of the will say?"
-    known = {word for each in citations for word in _of_names(each)}
-    return all(
-        word in known or word in _EMPTY or folded(word) in _EMPTY
-        for word in _words(_rest(question, citations))
-    )
+    rest = question
+    for resolved in sorted(citations, key=lambda each: -each.citation.start):
+        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
+    known = _EMPTY.union(*(_words_of_names(each) for each in citations))
+    return all(word in known or folded(word) in _EMPTY for word in _words(rest))
 
 
-def _speaks_of_another(citations: Sequence[ResolvedCitation]) -> bool:
-    """Whether a citation without a law may be of one that is named and not there."""
-    absent = any(each.citation.reference == "named" and not each.laws for each in citations)
-    return absent and any(each.ids and not each.laws for each in citations)
-
-
-def _of_names(resolved: ResolvedCitation) -> list[str]:
+def _words_of_names(resolved: ResolvedCitation) -> list[str]:
     """The words that name a citation's law, by its whole name or by another, as "GDPR"."""
     # What stands behind a citation may go on beyond the name: "of the Housing Code bind me".
     behind = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
     other = [word for word in behind if not word.islower()]
     short = [initials for law in resolved.laws for initials in initials_of(law)]
     return _words(" ".join([*resolved.laws, *short, *other]))
-
-
-def _rest(question: str, citations: Sequence[ResolvedCitation]) -> str:
-    """The question without its citations, whose laws' names stay."""
-    rest = question
-    for resolved in sorted(citations, key=lambda each: -each.citation.start):
-        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
-    return rest
 
 
 def _words(text: str) -> list[str]:

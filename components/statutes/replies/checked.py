@@ -8,33 +8,9 @@ verified means that it names an article that was given, not that the article say
 # No postponed annotations: Haystack's tools make a schema of them where these names are not known.
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 CheckState = Literal["verified", "not found", "not checked"]
-
-
-class Source(Protocol):
-    """An article that a reply was written from; the reply's [1] is the first."""
-
-    @property
-    def id(self) -> str:
-        """Unique among the sources."""
-
-    @property
-    def law(self) -> str:
-        """The code or act."""
-
-    @property
-    def number(self) -> str:
-        """As printed."""
-
-    @property
-    def text(self) -> str:
-        """The article's words."""
-
-    @property
-    def language(self) -> str | None:
-        """BCP 47 tag, where known."""
 
 
 @dataclass(frozen=True, slots=True)

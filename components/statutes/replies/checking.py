@@ -7,13 +7,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
+from components.statutes.article import Article
 from components.statutes.replies.checked import (
     CheckedCitation,
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
     CheckState,
-    Source,
 )
 from components.statutes.replies.citations import checked_citations
 from components.statutes.replies.quotations import Quotation, find_quotations
@@ -43,7 +43,7 @@ _ATTACHING = re.compile(
 _JOINING = re.compile(r"(?:[\s,;&]|\b(?:and|or|et|ou|und|oder|that)\b)*", re.IGNORECASE)
 
 
-def check_reply(reply: str, sources: Sequence[Source]) -> CheckedReply:
+def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
     """Check every citation and quotation of a reply.
 
     - A citation is a reference mark ([1], [2, 3]), or one in words ("section 12 of the Housing
@@ -96,7 +96,7 @@ def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
 class _Texts:
     """The sources' texts as they are compared, each made once."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Article]) -> None:
         self._sources = {each.id: each for each in sources}
         self._plain: dict[str, PlainText] = {}
 
@@ -156,7 +156,7 @@ class _Texts:
         )
 
     def _sentences(
-        self, source: Source, article: PlainText, parts: Sequence[str]
+        self, source: Article, article: PlainText, parts: Sequence[str]
     ) -> tuple[int, int] | None:
         """The span of parts of an article between which whole sentences are left out, or None."""
         if len(parts) < 2:

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from components.statutes.article import Article
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation
 from components.statutes.citations.hints import GENERIC_NAMES, NAME_OF_A_LAW
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import CHINESE_NUMERAL, chinese_integer, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
-from components.statutes.replies.checked import CheckedCitation, CheckState, Source
+from components.statutes.replies.checked import CheckedCitation, CheckState
 from components.statutes.replies.quotations import Quotation
 from components.statutes.replies.text import MARK, find_reference_marks
 
@@ -174,7 +175,7 @@ _NO_NAME = frozenset(
 
 
 def checked_citations(
-    reply: str, sources: Sequence[Source], quotations: Sequence[Quotation]
+    reply: str, sources: Sequence[Article], quotations: Sequence[Quotation]
 ) -> list[CheckedCitation]:
     """Every citation of a reply, in their order.
 
@@ -228,7 +229,7 @@ def _behind(end: int, marks: Sequence[CheckedCitation], reply: str) -> CheckedCi
 
 
 def _of_mark(
-    start: int, end: int, numbers: tuple[int, ...], reply: str, sources: Sequence[Source]
+    start: int, end: int, numbers: tuple[int, ...], reply: str, sources: Sequence[Article]
 ) -> CheckedCitation:
     words = reply[start:end]
     ids = tuple(sources[number - 1].id for number in numbers if 1 <= number <= len(sources))
@@ -243,7 +244,7 @@ def _of_mark(
 
 def _named(
     reply: str,
-    sources: Sequence[Source],
+    sources: Sequence[Article],
     quoted: Sequence[tuple[int, int]],
     marks: Sequence[CheckedCitation],
 ) -> tuple[list[CheckedCitation], list[int]]:
@@ -300,7 +301,7 @@ def _ids_of_next_mark(
 def _state(
     resolved: ResolvedCitation,
     plain: str,
-    of: dict[str, Source],
+    of: dict[str, Article],
     more: str = "",
     *,
     told: bool = False,
@@ -343,7 +344,7 @@ def _state(
 
 
 def _is_paragraph(
-    citation: Citation, ids: tuple[str, ...], plain: str, of: dict[str, Source]
+    citation: Citation, ids: tuple[str, ...], plain: str, of: dict[str, Article]
 ) -> bool:
     """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere."""
     if plain[citation.group[0]] != "§" or citation.reference != "none":
@@ -359,7 +360,7 @@ def _ids_before(position: int, cited: Sequence[CheckedCitation]) -> tuple[str, .
 
 
 def _state_of_paragraph(
-    citation: Citation, ids: tuple[str, ...], of: dict[str, Source]
+    citation: Citation, ids: tuple[str, ...], of: dict[str, Article]
 ) -> tuple[CheckState, str]:
     """State of "§ 2" in an article that is named elsewhere: it must be printed there."""
     named = f"({citation.number}){citation.paragraph or ''}"

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from components.statutes.lexical import known_language
 
-# Reference marks in a reply: [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
-
-
-# Nothing of it is given back: a reply can hold thousands of blanks behind "[1".
+# Reference marks in a reply are [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
+# The match is possessive: a reply can hold thousands of blanks behind "[1".
 _AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
 _NUMBER = r"[#^]?\d{1,5}"
 # Behind these a raised figure is a power, as in m², mg/m³ and 10³.
@@ -78,9 +76,6 @@ def _numbers(listed: str) -> tuple[int, ...]:
         fits = 0 <= last - first < _LONGEST_RANGE
         numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
     return tuple(numbers)
-
-
-# Texts compared word for word, whatever their blanks, quotation marks and dashes.
 
 
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
@@ -155,21 +150,18 @@ def _cuts(text: str, place: int) -> bool:
     before, after = _BROKEN_BEFORE.sub(r"\1", before)[-8:], _BROKEN_AFTER.sub(r"\1", after)[:8]
     if not before or not after:
         return False
-    if _spaced(before[-1]) and _spaced(after[0]):
-        return True
-    if _JOINED_BEFORE.search(before) and _spaced(after[0]):
-        return True
-    if _spaced(before[-1]) and _JOINED_AFTER.match(after):
-        return True
-    if _DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after):
-        return True
-    if _NOT_BEFORE.search(before) and after[0].isalnum():
-        return True
-    if before[-1].isalnum() and _NOT_AFTER.match(after):
-        return True
-    if (before[-1] in _NUMERALS or before[-1].isdigit()) and after[0] in _NUMERALS:
-        return True
-    return before[-1] in _NEGATIONS and not after[0].isspace()
+    word_before, word_after = _spaced(before[-1]), _spaced(after[0])
+    numeral_before = before[-1] in _NUMERALS or before[-1].isdigit()
+    return bool(
+        (word_before and word_after)
+        or (_JOINED_BEFORE.search(before) and word_after)
+        or (word_before and _JOINED_AFTER.match(after))
+        or (_DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after))
+        or (_NOT_BEFORE.search(before) and after[0].isalnum())
+        or (before[-1].isalnum() and _NOT_AFTER.match(after))
+        or (numeral_before and after[0] in _NUMERALS)
+        or (before[-1] in _NEGATIONS and not after[0].isspace())
+    )
 
 
 def _seen(text: str) -> str:
