@@ -1,7 +1,8 @@
-"""An engine by its address."""
+"""Addresses of engines: in pipeline files, on the command line and in a store's parameters."""
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,9 +11,6 @@ from typing import Any
 from components.stores.engines import engine_of
 from components.stores.engines.base import ArticleEngine, tried
 from pipelines.files import LoadingError, components_in, pipeline_file, read_pipeline_file
-
-# Where a pipeline's engine is: addresses in files, on the command line and in parameters.
-
 
 QDRANT_STORE = "haystack_integrations.document_stores.qdrant.document_store.QdrantDocumentStore"
 MILVUS_STORE = "milvus_haystack.document_store.MilvusDocumentStore"
@@ -79,7 +77,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
             one that ends in .db; with "#" and a collection, where it is not the one there.
 
     Raises:
-        LoadingError: the address is none of the engine's.
+        LoadingError: the address is not one of this engine.
     """
     given, _, collection = address.partition("#")
     local = "://" not in given
@@ -93,7 +91,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
         return
     if local and not place.endswith(".db"):
         raise LoadingError(
-            f"{given} is no address of Milvus. Give its URL ({example(kind)}), or for Milvus "
+            f"{given} is not an address of Milvus. Give its URL ({example(kind)}), or for Milvus "
             "Lite a folder that ends in .db."
         )
     parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
@@ -172,12 +170,12 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
         except ImportError as error:
             raise LoadingError(not_installed(kind, error)) from error
     where = f"Milvus at {address}"
-    return tried(
-        lambda: engine_of(MilvusDocumentStore.from_dict(_copied(serialised)), pauses),
-        where,
-        may_pass,
-        pauses,
-    )
+
+    def connect() -> ArticleEngine:
+        # The integration replaces secrets in the mapping that it is given.
+        return engine_of(MilvusDocumentStore.from_dict(copy.deepcopy(serialised)), pauses)
+
+    return tried(connect, where, may_pass, pauses)
 
 
 def default_parameters(kind: str) -> dict[str, Any]:
@@ -196,10 +194,3 @@ def not_installed(kind: str, error: ImportError) -> str:
 
 def _secret(variable: str) -> dict[str, Any]:
     return {"type": "env_var", "env_vars": [variable], "strict": False}
-
-
-def _copied(serialised: dict[str, Any]) -> dict[str, Any]:
-    # The integration replaces secrets in the mapping that it is given.
-    parameters = dict(serialised["init_parameters"])
-    parameters["connection_args"] = dict(parameters["connection_args"])
-    return {**serialised, "init_parameters": parameters}

@@ -31,8 +31,6 @@ from components.stores.rows import StoreError
 from pipelines.binding import check_stores
 from pipelines.files import LoadingError
 
-# The languages of the articles found, where the question is in none of them.
-
 
 def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:
     """The languages of articles, if a question seems to be in none of them; else none.
@@ -49,15 +47,13 @@ def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]
     return [tag for tag in tags if tag] if in_another_language(question, tags) else []
 
 
-# A reply's words as they may be shown: none passes for a verdict, none turns others round.
-
-
-# A verdict begins with one of them, which no reply can write; so none can write a verdict.
+# A verdict begins with one of these signs. They are taken out of replies, so that a model's words
+# cannot pass for a verdict.
 VERIFIED, DOUBT = "✓", "⚠"
 
-# They, and what looks like them.
+# These signs, and what looks like them.
 _SIGNS = "✓✔✅☑🗸🗹🮱𐄂⍻√⚠🛆"
-# Signs that are not seen, and change the order in which others are: "14" would be shown as "41".
+# Invisible characters that change the order of others: "14" would be shown as "41".
 _TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _SHOWN = str.maketrans({**dict.fromkeys(_SIGNS, "\ufffd"), **dict.fromkeys(_TURNING, "")})
 
@@ -69,9 +65,6 @@ def as_written(text: str) -> str:
         text: a reply, or a part of one; places in what is returned may be others.
     """
     return text.translate(_SHOWN)
-
-
-# An answer as a terminal shows it, every doubt beside what it is about.
 
 
 _ANSWER_WIDTH = 97
@@ -90,8 +83,8 @@ def answer_lines(answer: Mapping[str, Any]) -> str:
     nothing = answer["state"] == "nothing found"
     lines = [_HEADS[answer["state"]] if closest or not nothing else "Nothing was found.", ""]
     for statement in answer["statements"]:
-        told = _marked(statement) if answer["state"] == "generated" else statement["text"]
-        lines += [line for part in told.splitlines() for line in textwrap.wrap(part, _ANSWER_WIDTH)]
+        text = _marked(statement) if answer["state"] == "generated" else statement["text"]
+        lines += [line for part in text.splitlines() for line in textwrap.wrap(part, _ANSWER_WIDTH)]
     lines += [] if not answer["statements"] else [""]
     for source in answer["sources"]:
         place = f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}"
@@ -120,12 +113,12 @@ def _marked(statement: Mapping[str, Any]) -> str:
     return "".join(parts) + as_written(text[last:])
 
 
-_SAID_IN_FULL = (FilterError, ModelError, QuestionError, StoreError, VectorError)
+_OWN_ERRORS = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
-_OF_A_RANKING = ("n_candidates", "n_ranked")
-_OF_LEFT_OUT = ("id", "law", "number", "state", "valid_from", "valid_to")
-_OF_A_WORDING = ("id", "valid_from", "valid_to")
-_OF_A_NEIGHBOUR = ("id", "law", "number", "headings", "relation")
+_RANKING_FIELDS = ("n_candidates", "n_ranked")
+_LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
+_WORDING_FIELDS = ("id", "valid_from", "valid_to")
+_NEIGHBOUR_FIELDS = ("id", "law", "number", "headings", "relation")
 
 
 class Answer(TypedDict):
@@ -191,7 +184,7 @@ def ask(
         PipelineRuntimeError: a component failed otherwise; names pipeline and component.
     """
     asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
-    with _said_in_full(pipeline):
+    with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
 
@@ -205,7 +198,7 @@ async def ask_async(
 ) -> Answer:
     """`ask` without holding up the event loop."""
     asking = _Asking(pipeline, question, top_k, filters, as_of)
-    with _said_in_full(pipeline):
+    with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
 
@@ -231,7 +224,11 @@ class _Asking:
             check_filters(filters)
         self._pipeline = pipeline
         self._question = clean_question(question)
-        asked = None if as_of is None else _checked_day(as_of)
+        try:
+            day = as_of.isoformat() if type(as_of) is date else as_of
+            asked = None if day is None else checked_as_of("ask", day)
+        except ValueError as error:
+            raise LoadingError(str(error)) from error
         self._as_of = _day_searched(pipeline, asked)
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
@@ -272,13 +269,13 @@ class _Asking:
         if self._as_of is not None:
             answer["as_of"] = self._as_of.isoformat()
         if "ranking" in found:
-            answer["ranking"] = {each: found["ranking"][each] for each in _OF_A_RANKING}
+            answer["ranking"] = {each: found["ranking"][each] for each in _RANKING_FIELDS}
         if found.get("missing"):
             answer["missing"] = found["missing"]
         if found.get("left_out"):
             named = (found_article(each, on) for each in found["left_out"])
             answer["left_out"] = [
-                {name: each[name] for name in _OF_LEFT_OUT if name in each} for each in named
+                {name: each[name] for name in _LEFT_OUT_FIELDS if name in each} for each in named
             ]
         if found.get("not_followed"):
             answer["not_followed"] = found["not_followed"]
@@ -314,7 +311,7 @@ def run(
         missing.
     """
     data = _inputs(pipeline, question, top_k, filters, as_of)
-    with _said_in_full(pipeline):
+    with _full_messages(pipeline):
         outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
     return outputs
 
@@ -342,10 +339,11 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
         **articles.passages_of(meta),
     }
     if wordings := articles.wordings_of(meta):
-        found["wordings"] = [{key: each.get(key) for key in _OF_A_WORDING} for each in wordings]
+        found["wordings"] = [{key: each.get(key) for key in _WORDING_FIELDS} for each in wordings]
     if "neighbours" in meta:
         found["neighbours"] = [
-            {key: each.get(key) for key in _OF_A_NEIGHBOUR} for each in articles.neighbours_of(meta)
+            {key: each.get(key) for key in _NEIGHBOUR_FIELDS}
+            for each in articles.neighbours_of(meta)
         ]
     return found
 
@@ -396,13 +394,6 @@ def _choosing(pipeline: Pipeline) -> set[str]:
     return {name for name in declared | others if hasattr(pipeline.get_component(name), "as_of")}
 
 
-def _checked_day(as_of: date | str) -> str:
-    try:
-        return as_of.isoformat() if type(as_of) is date else checked_as_of("ask", as_of)
-    except ValueError as error:
-        raise LoadingError(str(error)) from error
-
-
 def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
     """The day of the law that a question searches; None where it searches all.
 
@@ -436,13 +427,13 @@ def narrowed(
 
 
 @contextmanager
-def _said_in_full(pipeline: Pipeline) -> Iterator[None]:
-    """Haystack wraps what a component says; ours already say what, where and how to mend it."""
+def _full_messages(pipeline: Pipeline) -> Iterator[None]:
+    """Unwrap our own errors from Haystack's: they already say what, where and what to do."""
     try:
         yield
     except PipelineRuntimeError as error:
         cause, component = error.__cause__, error.component_name
-        if isinstance(cause, _SAID_IN_FULL):
+        if isinstance(cause, _OWN_ERRORS):
             raise cause from None
         if cause is None:
             raise

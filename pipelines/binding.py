@@ -42,7 +42,7 @@ from pipelines.files import WRITER, LoadingError, fills_a_store
 from pipelines.home import demo_store_path
 from pipelines.model_choice import lasting_place, place_now
 
-# Whether stores hold articles: of an empty one every answer would be that nothing was found.
+# From an empty store every answer would be that nothing was found.
 
 
 def check_has_articles(store: StatuteDocumentStore) -> None:
@@ -69,9 +69,6 @@ def check_stores(pipeline: Pipeline) -> None:
         store = getattr(instance, "document_store", None)
         if isinstance(store, StatuteDocumentStore):
             check_has_articles(store)
-
-
-# Filling the open places of a pipeline over an engine, from what its collection records.
 
 
 _TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
@@ -115,7 +112,11 @@ def bind_engines(
                 "Python store=URL), or write it into a copy of the file."
             )
     _, kind, parameters = stores[0]
-    _check_folder(kind, parameters)
+    folder = local_folder(kind, parameters)
+    # Opening a folder that is not the engine's would make one; of a file `opened` says what it is.
+    if folder is not None and not folder.is_file() and not is_folder_of(kind, folder):
+        name = "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
+        raise LoadingError(f"{name} at {folder} {_NOT_THERE}")
     engine = opened(kind, parameters, ASKING)
     try:
         record = _checked_record(engine)
@@ -135,18 +136,8 @@ def bind_engines(
         elif fields["type"] == _TEXT_EMBEDDER:
             chosen = given.get("model") if model is None else str(model)
             if chosen is None:
-                given["model"] = _engine_place(record, engine.where)
-            else:
-                _check_model(f"{where}: {name}.model", chosen, record, engine.where)
-
-
-def _check_folder(kind: str, parameters: dict[str, Any]) -> None:
-    """Refuse a folder that is not the engine's: opening it would make one, for a question."""
-    folder = local_folder(kind, parameters)
-    if folder is None or folder.is_file() or is_folder_of(kind, folder):
-        return  # of a file the connection says what it is
-    name = "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
-    raise LoadingError(f"{name} at {folder} {_NOT_THERE}")
+                given["model"] = chosen = _place_of(record.model, engine.where)
+            _check_model(f"{where}: {name}.model", chosen, record.model, engine.where)
 
 
 def _checked_record(engine: ArticleEngine) -> EngineRecord:
@@ -161,24 +152,29 @@ def _checked_record(engine: ArticleEngine) -> EngineRecord:
     return record
 
 
-def _engine_place(record: EngineRecord, where: str) -> str:
-    place = place_now(record.model.path)
+def _place_of(recorded: StoreModel, where: str) -> str:
+    """Where the model on record is now."""
+    place = place_now(recorded.path)
     if place is None:
         raise LoadingError(
-            f"{where} was indexed with the model {record.model.path}, which is not on this "
-            "machine. Give its place here with --model DIR (in Python, model=DIR)."
+            f"{where} was indexed with the model {recorded.path}, which is no longer there. Give "
+            "its new place with --model DIR (in Python, model=DIR)."
         )
-    _check_model("the model on record", place, record, where)
     return place
 
 
-def _check_model(label: str, place: str, record: EngineRecord, where: str) -> None:
+def _check_model(label: str, place: str | Path, recorded: StoreModel, where: str) -> None:
+    """Refuse another model than the recorded one.
+
+    The files' digest is enough: the model itself is loaded when it is first needed. A graph
+    network changes the articles' vectors; questions are encoded as without.
+    """
     digest = model_digest(find_model(place))
-    if digest != record.model.biencoder_digest:
+    if digest != recorded.biencoder_digest:
         raise LoadingError(
             f"{label} {place} (digest {digest[:12]}) is not the model that {where} was indexed "
-            f"with, {record.model.path} (digest {record.model.biencoder_digest[:12]}). Ask with "
-            "that one, or index again with this one into a new collection."
+            f"with, {recorded.path} (digest {recorded.biencoder_digest[:12]}). Ask with that one, "
+            "or index again with this one into a new store or collection."
         )
 
 
@@ -238,7 +234,7 @@ def bind(
                 f"{where}: {name}.model is null and there is no store that says which model "
                 "it was indexed with. Name one, as model=DIR."
             )
-        return _place_of(recorded, paths[0])
+        return _place_of(recorded, str(paths[0]))
 
     for name, fields in components.items():
         parameters = fields.setdefault("init_parameters", {})
@@ -246,23 +242,18 @@ def bind(
         if fields["type"] in _EMBEDDERS and (model is not None or named is None):
             parameters["model"] = place_for(name)
         elif fields["type"] == _RANKER and named is None:
-            parameters["model"] = place_for(name)
-            _check_has_ranker(f"{where}: {name}", parameters["model"])
+            place = parameters["model"] = place_for(name)
+            if not (find_model(place) / RANKER_PART).is_dir():
+                raise LoadingError(
+                    f"{where}: {name}.model is null, and the model {place} has no ranker. Train "
+                    f"one (python -m training.ranker --model {place} ... --output DIR) and ask "
+                    "with --model DIR, or ask a pipeline without one: hybrid or answer_hybrid."
+                )
         elif fields["type"] == _RANKER and parameters.get("biencoder") is None:
             # Another's cross-encoder: the store's model chooses the passages that it reads.
             is_foreign = not (find_model(named) / MANIFEST_FILE).exists()
             if is_foreign and (model is not None or recorded is not None):
                 parameters["biencoder"] = place_for(name)
-
-
-def _check_has_ranker(where: str, place: str) -> None:
-    if not (find_model(place) / RANKER_PART).is_dir():
-        raise LoadingError(
-            f"{where}.model is null, and the model {place} has no ranker. Train one over it "
-            f"(python -m training.ranker --model {place} ... --output DIR) and ask with --model "
-            "DIR, or name a cross-encoder as the ranker's model. Pipelines without a ranker are "
-            "hybrid and answer_hybrid."
-        )
 
 
 def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> None:
@@ -292,17 +283,10 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
                 store.publisher.record_model(record)
         elif type_ == _TEXT_EMBEDDER and stores:
             place = components[name].model
-            # The files' digest is enough: the model itself is loaded when it is first needed.
             digest = model_digest(find_model(place))
             for store in stores:
-                # A graph network changes the articles' vectors; questions are encoded as without.
-                if store.model is not None and store.model.biencoder_digest != digest:
-                    raise LoadingError(
-                        f"{where}: {name}.model {place} (digest {digest[:12]}) is not the model "
-                        f"that {store.path} was indexed with, {store.model.path} (digest "
-                        f"{store.model.biencoder_digest[:12]}). Ask with that one, or index again "
-                        "with this one into a new store."
-                    )
+                if store.model is not None:
+                    _check_model(f"{where}: {name}.model", place, store.model, str(store.path))
             # Files and folders can be changed under a pipeline that is open.
             for each in (name, *(user for user in users if types[user] == _DENSE)):
                 components[each].expect_model(digest)
@@ -392,16 +376,6 @@ def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreM
                 )
             return store.model
     return None
-
-
-def _place_of(recorded: StoreModel, store: Path) -> str:
-    place = place_now(recorded.path)
-    if place is None:
-        raise LoadingError(
-            f"{store} was indexed with the model {recorded.path}, which is no longer there. "
-            "Give its new place with --model DIR (in Python, model=DIR)."
-        )
-    return place
 
 
 def default_pipeline(store: str | Path, model: str | None) -> str:

@@ -17,8 +17,6 @@ from typing import Any
 from pipelines.addresses import MILVUS_STORE, QDRANT_STORE
 from pipelines.files import WRITER, LoadingError, did_you_mean
 
-# What a pipeline file may name: classes, a few of their parameters, key variables and templates.
-#
 # A file may come from anyone, and Haystack's own allow-list admits the whole of Haystack, agents,
 # tools and file converters included. So the classes are listed here one by one: ours, and those of
 # Haystack that read no file, write none, call no one and run nothing.
@@ -433,10 +431,10 @@ def check_socket(socket: object, components: Collection[str], where: str) -> tup
     """Component and socket of "component.socket".
 
     Raises:
-        LoadingError: it is no such text, or there is no such component.
+        LoadingError: it is not such a text, or there is no such component.
     """
     if not isinstance(socket, str) or socket.count(".") != 1:
-        raise LoadingError(f"{where}: {socket!r} is no 'component.socket'.")
+        raise LoadingError(f"{where}: {socket!r} is not a 'component.socket'.")
     component, name = socket.split(".")
     _known(component, components, where, "component")
     return component, name
@@ -532,7 +530,14 @@ def _check_parameters(
             allowed.check_names(text, place)
         _check_values({parameter: value}, where, label, allowed, name)
         if parameter == "filters" and value and cls.__module__.startswith("components."):
-            _check_filters(value, place)
+            from haystack.errors import FilterError
+
+            from components.stores.filters import check_filters
+
+            try:
+                check_filters(value)
+            except FilterError as error:
+                raise LoadingError(f"{place}: {error}") from error
     others = {key: value for key, value in fields.items() if key not in _SERIALISED}
     _check_values(others, where, label, allowed, name)
     for path, value in _leaves(others):
@@ -585,25 +590,14 @@ def _named_code(value: Any, expected: Any) -> Iterator[str]:
             yield from _named_code(inner, arguments[0])
 
 
-def _check_filters(filters: object, where: str) -> None:
-    from haystack.errors import FilterError
-
-    from components.stores.filters import check_filters
-
-    try:
-        check_filters(filters)
-    except FilterError as error:
-        raise LoadingError(f"{where}: {error}") from error
-
-
 def _class_of(name: str, where: str, component: bool) -> type:
     module_name, class_name = name.rsplit(".", 1)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         extra = next((extra for start, extra in _EXTRAS.items() if name.startswith(start)), None)
-        mend = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
-        raise LoadingError(f"{where}: {name} cannot be imported ({error}).{mend}") from error
+        hint = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
+        raise LoadingError(f"{where}: {name} cannot be imported ({error}).{hint}") from error
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):
         raise LoadingError(f"{where}: {module_name} has no class {class_name}.")
@@ -615,7 +609,7 @@ def _class_of(name: str, where: str, component: bool) -> type:
     from haystack import component as haystack_component
 
     if component and name not in haystack_component.registry:
-        raise LoadingError(f"{where}: {name} is no Haystack component.")
+        raise LoadingError(f"{where}: {name} is not a Haystack component.")
     return found
 
 
@@ -686,7 +680,7 @@ def _known(word: object, known: Collection[str], where: str, kind: str) -> None:
 def _wrong_type(where: str, value: object, expected: str) -> LoadingError:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return LoadingError(f"{where}: {shown} is no {expected}.")
+    return LoadingError(f"{where}: {shown} is not a {expected}.")
 
 
 def _spelled(annotation: Any) -> str:

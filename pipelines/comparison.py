@@ -157,10 +157,13 @@ def find(pipeline: Pipeline, question: str) -> Found:
     stages = stages_of(pipeline)
     component, socket = declared_output(pipeline, "documents")
     asked = {stage.component for stage in stages}
-    has_named = "missing" in pipeline.metadata["outputs"]
-    named, missing = declared_output(pipeline, "missing") if has_named else ("", "")
-    asked |= {named} if has_named else set()
-    depth = _depth(pipeline, component)
+    named, missing = "", ""
+    if "missing" in pipeline.metadata["outputs"]:
+        named, missing = declared_output(pipeline, "missing")
+        asked.add(named)
+    # A deeper list is asked for only where that reaches the last component alone.
+    targets = pipeline.metadata.get("inputs", {}).get("top_k", [])
+    depth = DEPTH if targets == [f"{component}.top_k"] else None
     start = time.perf_counter()
     with stopwatch() as seconds:
         outputs = run(pipeline, question, asked, top_k=depth)
@@ -191,12 +194,6 @@ def compare(left: Found, right: Found) -> Comparison:
         for id_, article in shown.items()
     }
     return Comparison(left, right, moved)
-
-
-def _depth(pipeline: Pipeline, last: str) -> int | None:
-    """How many articles to ask for; None where that would reach more than the last component."""
-    targets = pipeline.metadata.get("inputs", {}).get("top_k", [])
-    return DEPTH if targets == [f"{last}.top_k"] else None
 
 
 def _rankings(

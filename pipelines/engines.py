@@ -9,6 +9,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import blake2b
@@ -53,8 +54,6 @@ from pipelines.indexing import (
     say_unknown,
 )
 from pipelines.model_choice import ChosenModel, loaded_model, model_place
-
-# The first pass of indexing into an engine: the corpus, read once and kept law by law on disk.
 
 
 @dataclass(frozen=True)
@@ -104,10 +103,8 @@ class LawSpool:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="lexarbor-")  # noqa: SIM115
         self._offsets: dict[str, array[int]] = {}
 
-    def __enter__(self) -> LawSpool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Delete the file."""
         self._file.close()
 
     @property
@@ -187,9 +184,6 @@ def as_article(line: bytes) -> Article:
         if name in record:
             record[name] = date.fromisoformat(record[name])
     return Article(**{**record, "headings": tuple(record["headings"])})
-
-
-# LawWriter: what changed of each law, encoded in blocks and written into an engine.
 
 
 _DOCUMENTS_AT_ONCE = 100
@@ -290,10 +284,8 @@ class LawWriter:
             document = as_document(article, position)
             row = as_row(document, text_digest_of(article, self._model.record.text_rule))
             kept = present.pop(document.id, None)
-            if kept and (kept.text_digest, kept.row_digest) == (
-                row["text_digest"],
-                row["row_digest"],
-            ):
+            digests = row["text_digest"], row["row_digest"]
+            if kept and (kept.text_digest, kept.row_digest) == digests:
                 continue
             listed = None if kept is None else kept.text_digest
             self._waiting.append(_Changed(replace(document, meta=row), listed))
@@ -352,8 +344,9 @@ class LawWriter:
         vectors = known | self._encoded(texts)
         embedded = self._sparse.run(documents)["documents"] if documents else []
         most = self._engine.most_terms
-        if most is not None:
-            self.words_cut += sum(_terms(each) > most for each in embedded)
+        for each in embedded if most is not None else ():
+            terms = sum(each.sparse_embedding.values) if each.sparse_embedding else 0.0
+            self.words_cut += terms > most
         return [replace(each, embedding=vectors[each.id]) for each in embedded]
 
     def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:
@@ -377,13 +370,6 @@ class LawWriter:
 def text_digest_of(article: Article, rule: TextRule) -> str:
     """Digest of the text that an article's vector stands for, as an engine keeps it."""
     return text_digest(indexed_text(article.headings, article.text, rule))[:32]
-
-
-def _terms(document: Document) -> float:
-    return sum(document.sparse_embedding.values) if document.sparse_embedding else 0.0
-
-
-# What becomes of the laws in an engine once a file is indexed: replaced, kept or removed.
 
 
 _ASKED_AT_ONCE = 1_000
@@ -599,7 +585,7 @@ def index_into_engine(
     at = opened(kind, parameters, INDEXING)
     try:
         record = _record_of(at)
-        with LawSpool() as spool:
+        with closing(LawSpool()) as spool:
             say("Reading the corpus")
             found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
             say_unknown(found.languages, say)
@@ -623,7 +609,11 @@ def index_into_engine(
             writer = LawWriter(at, chosen, record, after)
             writer.write(spool, changed)
             settle_left(at, staying)
-            removed = writer.removed + _remove_laws(at, pruned)
+            removed = writer.removed
+            for law in pruned:
+                removed += len(at.listed(law))
+                at.remove(law)
+                at.drop_state(LAW, law)
             at.settle()
             complete = _finish(at, found, shard)
             return EngineReport(
@@ -652,8 +642,8 @@ def _with_collection(address: str, collection: str | None) -> str:
             f"--url {address} names the collection {named}, and --collection {collection}. Leave "
             "one of them out."
         )
-    wanted = collection or named
-    return f"{place}#{wanted}" if wanted else place
+    name = collection or named
+    return f"{place}#{name}" if name else place
 
 
 def _record_of(engine: ArticleEngine) -> EngineRecord | None:
@@ -707,19 +697,8 @@ def _recorded(
     languages = sorted({*fresh.languages, *found.languages}, key=lambda each: each or "")
     fresh = replace(fresh, languages=tuple(languages))
     if fresh != record:
-        value: dict[str, Any] = fresh.to_json()
-        engine.put_state(RECORD, RECORD, value)
+        engine.put_state(RECORD, RECORD, fresh.to_json())
     return fresh
-
-
-def _remove_laws(engine: ArticleEngine, laws: Sequence[str]) -> int:
-    """Remove laws; how many articles those had."""
-    removed = 0
-    for law in laws:
-        removed += len(engine.listed(law))
-        engine.remove(law)
-        engine.drop_state(LAW, law)
-    return removed
 
 
 def _finish(engine: ArticleEngine, found: Scan, shard: Shard) -> bool:
@@ -727,13 +706,13 @@ def _finish(engine: ArticleEngine, found: Scan, shard: Shard) -> bool:
     mark = {"corpus": found.sha256, "of": shard.of, "shard": shard.number}
     engine.put_state(SHARD, f"{shard}/{found.sha256}", mark)
     marks = engine.states(SHARD)
-    own = [
+    others = {
         key
         for key, each in marks.items()
-        if (each["corpus"], each["of"]) == (found.sha256, shard.of)
-    ]
-    if len(own) < shard.of:
+        if (each["corpus"], each["of"]) != (found.sha256, shard.of)
+    }
+    if len(marks) - len(others) < shard.of:
         return False
-    for key in marks.keys() - set(own):
+    for key in others:
         engine.drop_state(SHARD, key)
     return True

@@ -27,9 +27,6 @@ from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, Outputs, Stage, kind_of, stages_of
 
-# Which questions of a file are asked: those of one split, or all where none names a split.
-
-
 ALL = "all"  # stands for no split: a question's own is train, dev or test
 
 
@@ -60,10 +57,10 @@ def chosen_split(
     if split in named:
         return split
     if named == {None}:
-        mend = "No question there names one: leave --split out to ask them all."
+        hint = "No question there names one: leave --split out to ask them all."
     else:
-        mend = f"It has the splits {', '.join(sorted(each or '(none)' for each in named))}."
-    raise LoadingError(f"--split: {source} has no question of the split '{split}'. {mend}")
+        hint = f"It has the splits {', '.join(sorted(each or '(none)' for each in named))}."
+    raise LoadingError(f"--split: {source} has no question of the split '{split}'. {hint}")
 
 
 def of_split(questions: Sequence[Question], split: str) -> list[Question]:
@@ -78,7 +75,6 @@ def spoken(split: str) -> str:
 
 # What each stage of a pipeline adds: its measures, its gain, and what a re-ranker can reach.
 
-
 _FIRST, _DEEP = 10, 100
 
 Values = Mapping[str, Mapping[str, float]]
@@ -92,19 +88,17 @@ class Measure(TypedDict):
     intervals: dict[str, tuple[float, float]]
 
 
-class Ceiling(TypedDict):
+class Ceiling(Measure):
     """A `Measure` of what a re-ranker's candidates hold, R@m and Exist@m, whatever their order.
 
     `n_candidates` is m, the most that it was given for a question.
     """
 
     n_candidates: int
-    metrics: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
 
 
-class StageGain(TypedDict):
-    """A `Measure` of one stage, beside the stage before it.
+class StageGain(Measure):
+    """A `Measure` of one stage, compared with the stage before it.
 
     `stage` is its name and `n_found` the number of questions for which it found anything. `before`
     is the stage that it is compared with, None for the first; `gain` has for each metric the stage
@@ -114,8 +108,6 @@ class StageGain(TypedDict):
 
     stage: str
     n_found: int
-    metrics: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
     before: str | None
     gain: dict[str, dict[str, Any]]
     ceiling: Ceiling | None
@@ -232,8 +224,8 @@ def _values(run: StageRun, qrels: Mapping[str, Collection[str]], depth: int) -> 
     longest = max(map(len, run.rankings.values()), default=0)
     # A component that does not say how deep it goes has gone as deep as its longest list.
     reached = min(deep, longest if run.stage.top_k is None else run.stage.top_k)
-    wanted = dict.fromkeys([f"R@{first}", f"R@{deep}", f"MAP@{first}", f"MRR@{first}"])
-    metrics = [metric for metric in wanted if metric_depth(metric) <= reached]
+    all_metrics = dict.fromkeys([f"R@{first}", f"R@{deep}", f"MAP@{first}", f"MRR@{first}"])
+    metrics = [metric for metric in all_metrics if metric_depth(metric) <= reached]
     if not metrics:
         return {}
     rankings = {question: ids[:reached] for question, ids in run.rankings.items()}
@@ -327,7 +319,11 @@ class BeforeGraph:
         return cls(
             graph=graph,
             stage=replace(graph, name=DENSE, component=f"{graph.component} before the graph"),
-            _embedding=_what_it_searches_for(pipeline, graph.component),
+            _embedding=next(
+                (sender, edge["from_socket"].name)
+                for sender, _, edge in pipeline.graph.in_edges(graph.component, data=True)
+                if edge["to_socket"].name == "query_embedding"
+            ),
             _store=store,
             _keys=np.array(list(digests), dtype=np.int64),
             _index=DenseIndex(vectors, device="cpu"),
@@ -345,14 +341,6 @@ class BeforeGraph:
         depth = len(self._index) if self.stage.top_k is None else self.stage.top_k
         found = self._store.fetch(self._keys[self._index.search(question, depth)[1][0]])
         return {**outputs, self.stage.component: {"documents": found}}
-
-
-def _what_it_searches_for(pipeline: Pipeline, retriever: str) -> tuple[str, str]:
-    return next(
-        (sender, edge["from_socket"].name)
-        for sender, _, edge in pipeline.graph.in_edges(retriever, data=True)
-        if edge["to_socket"].name == "query_embedding"
-    )
 
 
 Run = Mapping[str, Sequence[str]]
@@ -393,8 +381,8 @@ class Measured:
     def _of(self, ids: Iterable[str] | None) -> Mapping[str, Mapping[str, float]]:
         if ids is None:
             return self.values
-        wanted = list(ids)
-        return {metric: {id_: of[id_] for id_ in wanted} for metric, of in self.values.items()}
+        chosen = list(ids)
+        return {metric: {id_: of[id_] for id_ in chosen} for metric, of in self.values.items()}
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -144,12 +144,12 @@ class TrainedDemo:
             return None
 
     def clear(self) -> None:
-        """Take away a model that is broken, and what was kept for going on."""
+        """Remove a broken model, and what was kept for going on."""
         for folder in (self.model, self.work):
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_unused(self) -> None:
-        """Take away what nobody has used for 30 days."""
+        """Remove what nobody has used for 30 days."""
         for folder in self.folder.parent.iterdir():
             if folder == self.folder or not _NAME.fullmatch(folder.name):
                 continue
@@ -268,7 +268,7 @@ def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> N
 def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Path:
     """The demo store, built when it is not there or the demo law has changed.
 
-    What stands in a demo store is Lexarbor's own, so a file that cannot be used is made anew.
+    The contents of a demo store are Lexarbor's own, so an unusable file is built again.
 
     Args:
         say: takes lines for the user.
@@ -334,7 +334,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
     except StoreError as error:
         if not path.is_file():
             raise
-        say(f"{error} It is built anew.")
+        say(f"{error} It is built again.")
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         build()
@@ -358,7 +358,7 @@ def _is_current(path: Path, model: TrainedModel | None) -> bool:
             )
         return store.has_vectors() or bundled_model() is None
     except StoreError:
-        return False  # said when it is built anew
+        return False  # reported when it is built again
     finally:
         store.close()
 
@@ -379,7 +379,7 @@ def _read_to_ask(pipeline: str) -> dict[str, Any]:
     definition = read_pipeline_file(pipeline_file(pipeline))
     if fills_a_store(definition):
         raise LoadingError(
-            f"'{pipeline}' fills a store; it is no pipeline to ask. The names to ask are "
+            f"'{pipeline}' fills a store; it does not answer questions. The names to ask are "
             f"{', '.join(names_to_ask())}."
         )
     return definition

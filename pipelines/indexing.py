@@ -35,10 +35,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
 
-# What is said at indexing of articles in a language that the search by words does not know.
-
-
-_SHOWN = 5
+_NAMED = 5  # laws, languages or articles that a message names
 
 
 def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object]) -> None:
@@ -55,16 +52,13 @@ def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object
         )
     unknown = {tag: n for tag, n in languages.items() if tag and not known_language(tag)}
     if unknown:
-        named = ", ".join(map(repr, list(unknown)[:_SHOWN]))
-        more = " ..." if len(unknown) > _SHOWN else ""
+        named = ", ".join(map(repr, list(unknown)[:_NAMED]))
+        more = " ..." if len(unknown) > _NAMED else ""
         say(
             f"Articles in a language that is not known here: {sum(unknown.values()):,} "
             f"({named}{more}). Their words are matched as they stand, without stems or stop words. "
             f'Known are {", ".join(KNOWN_LANGUAGES)}, as BCP 47 writes them, such as "en".'
         )
-
-
-# Vectors that cannot be compared with any other are refused before they are kept.
 
 
 ANOTHER_MODEL = "Use another model, or take the article out."
@@ -92,10 +86,7 @@ def check_usable(
 
 # The second pass of indexing: texts whose vectors are not known are encoded and journalled.
 
-
-# Texts encoded between two writes to the journal: a kill costs at most one block, some seconds.
-_BLOCK = {"cpu": 256}
-_BLOCK_ON_ACCELERATORS = 4_096
+_BLOCK = {"cpu": 256}  # texts by device
 
 
 @dataclass(frozen=True)
@@ -140,8 +131,8 @@ class CorpusTexts:
 
 
 def block_size(model: ChosenModel) -> int:
-    """How many texts are encoded between two writes."""
-    return _BLOCK.get(model.encoder.device.type, _BLOCK_ON_ACCELERATORS)
+    """How many texts are encoded between two writes: a kill costs at most one block."""
+    return _BLOCK.get(model.encoder.device.type, 4_096)
 
 
 def encode_unknown(
@@ -190,9 +181,6 @@ def encode_unknown(
                 {texts.digests[each]: vector for each, vector in zip(block, matrix, strict=True)},
             )
     return len(todo), truncated
-
-
-# Between encoding and publishing: what a graph network makes of the encoded vectors.
 
 
 # Articles whose vectors are computed at once: bounds the memory, and what a kill costs.
@@ -330,10 +318,7 @@ class LawEnricher:
 
 # What a store will hold once a file is indexed: the file's laws, and the stored ones that stay.
 
-
-# Bounds the memory: only their articles are kept.
-_DOCUMENTS_AT_ONCE = 2_000
-_NAMED = 5
+_DOCUMENTS_AT_ONCE = 2_000  # bounds the memory: only their articles are kept
 
 
 @dataclass(frozen=True)
@@ -465,7 +450,7 @@ def half_refused(
     Args:
         source: the file.
         law: the law.
-        found: how many of the articles that are stored it has.
+        found: how many of the stored articles the file has.
         stored: how many are stored.
         given: how many the file has of the law in all.
         where: the store or engine.
@@ -521,19 +506,14 @@ def _say_removals(
     for law, places in present.items():
         moves.update((law, given[p.id]) for p in places if given.get(p.id, law) != law)
         if law in in_file and (gone := [p.id for p in places if p.id not in given]):
-            say(removal(source, law, gone))
+            say(
+                f"Removing {counted(len(gone), 'article')} of {law} that {source} does not have: "
+                f"{_first(gone)}"
+            )
     for (law, other), count in moves.items():
         say(f"Moving {counted(count, 'article')} of {law} to {other}")
     if prune:
         say_pruned(source, {law: len(present[law]) for law in present.keys() - in_file}, say)
-
-
-def removal(source: str | Path, law: str, ids: Sequence[str]) -> str:
-    """What to say before articles are removed from a law that is replaced."""
-    return (
-        f"Removing {counted(len(ids), 'article')} of {law} that {source} does not have: "
-        f"{_first(ids)}"
-    )
 
 
 def say_pruned(source: str | Path, laws: Mapping[str, int], say: Callable[[str], object]) -> None:
@@ -563,7 +543,7 @@ def _articles_at(places: Sequence[Place], store: StatuteDocumentStore) -> Iterat
                 yield article_of(document)
 
 
-# The third pass of indexing: laws into their place, each in one transaction.
+# The third pass of indexing: laws are published, each in one transaction.
 
 
 def publish_laws(
@@ -653,14 +633,12 @@ class _Documents:
                 position = positions[document.id]
                 if position != position_of(document):
                     document = replace(document, meta={**document.meta, "position": position})
-                yield document, self._kept_digest(document)
-
-    def _kept_digest(self, document: Document) -> str | None:
-        if document.id in self.settled:
-            return self.merged.stored[document.id].text_digest
-        if not document.content:
-            return None
-        return self.digests[self.merged.corpus.position(document.id)]
+                digest = None
+                if document.id in self.settled:
+                    digest = self.merged.stored[document.id].text_digest
+                elif document.content:
+                    digest = self.digests[corpus.position(document.id)]
+                yield document, digest
 
 
 def _hold_moving(merged: Merged, digests: Sequence[str], store: StatuteDocumentStore) -> None:

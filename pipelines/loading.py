@@ -27,17 +27,14 @@ if TYPE_CHECKING:
     from components.rankers.cross_encoder import StatuteRanker
 
 
-# Checks of a built pipeline's sockets: what would fail or be missing, unsaid, at the first run.
-
-
 _Sockets = Mapping[str, Mapping[str, Any]]
 _Declared = Mapping[str, Mapping[str, list[str]]]
 
 
 def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
-    """Check that the declared sockets are there, and that no component waits in vain.
+    """Check that the declared sockets are there, and that every mandatory input is fed.
 
-    A file without inputs is run with whatever its user gives it: of it nothing is known to lack.
+    A file without inputs is run with whatever its user gives it, so nothing is checked there.
 
     Args:
         pipeline: built, its components connected.
@@ -61,7 +58,7 @@ def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
         component, socket = target.split(".")
         if not _is_list(outputs[component][socket]):
             raise LoadingError(
-                f"{where}: outputs.documents: {target} is no list of documents. Name the socket "
+                f"{where}: outputs.documents: {target} is not a list of documents. Name the socket "
                 "that hands out the articles found, such as fuser.documents."
             )
     fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
@@ -94,9 +91,6 @@ def _check_fed(instance: object, component: str, unfed: _Sockets, where: str) ->
 def _is_list(socket: Mapping[str, Any]) -> bool:
     type_ = socket["type"]
     return get_origin(type_) is list and get_args(type_) == (Document,)
-
-
-# The one score of a pipeline that says how near the law comes to a question.
 
 
 # By name: a pipeline without a model should not wait for the libraries of models.
@@ -181,9 +175,6 @@ def _ranker_digest(ranker: StatuteRanker) -> str:
         return digest
     named = json.dumps({"ranker": digest, **otherwise}, sort_keys=True)
     return hashlib.sha256(named.encode()).hexdigest()
-
-
-# The gates of a pipeline get the threshold that was calibrated for its store.
 
 
 def fill_thresholds(pipeline: Pipeline, where: str) -> None:

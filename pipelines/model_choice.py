@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from components.models.graph import LegislativeGraphEncoder
 
 
-# The model that comes with the `demo` extra.
-
-
 def bundled_model() -> str | None:
     """`bundled_folder` as models are named."""
     folder = bundled_folder()
@@ -87,7 +84,7 @@ def choose_model(
     store: StatuteDocumentStore,
     say: Callable[[str], object],
 ) -> ChosenModel | None:
-    """The bi-encoder that encodes the corpus, or None for text alone; the choice is said.
+    """The bi-encoder that encodes the corpus, or None for text alone; reports the choice.
 
     Args:
         asked_for: folder or name of a model, "none" for text alone, or None to choose.
@@ -112,18 +109,14 @@ def choose_model(
     languages = Counter(article.language for article in corpus)
     own = recorded if has_vectors else None
     place = model_place(asked_for, own, "store", languages, say)
-    if place is None and bundled_model() is None:
-        say(
-            "Storing text alone, since no model is at hand: 'lexical' will work, 'dense' will "
-            "not. For vectors give --model DIR, or for English pip install 'lexarbor[demo]', "
-            "and run the same command again."
-        )
-        return None
     if place is None:
+        reason, remedy = "the bundled model reads English only", "--model DIR for its language"
+        if bundled_model() is None:
+            reason = "no model is at hand"
+            remedy = "--model DIR, or for English after pip install 'lexarbor[demo]'"
         say(
-            "Storing text alone, since the bundled model reads English only: 'lexical' will "
-            "work, 'dense' will not. For vectors run the same command again with --model DIR, "
-            "a folder or name of a model that knows the language."
+            f"Storing text alone, since {reason}: 'lexical' will work, 'dense' will not. For "
+            f"vectors run the same command again with {remedy}."
         )
         return None
     if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
@@ -215,7 +208,9 @@ def choose_graph(
             "The store's vectors are the bi-encoder's own. They are kept as what the graph network "
             "builds on, and all laws get its vectors in one step at the end."
         )
-    return ChosenGraph(record, _load_graph(plain.path), converts)
+    from components.models.registry import shared_graph
+
+    return ChosenGraph(record, shared_graph(plain.path), converts)
 
 
 def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
@@ -230,12 +225,6 @@ def _load(place: str) -> BiEncoder:
     from components.models.registry import shared_model
 
     return shared_model(place)
-
-
-def _load_graph(place: str) -> LegislativeGraphEncoder:
-    from components.models.registry import shared_graph
-
-    return shared_graph(place)
 
 
 def _is_mostly_english(languages: Mapping[str | None, int]) -> bool:

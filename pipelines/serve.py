@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import re
 import socket
 import sys
@@ -206,13 +206,13 @@ def _leave_time(pipeline: Pipeline, seconds: int) -> None:
 
 
 def _require(modules: tuple[str, ...], what: str) -> None:
-    try:
-        for module in modules:
-            importlib.import_module(module)
-    except ImportError as error:
-        raise LoadingError(
-            f"{what} needs more packages ({error}): pip install 'lexarbor[serve]'"
-        ) from error
+    for module in modules:
+        try:
+            found = importlib.util.find_spec(module)
+        except ModuleNotFoundError:  # a package above it
+            found = None
+        if found is None:
+            raise LoadingError(f"{what} needs {module}: pip install 'lexarbor[serve]'")
 
 
 if __name__ == "__main__":

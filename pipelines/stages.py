@@ -18,19 +18,16 @@ from components.joiners.rank_fusion import CITATION
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import declared_output
 
-# How long each component of a pipeline works on one question.
-
-
-# Of the run that goes on in this context: each thread and each task has its own.
+# Seconds of each component in the current run: each thread and each task has its own.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
 
 
 def time_components(pipeline: Pipeline) -> None:
     """Have the components of a pipeline note within `stopwatch` how long they work.
 
-    Their `run` is wrapped. Haystack's spans are not used for this: its tracer is one for the whole
-    process, which anybody may set at any moment, and a span of a component holds the copying of
-    its inputs too. Whoever traces goes on as before, and learns nothing more.
+    Their `run` is wrapped. Haystack's spans are not used for this: there is one tracer for the
+    whole process, which any other code may replace, and a component's span includes the copying
+    of its inputs.
 
     Args:
         pipeline: the caller's own, once.
@@ -79,7 +76,7 @@ _NAMES = {
     "components.joiners.rank_fusion.StatuteRankFuser": "fused",
     "components.rankers.cross_encoder.StatuteRanker": "reranker",
 }
-_ORDER = [CITATION, "bm25", DENSE, GRAPH]
+_ORDER: list[str | None] = [CITATION, "bm25", DENSE, GRAPH]
 
 Outputs = Mapping[str, Mapping[str, Any]]
 """What the components of one run handed out, by component and socket."""
@@ -152,7 +149,10 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
     # What a stage depends on has fewer stages above it; equals stay in the file's order.
     ordered = sorted(
         kinds,
-        key=lambda component: (len(above[component] & kinds.keys()), _rank(kinds[component])),
+        key=lambda component: (
+            len(above[component] & kinds.keys()),
+            _ORDER.index(kinds[component]) if kinds[component] in _ORDER else len(_ORDER),
+        ),
     )
     return [_stage(pipeline, component, names, sockets[component]) for component in ordered]
 
@@ -197,10 +197,6 @@ def _name(component: str, kinds: Mapping[str, str | None]) -> str:
 
 def _is_list(type_: object) -> bool:
     return get_origin(type_) is list and get_args(type_) == (Document,)
-
-
-def _rank(kind: str | None) -> int:
-    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
 
 
 def _whole_number(instance: object, attribute: str) -> int | None:

@@ -27,10 +27,9 @@ MAX_FILTER_VALUES = 500  # in all conditions together
 
 
 def _cores() -> int:
-    try:
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))  # those that a container leaves us
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,8 @@ class Limits:
     connections: int = 512
 
 
-# Gate: how many questions are answered at once, and how many may wait.
-
-
 class BusyError(Exception):
-    """Everyone is busy and nobody more may wait."""
+    """The server is at capacity and the queue is full."""
 
 
 class Gate:
@@ -79,7 +75,7 @@ class Gate:
         """A place inside, given back however the work ends, also when its task is cancelled.
 
         Raises:
-            BusyError: nobody more may wait.
+            BusyError: the queue is full.
         """
         if self._places.locked() and self.waiting >= self._queue_limit:
             raise BusyError
@@ -96,10 +92,7 @@ class Gate:
             self._places.release()
 
 
-# Bodies of requests: read up to a limit, and handed on.
-
-
-_DISCARDED = 32 * 1024 * 1024
+_DISCARDED = 32 * 1024 * 1024  # bytes of an overlong body that are read all the same
 
 
 class BodyTooLongError(Exception):
@@ -144,9 +137,6 @@ def replaying(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-# Origins: under which names site and service are asked, and from which pages.
-
-
 # The names under which a browser reaches its own machine.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -183,13 +173,10 @@ def is_from_elsewhere(headers: Headers) -> bool:
         return True
 
 
-# A port of this machine, taken before anything slow starts.
-
-
 def port_number(text: str) -> int:
     """A port, for argparse; 0 stands for any free one."""
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port, a whole number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: a number from 0 to 65535")
     return int(text)
 
 
@@ -216,7 +203,7 @@ def refusal(host: str, port: int, error: OSError, usual_port: int) -> str:
         )
     if error.errno == errno.EACCES:
         return f"port {port} is reserved by the system. Choose one above 1023: --port {usual_port}."
-    return f"{host} is no address of this machine. Give another one with --host."
+    return f"{host} is not an address of this machine. Give another one with --host."
 
 
 def address(listening: socket.socket) -> str:
@@ -240,10 +227,8 @@ def is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
 
 
-# HTTP on one connection, for clients that may be slow on purpose.
-
-
-# In which the head of a request must have come, from the connection or the answer before it.
+# Time for the head of a request, from the connection or the answer before it: clients may be slow
+# on purpose.
 HEAD_SECONDS = 10.0
 
 

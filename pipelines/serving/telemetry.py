@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, where its environment variables ask for them."""
+"""Logs, metrics and traces of the service, none of which holds a word of a question."""
 
 from __future__ import annotations
 
@@ -37,9 +37,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pipelines.files import LoadingError
 from pipelines.serving.limits import Gate
 
-# One request and what becomes of it, as logs and metrics tell it.
-
-
 # A proxy's id is kept, so that both logs can be joined; anything that could be prose is not.
 _FOREIGN_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
 
@@ -51,7 +48,7 @@ def new_id() -> str:
 
 @dataclass
 class Exchange:
-    """What may be told of a request: nothing of its words.
+    """What logs and metrics record of a request.
 
     Attributes:
         id: its own, or the one that a proxy gave it.
@@ -74,9 +71,6 @@ def id_from(header: str | None) -> str:
     return header if header and _FOREIGN_ID.fullmatch(header) else new_id()
 
 
-# Logs: one JSON object a line on standard error, without a word of any question.
-
-
 # They bring handlers of their own.
 _OVERRULED = ("uvicorn", "uvicorn.error", "uvicorn.access", "fastapi", "haystack")
 
@@ -90,7 +84,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        told = {
+        fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -98,9 +92,9 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0]:
-            told["exception"] = record.exc_info[0].__name__
-            told["place"] = "".join(traceback.format_tb(record.exc_info[2]))
-        return json.dumps(told, ensure_ascii=False, default=str)
+            fields["exception"] = record.exc_info[0].__name__
+            fields["place"] = "".join(traceback.format_tb(record.exc_info[2]))
+        return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 def log_as_json() -> None:
@@ -121,9 +115,6 @@ def log_as_json() -> None:
     logging.getLogger("pipelines").setLevel(logging.INFO)
 
 
-# ServingMetrics: what Prometheus is told.
-
-
 # Seconds. A question takes some 30 ms on an idle machine, and may wait for its turn.
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -132,7 +123,7 @@ class ServingMetrics:
     """Counts requests; labels are pipelines, statuses and reasons, never anything of a question.
 
     Args:
-        gate: its places are told as gauges.
+        gate: its places are gauges.
     """
 
     def __init__(self, gate: Gate) -> None:
@@ -180,9 +171,6 @@ class ServingMetrics:
         return generate_latest(self._registry)
 
 
-# Joined traces: a caller's trace goes on in the service.
-
-
 class JoinedTraces:
     """ASGI middleware: the spans of a request go on from its caller's (W3C Trace Context).
 
@@ -212,8 +200,8 @@ class JoinedTraces:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
-# What may be told. Haystack puts a pipeline's inputs, the question among them, into a plain tag
-# that its switch for content does not reach; so tags are chosen here, not left out.
+# The tags that are sent. Haystack puts a pipeline's inputs, the question among them, into a plain
+# tag that its switch for content does not reach, so this is a list of what is allowed.
 _TAGS = frozenset(
     {
         "haystack.component.name",
@@ -258,7 +246,7 @@ class WordlessTracer(Tracer):
         tags: dict[str, Any] | None = None,
         parent_span: Span | None = None,  # noqa: ARG002 - the context knows it
     ) -> Iterator[Span]:
-        """A span around a piece of work; of an exception only its kind is told."""
+        """A span around a piece of work; of an exception only its kind is recorded."""
         with self._tracer.start_as_current_span(
             operation_name, record_exception=False, set_status_on_exception=False
         ) as raw:
@@ -272,7 +260,7 @@ class WordlessTracer(Tracer):
                 raise
 
     def current_span(self) -> Span | None:
-        """The span of the moment, if one is recorded."""
+        """The current span, if one is recorded."""
         raw = otel.get_current_span()
         return _WordlessSpan(raw) if raw.is_recording() else None
 

@@ -1,4 +1,4 @@
-"""What the graph network's last layer makes an article attend to."""
+"""What stands around an article in its law, and what a graph network attends to from there."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from components.statutes.graph import EDGE_KINDS, CrossReferences, cross_referen
 from components.statutes.tree import LegislativeTree
 from pipelines.files import LoadingError, did_you_mean
 
-# Who cites whom in a whole corpus, both ways.
-
 
 class Citations:
-    """Who cites whom, both ways."""
+    """Which articles of a corpus cite which, both ways."""
 
     def __init__(self, references: CrossReferences, n_articles: int) -> None:
         """Sorts the citations by either side.
@@ -33,34 +31,23 @@ class Citations:
             n_articles: How many articles it has.
         """
         pairs = np.array(references.pairs, dtype=np.int32).reshape(-1, 2)
-        self._cited = _grouped(pairs[:, 0], pairs[:, 1], n_articles)
         order = np.argsort(pairs[:, 1], kind="stable")
-        self._citing = _grouped(pairs[order, 1], pairs[order, 0], n_articles)
+        places = np.arange(n_articles + 1)
+        # One side of all pairs, and where each article's run in it begins, `[n_articles + 1]`.
+        self._cited = pairs[:, 1], np.searchsorted(pairs[:, 0], places)
+        self._citing = pairs[order, 0], np.searchsorted(pairs[order, 1], places)
 
     def cited_in(self, position: int) -> list[int]:
         """Positions of the articles that this one cites, ascending."""
-        return _run(self._cited, position)
+        values, starts = self._cited
+        found: list[int] = values[starts[position] : starts[position + 1]].tolist()
+        return found
 
     def citing(self, position: int) -> list[int]:
         """Positions of the articles that cite this one, ascending."""
-        return _run(self._citing, position)
-
-
-# Ends of each article's run (`[n_articles + 1]`), and the runs one after the other (`[n_pairs]`).
-_Runs = tuple[NDArray[np.int64], NDArray[np.int32]]
-
-
-def _grouped(by: NDArray[np.int32], values: NDArray[np.int32], n_articles: int) -> _Runs:
-    """Values grouped by a sorted side."""
-    return np.searchsorted(by, np.arange(n_articles + 1)), values
-
-
-def _run(runs: _Runs, position: int) -> list[int]:
-    ends, values = runs
-    return [int(value) for value in values[ends[position] : ends[position + 1]]]
-
-
-# The tree of a whole corpus, read once for the places of all its articles.
+        values, starts = self._citing
+        found: list[int] = values[starts[position] : starts[position + 1]].tolist()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +102,6 @@ class LawStructure:
     def siblings(self, position: int) -> list[int]:
         """Positions of the articles right below the same division, the article's included."""
         return sorted([position, *self.tree.siblings(position)])
-
-
-# What stands around an article: the divisions above it, its siblings, citations both ways.
 
 
 Role = Literal["previous", "next"]
@@ -278,7 +262,7 @@ def read_attention(
 
     network = LegislativeGraphEncoder.load(folder / GRAPH_PART)
     if network.kind not in ("gat", "gatv2"):
-        return None, f"Place alone: the graph network of {name} ({network.kind}) pays no attention."
+        return None, f"Place alone: the graph network of {name} ({network.kind}) has no attention."
     whole = graph_for(network, corpus)
     article = whole.article_node(position)
     nodes = whole.neighbourhood([article], network.layers)
