@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from functools import partial
@@ -20,6 +19,7 @@ from ui import results
 from ui.about import about, learning
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
+from ui.guard import log_failure
 from ui.language import Language, counted, day, decimal, number
 from ui.law_reader import near_names
 from ui.serving import (
@@ -105,12 +105,8 @@ class Desk:
     ) -> Shown:
         """What is found for a question, or a message in its place."""
         texts = self._texts
-        if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
-            return self._message(
-                texts.too_long,
-                length=number(len(question.strip()), self._language),
-                most=number(MAX_QUESTION_CHARS, self._language),
-            )
+        if message := results.too_long(question, self._language):
+            return self._message(message)
         try:
             asked = clean_question(question)
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
@@ -134,9 +130,7 @@ class Desk:
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-            # An error's message may quote the question, which is never logged; its place may not.
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _logger.error("A search failed with %s:\n%s", type(error).__name__, place)
+            log_failure(_logger, "A search", error)
             return self._message(texts.failed)
 
     def arrive(self, link: object) -> Arrival:

@@ -15,12 +15,12 @@ from starlette.routing import Route
 
 from pipelines.home import TrainedDemo
 from pipelines.serving.limits import Limits, PromptProtocol
-from ui.about import standing as told
+from ui.about import standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
 from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
 from ui.guard import Guard, limit_sessions
-from ui.language import LANGUAGES, Language, address
+from ui.language import LANGUAGES, address, language_of
 from ui.law import law_routes
 from ui.law_reader import Places
 from ui.learning import Standing
@@ -168,11 +168,9 @@ def build_site(
 
 def standing_routes(standing: Callable[[], Standing]) -> list[Route]:
     """`/learning`, where a page asks how far the search has learnt the law."""
-    return [_standing_route(standing, language) for language in LANGUAGES]
 
+    def report(request: Request) -> JSONResponse:
+        content = standing_texts(standing(), language_of(request.url.path))
+        return JSONResponse(content, headers={"Cache-Control": "no-store"})
 
-def _standing_route(standing: Callable[[], Standing], language: Language) -> Route:
-    def tell(_: Request) -> JSONResponse:
-        return JSONResponse(told(standing(), language), headers={"Cache-Control": "no-store"})
-
-    return Route(address("/learning", language), tell, methods=["GET"])
+    return [Route(address("/learning", each), report, methods=["GET"]) for each in LANGUAGES]
