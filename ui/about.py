@@ -34,7 +34,7 @@ def about(
         collection: what is searched.
         stages: names as in an answer's ranks.
         language: of the interface.
-        sent_to: who gets the question beside this machine.
+        sent_to: who else gets the question.
     """
     texts = ABOUT_TEXTS[language]
     return render(

@@ -198,16 +198,16 @@ def _rank_text(stage: str, ranked: Told, language: Language) -> str:
 _RETRIEVING = ("lexical", "dense", "hybrid", "hybrid_rerank")
 _DEFAULTS = ("lexical", "hybrid")
 
-# What a component does at its first question is not to be taken from a reader's.
+# Asked first, so that what a component does only once is not in the reader's times.
 _FIRST_QUESTION = "law"
 
 
 class Compared:
     """Asks pipelines by name; each is loaded at its first question, once for all who ask.
 
-    They search the store of the moment: where another has taken its place, they are loaded anew,
-    and those over the one before are let go. Models and indexes are shared, among them and with
-    the rest of the process.
+    They search the current store. When it is replaced, they are loaded again, and those over the
+    old store are dropped. They share models and indexes with each other and the rest of the
+    process.
 
     Args:
         store: gives what is searched now.
@@ -228,8 +228,7 @@ class Compared:
         if own is not None and own not in pipeline_names():
             # With its ending, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
-        # One thread for all who ask: times are told, and two comparisons at once would disturb
-        # each other. Who comes while a pipeline is loaded waits, and finds it loaded.
+        # One thread: the times are shown, and two comparisons at once would slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
         self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}

@@ -274,7 +274,7 @@ def results(
 
 
 class _Details(NamedTuple):
-    """What a result shows besides the article.
+    """What a result shows in addition to the article.
 
     Attributes:
         marked: the passage to mark.

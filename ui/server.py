@@ -135,9 +135,9 @@ def build_site(
 
     Args:
         serving: what answers.
-        searched: tells what is searched now.
+        searched: describes what is searched now.
         standing: how far the search has learnt the law, where it learns.
-        runs: folders of training runs to show, besides that of the model that is served.
+        runs: folders of training runs to show, in addition to the served model's.
         demo: the training on the demo law, where that is what is served.
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
