@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 _PORT = 7860
 
-# Gradio neither reports home nor keeps a table of who called what, which it would sum up anew after
-# each of ten thousand questions.
+# Gradio sends no analytics and keeps no table of calls, which it would sum up again and again.
 _GRADIO = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "GRADIO_ANALYTICS_MAX_EVENTS": "1",

@@ -34,7 +34,7 @@ def about(
         collection: what is searched.
         stages: names as in an answer's ranks.
         language: of the interface.
-        sent_to: who gets the question beside this machine.
+        sent_to: who else gets the question.
     """
     texts = ABOUT_TEXTS[language]
     return render(
@@ -61,8 +61,8 @@ def learning() -> Markup:
     return render("learning.html")
 
 
-def standing(standing: Standing, language: Language) -> dict[str, str]:
-    """The standing in plain words, `told`, and its share, empty once there is no more to come."""
+def standing_texts(standing: Standing, language: Language) -> dict[str, str]:
+    """A standing for the page's script: `state`, `told` in words, and `share` while it learns."""
     texts = ABOUT_TEXTS[language]
     if standing.state == "learnt":
         message = texts.learnt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from functools import partial
@@ -20,6 +19,7 @@ from ui import results
 from ui.about import about, learning
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
+from ui.guard import log_failure
 from ui.language import Language, counted, day, decimal, number
 from ui.law_reader import near_names
 from ui.serving import (
@@ -38,7 +38,7 @@ from ui.texts import ABOUT_TEXTS, ASK_TEXTS
 
 Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
-# A link holds a question and some laws; what is longer was not made here.
+# A link has a question and some laws; a longer one was not made here.
 _LONGEST_LINK = 60_000
 
 # Laws that a message names.
@@ -48,10 +48,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Shown(NamedTuple):
-    """What a search shows: HTML of the status line and of the results, and what can be taken away.
+    """What a search shows: HTML of the status line and of the results, and JSON for the script.
 
-    The last is JSON: `link`, what stands behind the # of a link to this search, and `files`, by
-    their kind `name`, `type` and `content`. It is empty where there are no results, as they are.
+    The JSON, `taken`, has `link`, the fragment of a link to this search, and `files`: by kind, the
+    `name`, `type` and `content` of an export. It is empty without results.
     """
 
     status: str
@@ -60,10 +60,10 @@ class Shown(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A search as a link tells it: what to put into the fields that narrow a search.
+    """The search of a link: what to put into the fields that narrow it, and its results.
 
-    The question is put into its field by the page itself, before it is answered. `laws` is a list
-    of them where they are chosen from one, and else the words of a name.
+    The page itself puts the question into its field. `laws` is a list if laws are chosen from one,
+    and otherwise words of a name.
     """
 
     laws: list[str] | str
@@ -78,7 +78,7 @@ class Desk:
     Args:
         ask: from a clean question and what narrows it to its answer, as `pipelines.asking.ask`
             gives it.
-        searched: tells what is searched now.
+        searched: describes what is searched now.
         language: of the interface.
         by_list: whether laws are chosen from a list.
         several: whether several stages search, so that they can disagree.
@@ -105,12 +105,8 @@ class Desk:
     ) -> Shown:
         """What is found for a question, or a message in its place."""
         texts = self._texts
-        if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
-            return self._message(
-                texts.too_long,
-                length=number(len(question.strip()), self._language),
-                most=number(MAX_QUESTION_CHARS, self._language),
-            )
+        if message := results.too_long(question, self._language):
+            return self._message(message)
         try:
             asked = clean_question(question)
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
@@ -134,13 +130,11 @@ class Desk:
                 self._taken(asked, narrowing, answer),
             )
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-            # An error's message may quote the question, which is never logged; its place may not.
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _logger.error("A search failed with %s:\n%s", type(error).__name__, place)
+            log_failure(_logger, "A search", error)
             return self._message(texts.failed)
 
     def arrive(self, link: object) -> Arrival:
-        """What a link leads to: the part behind its #, as `search` made it, or anything else."""
+        """The search of a link, given its fragment, which may be anything."""
         given: dict[str, list[str]] = {}
         if isinstance(link, str) and len(link) <= _LONGEST_LINK:
             try:
@@ -155,7 +149,7 @@ class Desk:
         if not self._by_list:
             laws = " ".join(laws)
         shown = self.search(question, laws, which, on)
-        # The fields take what they offer; the message says that there was something else.
+        # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
             known = set(self._collection().laws)
             laws = [law for law in laws if law in known]
@@ -237,7 +231,7 @@ class Desk:
 
 
 def _field_day(written: str) -> str:
-    """A day as the browser's field takes it: what else it was given would go on unseen."""
+    """A day as the browser's field takes it; empty if it is not one."""
     try:
         on = checked_day(written)
     except DayError:
@@ -255,10 +249,10 @@ EXAMPLES = (
     "art. 12 Housing Code",
 )
 
-# How many questions may wait: the next one is told that the page is busy.
+# How many questions may wait; the next one gets the message that the page is busy.
 _QUEUE = 64
 
-# Gradio remembers what each open page shows; we never ask it, so the last ones are plenty.
+# Gradio remembers what each open page shows, which we never use.
 _REMEMBERED_PAGES = 128
 
 
@@ -275,13 +269,12 @@ def build_page(
 
     Args:
         ask: from a clean question and what narrows it to its answer; see `Desk`.
-        searched: tells what is searched now, for the notices and the laws to choose from. Whether
-            there are examples, and whether laws are chosen from a list, is settled by what it is
-            at first.
+        searched: describes what is searched now, for the notices and the laws to choose from. Its
+            first answer decides whether there are examples and a list of laws.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         learns: whether the page shows how far the search has learnt the law.
-        sent_to: who gets a question beside this machine, which the page then says.
+        sent_to: who else gets a question, which the page then says.
     """
     texts = ASK_TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1
@@ -322,7 +315,7 @@ def build_page(
             api_visibility="private",
             show_progress="minimal",
             show_progress_on=shown[1],
-            # The desk checks all fields, and tells of a law that is no longer there; Gradio would
+            # The desk checks all fields and explains, for example, that a law is gone; Gradio would
             # only fail.
             preprocess=False,
             # By itself Gradio drops what is asked while a question is still searched.
@@ -380,9 +373,9 @@ def examples(questions: Sequence[str], texts: SimpleNamespace) -> None:
 
 
 def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> list[Any]:
-    """A search that one comes back to, where there is a link, and else what the fields say.
+    """The search of the link if there is one, otherwise that of the fields.
 
-    What narrows a search that one comes back to is put into the fields, and is seen.
+    A link also fills in the fields that narrow the search.
     """
     if not link:
         return [*(gr.skip() for _ in (*narrowed, "filters")), *desk.search(question, *narrowed)]
@@ -392,5 +385,5 @@ def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> 
 
 
 def _unseen_box(name: str) -> gr.Textbox:
-    """What the page's script reads or writes; nobody sees it."""
+    """A hidden field that the page's script reads or writes."""
     return gr.Textbox(visible="hidden", elem_id=name, show_label=False)

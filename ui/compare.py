@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import traceback
 from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -28,8 +27,9 @@ from pipelines.serving.limits import MAX_QUESTION_CHARS
 from pipelines.stages import time_components
 from ui.ask import bound, examples, html
 from ui.frame import Collection, full_title, notice, render
+from ui.guard import log_failure
 from ui.language import Language, counted, number
-from ui.results import QUESTION_SHOWN, status
+from ui.results import QUESTION_SHOWN, status, too_long
 from ui.shell import Following
 from ui.texts import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, STAGE_TEXTS, stage_texts
 
@@ -146,33 +146,20 @@ def _items(
     compared: Comparison, language: Language, *, is_left: bool
 ) -> list[tuple[Mapping[str, Any], Moved, str, list[_FactText]]]:
     """The articles of a side, how each moves between the sides, in words, and why."""
-    texts = COMPARE_TEXTS[language]
-    if is_left:
-        here, there = compared.left, compared.right
-        movements = {
-            "same": texts.same_as_right,
-            "up": texts.up_to,
-            "down": texts.down_to,
-            "gone": texts.gone_to,
-        }
-        unfound, cut = texts.gone_unfound, texts.gone_cut
-    else:
-        here, there = compared.right, compared.left
-        movements = {
-            "same": texts.same_as_left,
-            "up": texts.up_from,
-            "down": texts.down_from,
-            "new": texts.new_from,
-        }
-        unfound, cut = texts.new_unfound, texts.new_cut
+    here, there = compared.left, compared.right
+    if not is_left:
+        here, there = there, here
+    texts = COMPARE_TEXTS[language].movements["left" if is_left else "right"]
     items = []
     for article in here.articles[:SHOWN]:
         moved = compared.moved[article["id"]]
         place = moved.right if is_left else moved.left
         if place is not None:
-            movement = movements[moved.movement].format(by=abs(moved.by), place=place)
+            movement = texts[moved.movement].format(by=abs(moved.by), place=place)
+        elif there.cut is not None:
+            movement = texts["cut"].format(cut=there.cut)
         else:
-            movement = unfound if there.cut is None else cut.format(cut=there.cut)
+            movement = texts["unfound"]
         facts = [_fact(fact, language) for fact in moved.facts]
         items.append((article, moved, movement, facts))
     return items
@@ -211,16 +198,16 @@ def _rank_text(stage: str, ranked: Told, language: Language) -> str:
 _RETRIEVING = ("lexical", "dense", "hybrid", "hybrid_rerank")
 _DEFAULTS = ("lexical", "hybrid")
 
-# What a component does at its first question is not to be taken from a reader's.
+# Asked first, so that what a component does only once is not in the reader's times.
 _FIRST_QUESTION = "law"
 
 
 class Compared:
     """Asks pipelines by name; each is loaded at its first question, once for all who ask.
 
-    They search the store of the moment: where another has taken its place, they are loaded anew,
-    and those over the one before are let go. Models and indexes are shared, among them and with
-    the rest of the process.
+    They search the current store. When it is replaced, they are loaded again, and those over the
+    old store are dropped. They share models and indexes with each other and the rest of the
+    process.
 
     Args:
         store: gives what is searched now.
@@ -241,8 +228,7 @@ class Compared:
         if own is not None and own not in pipeline_names():
             # With its ending, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
-        # One thread for all who ask: times are told, and two comparisons at once would disturb
-        # each other. Who comes while a pipeline is loaded waits, and finds it loaded.
+        # One thread: the times are shown, and two comparisons at once would slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
         self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}
@@ -324,8 +310,8 @@ class ComparingDesk:
     def compare(self, question: object, left: object, right: object) -> tuple[str, str]:
         """HTML of the status line and of the comparison, which is empty under a message."""
         asks, texts = ASK_TEXTS[self._language], COMPARE_TEXTS[self._language]
-        if isinstance(question, str) and len(question.strip()) > MAX_QUESTION_CHARS:
-            return self._too_long(len(question.strip())), ""
+        if message := too_long(question, self._language):
+            return status([message]), ""
         try:
             asked = clean_question(question)
         except QuestionError:
@@ -344,19 +330,11 @@ class ComparingDesk:
             announcement = _in_common(found, self._language)
             return status(messages, announcement), comparison(asked, found, self._language)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-            # An error's message may quote the question, which is never logged; its place may not.
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _logger.error("A comparison failed with %s:\n%s", type(error).__name__, place)
+            log_failure(_logger, "A comparison", error)
             return status([asks.failed]), ""
 
     def _is_known(self, name: object) -> bool:
         return isinstance(name, str) and name in self._names
-
-    def _too_long(self, length: int) -> Markup:
-        title, explanation = ASK_TEXTS[self._language].too_long
-        counts = {"length": length, "most": MAX_QUESTION_CHARS}
-        values = {name: number(count, self._language) for name, count in counts.items()}
-        return status([(title, explanation.format(**values))])
 
 
 # About the demo law; offered only where that law is what is searched. In the first three, words

@@ -32,7 +32,7 @@ from ui.language import (
 )
 from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
-# Laws that bind nobody say so in their name; the page says it beside the results.
+# Invented laws have this in their name; the page says so next to the results.
 _INVENTED = "(invented)"
 
 # More boxes to tick than these help nobody.
@@ -41,13 +41,13 @@ MOST_LISTED_LAWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The content of a store, as the page tells of it.
+    """The content of a store, as the page describes it.
 
     Attributes:
         articles: Number of articles.
         laws: Names of the laws, by first appearance.
-        snapshot: ISO day of which the law's text is, where it is on record.
-        indexed: ISO day on which it was last indexed, where it is on record.
+        snapshot: ISO day of the law's text, if recorded.
+        indexed: ISO day on which it was last indexed, if recorded.
     """
 
     articles: int
@@ -57,7 +57,7 @@ class Collection:
 
     @classmethod
     def of(cls, store: ReadableStore) -> Collection:
-        """What a store holds.
+        """Describe the content of a store.
 
         Raises:
             StoreError: it cannot be read.

@@ -87,6 +87,12 @@ _DROPPED_HEADERS = frozenset({b"origin", b"content-length"})
 _logger = logging.getLogger(__name__)
 
 
+def log_failure(logger: logging.Logger, what: str, error: Exception) -> None:
+    """Log an error's type and place, without its message: it may quote a question."""
+    place = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("%s failed with %s:\n%s", what, type(error).__name__, place)
+
+
 class PasswordError(ValueError):
     """The password file is refused."""
 
@@ -191,9 +197,7 @@ class Guard:
         except HTTPException as error:
             refusal = error
         except Exception as error:  # noqa: BLE001 - the reader gets an answer whatever failed
-            # The error's message may quote a question, which is never logged; its place does not.
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _logger.error("An answer failed with %s:\n%s", type(error).__name__, place)
+            log_failure(_logger, "An answer", error)
             refusal = HTTPException(500, GUARD_TEXTS[language].failed)
         if refusal is not None and not started:
             response = self._response(refusal, scope, language)

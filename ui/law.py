@@ -42,7 +42,6 @@ from ui.language import (
     number,
 )
 from ui.law_reader import (
-    KINDS,
     MOST_CHARACTERS,
     Asked,
     Law,
@@ -193,13 +192,13 @@ def division_main(
     """
     law = shown.law
     name, headings = law.way_to(shown.node)
-    entries = []
+    entries: list[tuple[Article | None, _Division | None]] = []
     for node in shown.entries:
         position = law.position_at(node)
-        is_article = position is not None
-        entries.append(
-            (articles[position], None) if is_article else (None, _Division.at(law, node))
-        )
+        if position is None:
+            entries.append((None, _Division.at(law, node)))
+        else:
+            entries.append((articles[position], None))
     return render(
         "division.html",
         language,
@@ -364,14 +363,13 @@ def article_main(
         place=place,
         is_law_read=law is not None,
         site=site,
-        kinds=[(kind, getattr(texts, kind)) for kind in KINDS],
+        kinds=[(kind, getattr(texts, kind)) for kind in MEDIA_TYPES],
     )
 
 
 logger = logging.getLogger(__name__)
 
-# From a request, and the page's address in English.
-Answering = Callable[[Request, str], Response]
+View = Callable[[Request], Response]
 
 # Seconds after which a view that was not ready can be asked for again.
 _RETRY = "2"
@@ -379,11 +377,15 @@ _LONGEST_NAME = 80
 
 
 class _MissingError(Exception):
-    """What was asked for is not there."""
+    """What was asked for does not exist; `near` are suggestions."""
 
-    def __init__(self, told: str, near: Sequence[Near] = ()) -> None:
-        super().__init__(told)
+    def __init__(self, reason: str, near: Sequence[Near] = ()) -> None:
+        super().__init__(reason)
         self.near = near
+
+
+class _BeingReadError(Exception):
+    """The law cannot be shown yet."""
 
 
 class LawViews:
@@ -398,7 +400,7 @@ class LawViews:
         self._places = places
         self._collection = searched
 
-    def law(self, request: Request, here: str) -> Response:
+    def law(self, request: Request) -> Response:
         """All laws, or a law or division."""
         asked = Asked.of(request, once=("of", "page", "on"), often=("in",))
         language = asked.language
@@ -406,9 +408,7 @@ class LawViews:
         name, headings = asked.one("of") or "", asked.values.get("in", [])
         if headings and not name:
             asked.required("of")
-        law = self._places.law()
-        if law is None:
-            return _being_read(here, language)
+        law = self._law()
         node = _node(law, name, headings, on, language)
         shown = Shown(law, node, page)
         title = shown.label or LAW_TEXTS[language].law
@@ -421,9 +421,9 @@ class LawViews:
             )
         articles = law.with_texts(shown.articles)
         main = division_main(shown, articles, on, self._collection(), language)
-        return _page(language, title, main, here)
+        return _page(request, title, main)
 
-    def article(self, request: Request, here: str) -> Response:
+    def article(self, request: Request) -> Response:
         """An article in its place, or as a file."""
         asked = Asked.of(request, once=("id", "on", "as"))
         language = asked.language
@@ -437,16 +437,14 @@ class LawViews:
         main = article_main(
             article, found, self._places.law(), on, site, self._collection(), language
         )
-        return _page(language, citation(found), main, here)
+        return _page(request, citation(found), main)
 
-    def picture(self, request: Request, here: str) -> Response:
+    def picture(self, request: Request) -> Response:
         """The picture of an article's place, as SVG."""
         asked = Asked.of(request, once=("id",))
         language = asked.language
         id_ = self._found(asked).id
-        law = self._places.law()
-        if law is None:
-            return _being_read(here, language)
+        law = self._law()
         if id_ not in law.position_of:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
         note = citations_missing(law, language)
@@ -454,17 +452,22 @@ class LawViews:
         drawn = draw_picture(place, None, note, _PICTURE_WORDING[language])
         return _response(drawn, "image/svg+xml")
 
+    def _law(self) -> Law:
+        law = self._places.law()
+        if law is None:
+            raise _BeingReadError
+        return law
+
     def _found(self, asked: Asked) -> Document:
         """The document with the id that was asked for."""
         id_ = asked.required("id")
         store = self._places.store
         for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
             return found
-        told = REFUSAL_TEXTS[asked.language].no_article.format(id=shortened(id_))
         law = self._places.law()
-        raise _MissingError(
-            told, _near_articles(law, id_, asked.day("on"), asked.language) if law else ()
-        )
+        near = _near_articles(law, id_, asked.day("on"), asked.language) if law else ()
+        reason = REFUSAL_TEXTS[asked.language].no_article.format(id=shortened(id_))
+        raise _MissingError(reason, near)
 
     def _file(
         self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
@@ -487,36 +490,42 @@ def law_routes(places: Places, searched: Callable[[], Collection]) -> list[Route
         searched: tells what is searched now, for the notice.
     """
     views = LawViews(places, searched)
-    answers = {LAW: views.law, ARTICLE: views.article, PICTURE: views.picture}
+    paths = {LAW: views.law, ARTICLE: views.article, PICTURE: views.picture}
     return [
-        Route(address(path, language), _refusing(answer, path), methods=["GET"])
-        for path, answer in answers.items()
+        Route(address(path, language), _with_refusals(view, language), methods=["GET"])
+        for path, view in paths.items()
         for language in LANGUAGES
     ]
 
 
-def _refusing(answer: Answering, path: str) -> Callable[[Request], Response]:
-    """An answer that says in words why there is none."""
+def _with_refusals(view: View, language: Language) -> View:
+    """A view that answers errors with pages that explain them."""
+    texts = REFUSAL_TEXTS[language]
 
-    def answering(request: Request) -> Response:
-        language = language_of(request.url.path)
-        texts = REFUSAL_TEXTS[language]
-        query = request.url.query
-        here = f"{path}?{query}" if 0 < len(query) <= MOST_CHARACTERS else path
+    def answer(request: Request) -> Response:
+        def refused(
+            status: int, title: str, reason: str, near: Sequence[Near] = (), again: str = ""
+        ) -> Response:
+            main = refusal_main(title, reason, near, language, again)
+            return _page(request, title, main, status)
+
         try:
-            return answer(request, here)
+            return view(request)
         except WrongRequestError as error:
-            main = refusal_main(texts.wrong, str(error), (), language)
-            return _page(language, texts.wrong, main, here, 400)
+            return refused(400, texts.wrong, str(error))
         except _MissingError as error:
-            main = refusal_main(texts.missing, str(error), error.near, language)
-            return _page(language, texts.missing, main, here, 404)
+            return refused(404, texts.missing, str(error), error.near)
+        except _BeingReadError:
+            law_texts = LAW_TEXTS[language]
+            again = address(_english_address(request), language)
+            response = refused(503, law_texts.law, law_texts.being_read, again=again)
+            response.headers["Retry-After"] = _RETRY
+            return response
         except StoreError:
             logger.exception("The law could not be read from its store.")
-            main = refusal_main(texts.failed, texts.failed_why, (), language)
-            return _page(language, texts.failed, main, here, 503)
+            return refused(503, texts.failed, texts.failed_why)
 
-    return answering
+    return answer
 
 
 def _node(law: Law, name: str, headings: Sequence[str], on: date | None, language: Language) -> int:
@@ -547,12 +556,15 @@ def _node(law: Law, name: str, headings: Sequence[str], on: date | None, languag
 
 
 def _found_on(on: date, found: Document, article: Article) -> dict[str, Any]:
-    """The article as `found_article` makes it for a day; what other stores hold is put right."""
-    told = found_article(found, on)
-    right = article.to_json()
+    """The article as `found_article` makes it for a day, with the checked values of `article`.
+
+    Stores other than Lexarbor's may hold anything.
+    """
+    values = found_article(found, on)
+    checked = article.to_json()
     for key in ("language", "valid_from", "valid_to", "source_url"):
-        told.pop(key, None)
-    return {**told, **{key: right[key] for key in right if key != "text"}}
+        values.pop(key, None)
+    return {**values, **{key: checked[key] for key in checked if key != "text"}}
 
 
 def _near_articles(law: Law, id_: str, on: date | None, language: Language) -> list[Near]:
@@ -567,18 +579,18 @@ def _near_articles(law: Law, id_: str, on: date | None, language: Language) -> l
     ]
 
 
-def _being_read(here: str, language: Language) -> Response:
-    """The law is not ready to be shown; there is a link to ask again."""
-    texts = LAW_TEXTS[language]
-    main = refusal_main(texts.law, texts.being_read, (), language, address(here, language))
-    response = _page(language, texts.law, main, here, 503)
-    response.headers["Retry-After"] = _RETRY
-    return response
+def _page(request: Request, title: str, main: Markup, status: int = 200) -> Response:
+    language = language_of(request.url.path)
+    page = document("law", language, " ".join(title.split()), main, _english_address(request))
+    return _response(page, "text/html", status)
 
 
-def _page(language: Language, title: str, main: Markup, here: str, status: int = 200) -> Response:
-    html = document("law", language, " ".join(title.split()), main, here)
-    return _response(html, "text/html", status)
+def _english_address(request: Request) -> str:
+    """The address that was asked for, without its language and without too long a query."""
+    path, query = request.url.path, request.url.query
+    if language_of(path) != "en":
+        path = path.removeprefix(f"/{language_of(path)}")
+    return f"{path}?{query}" if 0 < len(query) <= MOST_CHARACTERS else path
 
 
 def _response(content: str, media_type: str, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""What an address asks for, checked."""
+"""The law that the page searches, read in the background, and what an address asks of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import get_args
 from urllib.parse import parse_qsl
 
 from haystack import Document
@@ -25,31 +25,28 @@ from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
 from pipelines.tree_view.picture import window
-from ui.article import Kind
+from ui.article import MEDIA_TYPES, Kind
 from ui.language import Language, language_of, number
 from ui.texts import REFUSAL_TEXTS
 
-# Work that goes on beside the page and ends before the process does.
-
-
-# Seconds that the end of the process leaves to what goes on.
+# Seconds that a thread has to stop when the process ends.
 _GRACE = 5.0
 
 
 def begin(work: Callable[[threading.Event], object], name: str) -> threading.Event:
-    """Begin work in a thread of its own, for which nobody at the end of the process waits long.
+    """Begin work in a background thread that ends with the process.
 
     Args:
-        work: is given what tells it to stop.
+        work: is called with the event that tells it to stop.
         name: of the thread.
 
     Returns:
-        What tells it to stop.
+        That event.
     """
     stop = threading.Event()
     thread = threading.Thread(target=work, args=(stop,), name=name, daemon=True)
     thread.start()
-    # A thread that Python's end takes unawares in a library may abort the process.
+    # A thread that still runs in a library when Python ends may abort the process.
     atexit.register(_end, stop, thread)
     return stop
 
@@ -59,21 +56,18 @@ def _end(stop: threading.Event, thread: threading.Thread) -> None:
     thread.join(_GRACE)
 
 
-# What may be meant by a name that is not there.
-
-
 _MOST = 5
-_LONGEST = 200  # characters; what is longer is compared with nothing
-_SHORTEST = 3  # characters of a part of a name; fewer stand in almost any
-_COMPARED = 2_000  # names; comparing takes its time
+_LONGEST = 200  # characters; longer words are not compared
+_SHORTEST = 3  # characters of a part of a name; fewer occur in almost any
+_COMPARED = 2_000  # names; comparing is slow
 
 
 def near_names(word: str, names: Sequence[str]) -> list[str]:
-    """The names that are most like a word, best first, then those of which it is a part.
+    """Suggestions for a name that does not exist: similar ones, then those that contain it.
 
     Args:
         word: What was asked for.
-        names: What there is; of very many, those that stand near it in the alphabet are compared.
+        names: All that exist; of very many, only those near it in the alphabet are compared.
     """
     if len(word) > _LONGEST:
         return []
@@ -87,15 +81,12 @@ def near_names(word: str, names: Sequence[str]) -> list[str]:
 
 
 def _holding(word: str, names: Sequence[str]) -> list[str]:
-    """The names that hold a word, in small letters or capitals; first those that begin with it."""
+    """The names that contain a word, in any case; first those that begin with it."""
     part = word.strip().casefold()
     if len(part) < _SHORTEST:
         return []
     places = [(place, name) for name in names if (place := name.casefold().find(part)) >= 0]
     return [name for _, name in sorted(places)]
-
-
-# Reading: what stands where in a store, read once for a version of its content.
 
 
 _BLOCK = 500  # documents that are in memory at a time
@@ -292,12 +283,9 @@ def _every(store: ReadableStore) -> Iterator[tuple[int, Document]]:
                 yield from ((key, document) for document in store.fetch([key]))
 
 
-# Places: the law of the store of this moment, read in the background.
-
-
 logger = logging.getLogger(__name__)
 
-# How long a view waits for the law to be read, in seconds; later it says that it is being read.
+# Seconds that a view waits for the law to be read before it says that it is being read.
 PATIENCE = 0.25
 
 
@@ -396,14 +384,12 @@ class _Reading:
             logger.exception("The citations between articles could not be read.")
 
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
 # A division's address names every heading on the way to it, in percent signs.
 MOST_CHARACTERS = 16_384
 _MOST_PARAMETERS = 100
 _SHOWN = 80
 
-# What mail and social networks append to links; it asks for nothing, and would end a shared link.
+# Parameters that mail and social networks append to links; ignored, so that shared links work.
 _APPENDED = re.compile(
     r"utm_\w+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|igshid|ttclid|twclid|li_fat_id|yclid"
     r"|mc_[ce]id|mtm_\w+|pk_\w+|_hsenc|_hsmi|srsltid"
@@ -413,7 +399,7 @@ _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 
 class WrongRequestError(Exception):
-    """An address that is not right; says why, in the reader's language."""
+    """A wrong address; the message gives the reason in the reader's language."""
 
 
 @dataclass(frozen=True)
@@ -441,23 +427,21 @@ class Asked:
             WrongRequestError: A parameter is unknown, repeated or blank, or all are too long.
         """
         language = language_of(request.url.path)
-        texts = REFUSAL_TEXTS[language]
         sent: bytes = request.scope["query_string"]
         if len(sent) > MOST_CHARACTERS or sent.count(b"&") >= _MOST_PARAMETERS:
-            raise WrongRequestError(texts.too_long.format(most=number(MOST_CHARACTERS, language)))
+            raise _wrong(language, "too_long", most=number(MOST_CHARACTERS, language))
         values: dict[str, list[str]] = {}
         for name, value in parse_qsl(sent.decode("utf-8", "replace"), keep_blank_values=True):
             if name not in (*once, *often):
                 if _APPENDED.fullmatch(name):
                     continue
                 known = ", ".join((*once, *often))
-                told = texts.unknown_parameter.format(name=shortened(name), known=known)
-                raise WrongRequestError(told)
+                raise _wrong(language, "unknown_parameter", name=shortened(name), known=known)
             if not value.strip():
-                raise WrongRequestError(texts.empty.format(name=name))
+                raise _wrong(language, "empty", name=name)
             values.setdefault(name, []).append(value)
             if name in once and len(values[name]) > 1:
-                raise WrongRequestError(texts.twice.format(name=name))
+                raise _wrong(language, "twice", name=name)
         return cls(language, values)
 
     def one(self, name: str) -> str | None:
@@ -472,29 +456,25 @@ class Asked:
         """
         value = self.one(name)
         if value is None:
-            raise WrongRequestError(REFUSAL_TEXTS[self.language].absent_parameter.format(name=name))
+            raise _wrong(self.language, "absent_parameter", name=name)
         return value
 
     def day(self, name: str) -> date | None:
-        """The day that a parameter gives; None where it gives none.
+        """The day that a parameter gives; None where it is not given.
 
         Raises:
-            WrongRequestError: It is no day.
+            WrongRequestError: It is not an ISO day.
         """
         value = self.one(name)
         if value is None:
             return None
-        try:
+        with suppress(ValueError):
             if _DAY.fullmatch(value):
                 return date.fromisoformat(value)
-        except ValueError:
-            pass
-        raise WrongRequestError(
-            REFUSAL_TEXTS[self.language].wrong_day.format(value=shortened(value))
-        )
+        raise _wrong(self.language, "wrong_day", value=shortened(value))
 
     def kind(self, name: str) -> Kind | None:
-        """The kind of file that a parameter gives; None where it gives none.
+        """The kind of file that a parameter gives; None where it is not given.
 
         Raises:
             WrongRequestError: There is no such kind.
@@ -502,26 +482,26 @@ class Asked:
         value = self.one(name)
         if value is None:
             return None
-        for kind in KINDS:
+        for kind in MEDIA_TYPES:
             if kind == value:
                 return kind
-        told = REFUSAL_TEXTS[self.language].wrong_kind
-        raise WrongRequestError(told.format(known=", ".join(KINDS), value=shortened(value)))
+        known = ", ".join(MEDIA_TYPES)
+        raise _wrong(self.language, "wrong_kind", known=known, value=shortened(value))
 
     def page(self, name: str) -> int:
-        """The page that a parameter gives, from 1; 1 where it gives none.
+        """The page that a parameter gives, from 1; 1 where it is not given.
 
         Raises:
-            WrongRequestError: It is no page.
+            WrongRequestError: It is not a page.
         """
-        value = self.one(name)
-        if value is None:
-            return 1
+        value = self.one(name) or "1"
         if not _PAGE.fullmatch(value):
-            raise WrongRequestError(
-                REFUSAL_TEXTS[self.language].wrong_page.format(value=shortened(value))
-            )
+            raise _wrong(self.language, "wrong_page", value=shortened(value))
         return int(value)
+
+
+def _wrong(language: Language, text: str, **values: str) -> WrongRequestError:
+    return WrongRequestError(getattr(REFUSAL_TEXTS[language], text).format(**values))
 
 
 def shortened(value: str) -> str:

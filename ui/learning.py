@@ -18,10 +18,7 @@ from typing import Literal
 from components.models.locks import file_lock
 from pipelines.home import TrainedDemo
 
-# How far the search has learnt the law that it searches.
-
-
-# What the first steps take tells little of the others.
+# The first steps say little about the time of the others.
 _TELLING_SHARE = 0.05
 
 
@@ -58,7 +55,7 @@ class Pace:
     at: float
 
     def standing(self, share: float, now: float) -> Standing:
-        """How far it is now, at a share that is no smaller."""
+        """How far it is now, at a share that is not smaller."""
         done, took = share - self.share, now - self.at
         left = took * (1 - share) / done if done >= _TELLING_SHARE else None
         return Standing("learning", share, left)
@@ -171,7 +168,7 @@ class Learning:
         code = self._command(lock)
         if code not in (0, *_INTERRUPTED) and goes_on and not self._ending.is_set():
             # What was kept may be of another number of threads, or of another version.
-            self._say("What an earlier start left cannot be gone on with; training starts anew")
+            self._say("The interrupted training cannot be resumed; training starts again")
             demo.clear()
             code = self._command(lock)
         # Ctrl+C in a terminal reaches both: the page is then about to end as well.

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from components.statutes.lexical import known_language
 from pipelines.asking import DOUBT, VERIFIED, as_written
+from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import Span, citation, marked_passage, state_named, word_count
 from ui.frame import filled, render
 from ui.language import Language, counted, number
@@ -170,6 +171,17 @@ _NEAR = 10
 Message = tuple[str, str]
 
 
+def too_long(question: object, language: Language) -> Message | None:
+    """The message for a question that is longer than is read; None for any other."""
+    length = len(question.strip()) if isinstance(question, str) else 0
+    if length <= MAX_QUESTION_CHARS:
+        return None
+    title, explanation = ASK_TEXTS[language].too_long
+    counts = {"length": length, "most": MAX_QUESTION_CHARS}
+    values = {name: number(count, language) for name, count in counts.items()}
+    return title, explanation.format(**values)
+
+
 def status(messages: Sequence[Message], announcement: str = "") -> Markup:
     """HTML of the status line.
 
@@ -262,7 +274,7 @@ def results(
 
 
 class _Details(NamedTuple):
-    """What a result shows besides the article.
+    """What a result shows in addition to the article.
 
     Attributes:
         marked: the passage to mark.

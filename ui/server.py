@@ -15,12 +15,12 @@ from starlette.routing import Route
 
 from pipelines.home import TrainedDemo
 from pipelines.serving.limits import Limits, PromptProtocol
-from ui.about import standing as told
+from ui.about import standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
 from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
 from ui.guard import Guard, limit_sessions
-from ui.language import LANGUAGES, Language, address
+from ui.language import LANGUAGES, address, language_of
 from ui.law import law_routes
 from ui.law_reader import Places
 from ui.learning import Standing
@@ -135,9 +135,9 @@ def build_site(
 
     Args:
         serving: what answers.
-        searched: tells what is searched now.
+        searched: describes what is searched now.
         standing: how far the search has learnt the law, where it learns.
-        runs: folders of training runs to show, besides that of the model that is served.
+        runs: folders of training runs to show, in addition to the served model's.
         demo: the training on the demo law, where that is what is served.
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
@@ -168,11 +168,9 @@ def build_site(
 
 def standing_routes(standing: Callable[[], Standing]) -> list[Route]:
     """`/learning`, where a page asks how far the search has learnt the law."""
-    return [_standing_route(standing, language) for language in LANGUAGES]
 
+    def report(request: Request) -> JSONResponse:
+        content = standing_texts(standing(), language_of(request.url.path))
+        return JSONResponse(content, headers={"Cache-Control": "no-store"})
 
-def _standing_route(standing: Callable[[], Standing], language: Language) -> Route:
-    def tell(_: Request) -> JSONResponse:
-        return JSONResponse(told(standing(), language), headers={"Cache-Control": "no-store"})
-
-    return Route(address("/learning", language), tell, methods=["GET"])
+    return [Route(address("/learning", each), report, methods=["GET"]) for each in LANGUAGES]

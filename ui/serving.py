@@ -28,9 +28,6 @@ from pipelines.stages import DENSE, GRAPH, stages_of
 from ui.article import word_count
 from ui.frame import Collection, recorded_days
 
-# Narrowing: of which laws, on which day, in force or not.
-
-
 Which = Literal["in force", "all", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
 DEFAULT: Which = "in force"
@@ -40,15 +37,15 @@ _LONGEST_NAME = 200  # characters that are looked at
 
 
 class DayError(ValueError):
-    """What was given as a day is none."""
+    """A day that is not an ISO date."""
 
 
 class ChoiceError(ValueError):
-    """What was given is not among the choices."""
+    """A value that is not among the choices."""
 
 
 class LawError(ValueError):
-    """No law is called by the words that were given, which are the message."""
+    """No law's name contains the words that were given, which are the message."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Narrowing:
     def checked(
         cls, laws: object, which: object, day: object, known_laws: Sequence[str]
     ) -> Narrowing:
-        """What an HTTP client sent, whatever it is.
+        """Check what an HTTP client sent.
 
         Args:
             laws: a list of names, or words that a name holds.
@@ -81,9 +78,9 @@ class Narrowing:
             known_laws: all that are searched.
 
         Raises:
-            ChoiceError: `laws` is neither a text nor a list of known laws, or `which` no choice.
+            ChoiceError: `laws` is neither text nor a list of known laws, or `which` is wrong.
             LawError: `laws` is a text that no known law's name holds.
-            DayError: `day` is not empty, and no ISO day.
+            DayError: `day` is neither empty nor an ISO day.
         """
         named = ""
         if isinstance(laws, str):
@@ -147,7 +144,7 @@ def checked_day(given: object) -> date | None:
     """The day that an HTTP client sent; None where that is empty.
 
     Raises:
-        DayError: it is no ISO day.
+        DayError: it is not an ISO day.
     """
     if given is None or (isinstance(given, str) and not given.strip()):
         return None
@@ -159,11 +156,8 @@ def checked_day(given: object) -> date | None:
         raise DayError from None
 
 
-# What the page searches at this moment.
-
-
 class Searched:
-    """Tells what is searched now, for notices, fields and what is taken away.
+    """Describes what is searched now, for notices, fields and exports.
 
     The laws are read once for each version of the content. It is safe to use from many threads.
 
@@ -181,11 +175,11 @@ class Searched:
         self._read = _read(store())
 
     def __call__(self) -> Collection:
-        """What is searched now; where that cannot be read, or is being read, what was before."""
-        # Nobody waits for a store that answers another one slowly.
+        """What is searched now, or what was before while that cannot be read or is being read."""
+        # Nobody waits while another thread reads a slow store.
         if self._lock.acquire(blocking=False):
             try:
-                # Whoever answers from the store tells himself that it cannot be read.
+                # Whoever answers from the store reports that it cannot be read.
                 with suppress(Exception):
                     self._read = self._followed()
             finally:
@@ -197,7 +191,7 @@ class Searched:
         version, collection = self._read
         if version != store.content_version():
             return _read(store)
-        # The day of the law can be put on record when nothing else is.
+        # The day of the law can be recorded without any other change.
         snapshot, indexed = recorded_days(store)
         return version, replace(collection, snapshot=snapshot, indexed=indexed)
 
@@ -221,7 +215,7 @@ _RANKING_MS = 1200.0
 
 
 class Serving:
-    """Answers questions with a pipeline, whose place another one can take at any moment.
+    """Answers questions with a pipeline that can be replaced at any moment.
 
     Args:
         pipeline: name or file.
@@ -249,9 +243,9 @@ class Serving:
         self.name = pipeline
         self.model = model
         self._overrides = overrides
-        # Threads of its own: memory that a model frees in a thread is kept for that thread, and the
-        # web server's are forty. One that began while another reads a question, which takes one
-        # core, would keep to one core itself.
+        # Own threads: memory that a model frees is kept for its thread, and the web server has
+        # forty. A thread that starts while another reads a question would see one core, and keep
+        # to it, unless the number of torch's threads is set.
         self._threads = ThreadPoolExecutor(
             AT_ONCE,
             thread_name_prefix="answer",
@@ -272,13 +266,13 @@ class Serving:
 
     @property
     def store(self) -> ReadableStore:
-        """What the pipeline of this moment searches."""
+        """What the current pipeline searches."""
         stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
         return readable(next(each for each in stores if each))
 
     @property
     def sent_to(self) -> frozenset[Recipient]:
-        """Who gets a question beside this machine, whether flags or the pipeline's file say so."""
+        """Who else gets a question, by the command line or the pipeline's file."""
         parts = [part for _, part in self._pipeline.walk()]
         searched = (getattr(part, "document_store", None) for part in parts)
         engines = [each for each in searched if each and not isinstance(each, StatuteDocumentStore)]
@@ -288,7 +282,7 @@ class Serving:
         return frozenset(found)
 
     def answer(self, question: str, narrowing: Narrowing = OF_TODAY) -> Answer:
-        """Ask the pipeline of this moment, to the end, in its turn.
+        """Ask the current pipeline, in turn.
 
         A question that is nothing but citations gets the articles that it names at once, and no
         model runs.
@@ -340,7 +334,7 @@ def _stages(pipeline: Pipeline) -> list[str]:
 
 
 def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
-    """The articles that a question names, where it is nothing else and all of them may be shown."""
+    """The answer to a question of only citations, if all the articles may be shown."""
     retrievers = (part for _, part in pipeline.walk() if isinstance(part, CitationRetriever))
     retriever = next(retrievers, None)
     start = time.perf_counter()
@@ -350,7 +344,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     day = narrowing.as_of
     as_of = day.isoformat() if isinstance(day, date) else day
     found = retriever.run(question, filters=filters, as_of=as_of)
-    # What the filters refuse is for the pipeline to tell.
+    # The pipeline reports what the filters leave out.
     if not found["pinned"] or found["left_out"]:
         return None
     documents = [

@@ -137,7 +137,7 @@ def test_what_cannot_be_resumed_is_trained_again(make_demo):
     demo.work.mkdir(parents=True)
     assert learn(demo, page).state == "learnt"
     assert [goes_on for _, _, goes_on in demo.starts()] == [True, False]
-    assert any("anew" in line for line in page.said)
+    assert any("cannot be resumed" in line for line in page.said)
 
 
 def test_of_two_pages_one_trains_and_both_take_over(make_demo):
