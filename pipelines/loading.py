@@ -321,7 +321,6 @@ def _overridden(
 
 
 def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
-    from haystack import Pipeline
     from haystack.core.errors import DeserializationError, PipelineError
 
     try:
