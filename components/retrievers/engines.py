@@ -141,22 +141,7 @@ class EngineCitationRetriever(EngineRetriever):
     ) -> dict[str, Any]:
         """Find the articles that a question cites.
 
-        Args:
-            query: the question.
-            filters: Haystack filters in place of the component's.
-            top_k: how many to return at most in each list, in place of the component's.
-            as_of: in place of the component's; "today" is the day of the call.
-
-        Returns:
-            `pinned`: articles named without doubt, or by a question that asks for nothing else,
-            in the order of their citations, score 1.
-            `documents`: these, then articles that fit a citation in doubt, in the order of the
-            citations, then of the law; their score is 1 divided by how many fit.
-            `left_out`: the first ten articles that would be pinned if the filters and `as_of` let
-            them; none of which another wording is given.
-            Each article has its other wordings in `meta["wordings"]` where there are any.
-            `missing`: the words of citations of articles that the engine does not hold.
-            `not_followed`: as `CitationRetriever`'s.
+        Inputs and outputs are those of `CitationRetriever.run`, over an engine.
 
         Raises:
             QuestionError: the question is empty or too long.
