@@ -91,21 +91,24 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
 
     def warm_up(self) -> None:
         """Have the generator load what it needs; if it cannot, the answer says so."""
-        if hasattr(self.chat_generator, "warm_up"):
+        generator: Any = self.chat_generator
+        if hasattr(generator, "warm_up"):
             try:
-                self.chat_generator.warm_up()
+                generator.warm_up()
             except Exception as error:  # noqa: BLE001 - retrieval needs no generator
                 _failed(error)
 
     def close(self) -> None:
         """Close the generator's connections; the next question opens others."""
-        if hasattr(self.chat_generator, "close"):
-            self.chat_generator.close()
+        generator: Any = self.chat_generator
+        if hasattr(generator, "close"):
+            generator.close()
 
     async def close_async(self) -> None:
         """`close` for the connections that belong to the running event loop."""
-        if hasattr(self.chat_generator, "close_async"):
-            await self.chat_generator.close_async()
+        generator: Any = self.chat_generator
+        if hasattr(generator, "close_async"):
+            await generator.close_async()
         else:
             self.close()
 

@@ -42,7 +42,8 @@ def open_articles(source: Source, problems: list[Problem]) -> Iterator[tuple[Pla
     if not isinstance(source, str | Path):
         return native.read_articles(source, problems)
     path = articles_path() if source == DEMO_LAW else _located(source)
-    return _format_of(path).read_articles(path, problems)
+    found: Iterator[tuple[Place, Article]] = _format_of(path).read_articles(path, problems)
+    return found
 
 
 def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Place, Question]]:
@@ -54,7 +55,8 @@ def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Pl
     if not isinstance(source, str | Path):
         return native.read_questions(source, problems)
     path = questions_path() if source == DEMO_LAW else _located(source)
-    return _format_of(path).read_questions(path, problems)
+    found: Iterator[tuple[Place, Question]] = _format_of(path).read_questions(path, problems)
+    return found
 
 
 def _format_of(path: Path) -> Any:
