@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
@@ -54,7 +54,7 @@ def _in_thread(
     twin.__name__ += "_async"
     twin.__qualname__ += "_async"
     twin.__doc__ = f"`{method.__name__}` without blocking the event loop."
-    return twin
+    return cast("Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]", twin)
 
 
 class StatuteDocumentStore:
@@ -401,7 +401,7 @@ class StatuteDocumentStore:
     def load_blob(self, name: str) -> tuple[str, bytes] | None:
         """`(version, content)` of a named blob that goes with the documents, or None."""
         sql = "SELECT version, content FROM blobs WHERE name = ?"
-        row = self.database.first(sql, (name,))
+        row: tuple[str, bytes] | None = self.database.first(sql, (name,))
         if row is not None and [type(each) for each in row] != [str, bytes]:
             raise StoreError(damaged(self.database.path, f"its blob {name!r} is of another type"))
         return row

@@ -423,7 +423,9 @@ def tried(
         StoreError: it failed to the last, or with an error that does not pass.
     """
     tries = Retrying(
-        retry=retry_if_exception(lambda error: passes(error) is True),
+        retry=retry_if_exception(
+            lambda error: isinstance(error, Exception) and passes(error) is True
+        ),
         stop=stop_after_attempt(len(pauses) + 1),
         wait=lambda state: (*pauses, 0.0)[state.attempt_number - 1],
         reraise=True,
