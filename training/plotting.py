@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # The same results give the same files; a law's name is not a formula.
-_STYLE = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
+_STYLE: Any = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
 
 
 @contextmanager

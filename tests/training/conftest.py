@@ -263,7 +263,7 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
 @pytest.fixture
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without drawing, which takes longer than training does here."""
-    monkeypatch.setattr("training.records.plot_run", lambda *_: None)
+    monkeypatch.setattr("training.loop.plot_run", lambda *_: None)
 
 
 @pytest.fixture
