@@ -344,9 +344,9 @@ class LawWriter:
         vectors = known | self._encoded(texts)
         embedded = self._sparse.run(documents)["documents"] if documents else []
         most = self._engine.most_terms
-        for each in embedded if most is not None else ():
+        for each in embedded:
             terms = sum(each.sparse_embedding.values) if each.sparse_embedding else 0.0
-            self.words_cut += terms > most
+            self.words_cut += most is not None and terms > most
         return [replace(each, embedding=vectors[each.id]) for each in embedded]
 
     def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:
