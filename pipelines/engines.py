@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tempfile
 import time
 from array import array
@@ -346,7 +347,7 @@ class LawWriter:
         most = self._engine.most_terms
         for each in embedded:
             terms = sum(each.sparse_embedding.values) if each.sparse_embedding else 0.0
-            self.words_cut += most is not None and terms > most
+            self.words_cut += terms > (math.inf if most is None else most)
         return [replace(each, embedding=vectors[each.id]) for each in embedded]
 
     def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:

@@ -465,7 +465,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
     Raises:
         ModelError: It reads something else, gives more than one score, or is not finite.
     """
-    reader = text_reader(encoder)
+    reader, tokenizer = text_reader(encoder)
     if encoder.num_labels != 1:
         raise ModelError(
             f"it gives {encoder.num_labels} scores a pair. Choose a cross-encoder with one."
@@ -474,7 +474,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
         raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
     check_finite(encoder)
     _score_in_float32(encoder)
-    return reader.tokenizer, token_limit(reader)
+    return tokenizer, token_limit(reader)
 
 
 def _score_in_float32(encoder: CrossEncoder) -> None:

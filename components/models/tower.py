@@ -277,15 +277,15 @@ class Tower(nn.Module):
 
     def __init__(self, encoder: SentenceTransformer) -> None:
         super().__init__()
-        reader = text_reader(encoder)
-        if len(reader.tokenizer) <= len(set(reader.tokenizer.all_special_ids)):
+        reader, tokenizer = text_reader(encoder)
+        if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
             # Without its files a tokenizer opens all the same, and every word is unknown to it.
             raise ModelError(
                 "its tokenizer knows no words: its files (tokenizer.json, vocab.txt or the like) "
                 "are missing. Copy the model whole."
             )
         self.encoder = encoder
-        self.tokenizer = PassageTokenizer(reader.tokenizer)
+        self.tokenizer = PassageTokenizer(tokenizer)
         dim = encoder.get_embedding_dimension()
         if dim is None:
             raise ModelError("it does not say how wide its vectors are. Choose another model.")
@@ -368,14 +368,14 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
         return Tower(encoder).eval(), None
 
 
-def text_reader(encoder: nn.Sequential) -> Transformer:
-    """The first module of a model that reads text.
+def text_reader(encoder: nn.Sequential) -> tuple[Transformer, PreTrainedTokenizerBase]:
+    """The first module of a model that reads text, and its tokenizer.
 
     Raises:
         ModelError: The model reads something else.
     """
-    reader: object = encoder[0]
-    if not isinstance(reader, Transformer) or reader.tokenizer is None:
+    reader = encoder[0]
+    if not isinstance(reader, Transformer) or (tokenizer := reader.tokenizer) is None:
         raise ModelError(
             f"its first module, {type(reader).__name__}, is not a text Transformer. Choose a model "
             "that is built on one."
@@ -383,7 +383,7 @@ def text_reader(encoder: nn.Sequential) -> Transformer:
     if "text" not in reader.modality_config or "message" in reader.modality_config:
         kinds = ", ".join(map(str, reader.modality_config))
         raise ModelError(f"it reads {kinds}, not plain text. Choose a model for text.")
-    return reader
+    return reader, tokenizer
 
 
 def _route(encoder: SentenceTransformer, name: str) -> Tower:

@@ -53,7 +53,7 @@ def tables(
     lines = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
     if not lines:
         return f"## {name}\n\nNothing is measured yet.\n"
-    opponents = {baseline: baseline, **report.opponents}
+    opponents: dict[str, str | Mapping[str, str]] = {baseline: baseline, **report.opponents}
     parts = [
         f"## {name}\n\n{report.caption(lines)}",
         markdown(_means(lines, n_runs, compare[0], baseline, report)),

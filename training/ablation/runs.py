@@ -173,7 +173,7 @@ RANKER = System(
     RANKER_ARMS,
     RANKERS,
     _ranker_digests,
-    lambda _: RankerRuns().perform,
+    lambda _: _ranker_runs(),
     {
         FIRST_STAGE: _LISTS,
         # What is chosen by select_by is the weight of the first stage's rank.
@@ -635,3 +635,7 @@ def _trained(
         mined=prepared.mined,
         epoch=record["epoch"],
     )
+
+
+def _ranker_runs() -> Perform:
+    return RankerRuns().perform
