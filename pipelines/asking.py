@@ -365,7 +365,7 @@ def _inputs(
     for component in choosing if as_of else ():
         data.setdefault(component, {})["as_of"] = as_of
     day = asked_day("ask", as_of or TODAY)
-    # No filters at all, which are {} too, narrow nothing.
+    # None and {} both mean that nothing is filtered.
     targets = _declared(pipeline, "inputs", "filters") if filters else _given(pipeline, "filters")
     for target in targets:
         component, socket = target.split(".")

@@ -261,7 +261,6 @@ def load_pipeline(
         given=frozenset(overrides or {}),
     )
     modules = check_definition(definition, str(path), allowed)
-    # Haystack takes seconds to import; a file that is refused is refused before that.
     from pipelines.binding import bind, check_models
 
     bind(definition, str(path), store, model)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def bundled_model() -> str | None:
-    """`bundled_folder` as models are named."""
+    """The folder of the bundled model as a string, or None where it is not installed."""
     folder = bundled_folder()
     return None if folder is None else str(folder)
 

@@ -262,7 +262,7 @@ def remove_old(work: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     named = set()
     for folder in steps[-_KEPT:]:
-        # Not its seal: this comes with each checkpoint, and states grow with a run.
+        # The digests are not checked here: that would read every state again at each checkpoint.
         try:
             best = json.loads((folder / STATE_FILE).read_text(encoding="utf-8")).get("best")
         except (OSError, ValueError, AttributeError):
@@ -406,8 +406,8 @@ def _write(path: Path, value: Any) -> None:
 def compute_as_begun(work: Path) -> None:
     """Use the number format and library that were measured when the run in a folder began.
 
-    Which of two is the faster hangs on what else the machine does at that moment, and the weights
-    hang on which it is. To be called before anything asks; where no run is, nothing is settled.
+    Which of two is faster depends on what else the machine does, and the weights depend on which
+    of them computed. Call it before anything asks; without a run, nothing is decided.
 
     Args:
         work: The folder of a run's checkpoints, whoever writes them.

@@ -189,7 +189,7 @@ class FrozenStates:
             if self._batch not in self._kept:
                 return forward(states, *arguments, **named)
             kept = self._kept[self._batch]
-            # A layer that returns more than its states is given back what its kind returns.
+            # Some layers return more than their states: what they returned is repeated.
             return (states, *kept[1:]) if isinstance(kept, tuple) else states
 
         return skip

@@ -336,7 +336,7 @@ class TrainingLoop:
         except torch.OutOfMemoryError as error:
             remedy = "gradient_caching true, a smaller token_budget or a smaller batch_size"
             raise TrainingError(after_no_memory(self._state.step, remedy, self._work)) from error
-        # Whoever is ahead removes the folder.
+        # The first process to go on removes the folder.
         self._accelerator.wait_for_everyone()
         self._learner.eval_mode()
         return self._state

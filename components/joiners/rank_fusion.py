@@ -56,10 +56,10 @@ class StatuteRankFuser(StatuteComponent):
             stages: names of the lists; None is citation, bm25, dense. An article keeps the payload
                 that the first of them gives.
             weights: of the stages, above 0; 1 where none is given.
-            k: how flat the ranks' worth is: the higher, the less the first ranks stand out.
+            k: the fusion's constant: the higher, the less the first ranks stand out.
             top_k: how many to return at most.
-            full_coverage: stages whose weight hangs on the question, and the share of its terms,
-                above 0 and up to 1, from which on it is whole.
+            full_coverage: stages whose weight depends on the question, and for each the share of
+                its terms, above 0 and up to 1, from which the stage has its full weight.
 
         Raises:
             TypeError: `top_k` is no whole number.

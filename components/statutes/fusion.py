@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion, the one in which all ranked lists are joined."""
+"""Reciprocal rank fusion of ranked lists (Cormack et al., 2009)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 Item = TypeVar("Item", bound=Hashable)
 
 FUSION_K = 10
-"""How flat the ranks' worth is: the higher, the less the first ranks stand out."""
+"""The constant k: the higher, the less the first ranks stand out."""
 
 
 def rank_scores(

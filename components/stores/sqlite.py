@@ -407,9 +407,9 @@ class StatuteDocumentStore:
         return row
 
     def save_blob(self, name: str, version: str, content: bytes) -> None:
-        """Keep a named blob, in place of the one of that name.
+        """Keep a named blob; one of that name is replaced.
 
-        Of a name "family/..." others of the family go that are of another version.
+        Of the names "family/...", only those of this version are kept.
         """
         family = f"{name.partition('/')[0]}/"
         with self.database.writing(content=False) as connection:

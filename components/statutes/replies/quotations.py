@@ -1,4 +1,4 @@
-"""Where a reply quotes. None of the marks known here goes unheard.
+"""Find the quotations in a reply; every quotation mark is accounted for.
 
 Each of them either opens or closes a quotation that is handed out, or is an apostrophe, or
 stands in what is handed out as a quotation that does not end. What is quoted without marks (in
