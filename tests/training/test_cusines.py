@@ -112,26 +112,21 @@ def test_stopped_once_it_is_saved_the_same_command_tidies_up(flags, output, monk
 
 @pytest.mark.parametrize(
     "moment",
-    ["training.records.write_metrics", *slow("training.records.plot_run", "shutil.rmtree")],
+    [
+        "training.loop.plot_run",
+        *slow("training.cusines.BiEncoderLearner.save", "training.loop.move_in"),
+    ],
 )
 def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
     flags, output, monkeypatch, moment
 ):
     """The model may be there already, its metrics and plots not yet."""
-    from training import loop
 
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    finish = loop._finish
-
-    def interrupted(*arguments: Any) -> None:
-        with monkeypatch.context() as patched:
-            patched.setattr(moment, interrupt)
-            finish(*arguments)
-
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_finish", interrupted)
+        patched.setattr(moment, interrupt)
         assert main(flags()) == INTERRUPTED
     assert main(flags()) == DONE
     assert len(records(output)) == 3

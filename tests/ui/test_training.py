@@ -122,7 +122,7 @@ def test_a_training_of_another_kind_has_a_table_too(client: TestClient, runs: Pa
 
 
 def test_a_grid_s_tables_are_shown(client: TestClient, runs: Path):
-    table = markdown(["arm", "R@10"], [["**bm25_fixed**", "0.5 [0.4, 0.6]"], ["cusines", "0.7"]])
+    table = markdown([["arm", "R@10"], ["**bm25_fixed**", "0.5 [0.4, 0.6]"], ["cusines", "0.7"]])
     (runs / "grid").mkdir()
     (runs / "grid" / "town.md").write_text(f"## town\n\nQuestions: 8.\n\n{table}\n")
     (runs / "grid" / "README.md").write_text("# Not a table")
@@ -184,7 +184,7 @@ def test_everything_from_files_is_escaped(client: TestClient, runs: Path):
         folder = write_run(
             runs / name, [an_epoch(0, examples=[example], dev={payload: 0.5})], manifest
         )
-        table = markdown([payload, payload], [[payload, payload]])
+        table = markdown([[payload, payload], [payload, payload]])
         (folder / f"{name}.md").write_text(f"## {name}\n\n{payload}\n\n{table}\n")
         document = client.get(f"/training?run={quote(name, safe='')}").text
         assert document.count("<script") == len(SCRIPTS)
