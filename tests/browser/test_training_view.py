@@ -46,7 +46,7 @@ def site(serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactor
     (folder / "demo" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "grid" / "metrics.jsonl").unlink()
     plot_run(whole, folder / "demo", "R@10")
-    tables = [markdown(["arm", *["R@10"] * 12], [["cusines", *["0.7"] * 12]])] * 2
+    tables = [markdown([["arm", *["R@10"] * 12], ["cusines", *["0.7"] * 12]])] * 2
     text = "\n\n".join(["## town", "Questions: 8.", *tables])
     (folder / "grid" / "town.md").write_text(f"{text}\n", encoding="utf-8")
     routes = training_routes(Sources(lambda: store, [folder]), lambda: Collection.of(store))
