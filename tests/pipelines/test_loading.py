@@ -18,11 +18,18 @@ from haystack.core import serialization_security
 from haystack.core.errors import PipelineRuntimeError
 
 import components
-from pipelines.addresses import MILVUS_STORE, QDRANT_STORE
+from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, engine_address
 from pipelines.ask import main as command_main
 from pipelines.asking import ask
 from pipelines.checking import HAYSTACK_CLASSES, OUR_CLASSES, check_definition, check_template
-from pipelines.files import FOLDER, MAX_BYTES, LoadingError, pipeline_file, read_pipeline_file
+from pipelines.files import (
+    FOLDER,
+    MAX_BYTES,
+    LoadingError,
+    components_in,
+    pipeline_file,
+    read_pipeline_file,
+)
 from pipelines.generators import chat_generator, generator_overrides
 from pipelines.loading import load_pipeline
 
@@ -497,3 +504,15 @@ def test_a_component_that_fails_is_named_with_its_pipeline():
     with pytest.raises(PipelineRuntimeError) as raised:
         ask(asking(_Faulty()), "Rent")
     assert str(raised.value) == "The pipeline mine: it failed: Rent was too much."
+
+
+def test_only_what_names_a_class_counts_as_a_component():
+    found = components_in(
+        {"components": {"a": "text", "b": {"type": 3}, "c": {"type": "x.Y", "init_parameters": []}}}
+    )
+    assert list(found) == [("c", "x.Y", {})]
+
+
+def test_an_engines_address_is_the_one_that_is_given():
+    assert engine_address("qdrant", "http://localhost:6333") == "http://localhost:6333"
+    assert engine_address("hybrid", None) is None
