@@ -20,8 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from components.models.cpu import LINEAR, settle_way
-from components.models.devices import BF16
+from components.models.devices import BF16, LINEAR, settle_way
 from components.models.folder import (
     MANIFEST_FILE,
     check_target,

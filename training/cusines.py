@@ -16,7 +16,7 @@ import torch
 from accelerate import Accelerator
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu import measured_way
+from components.models.devices import measured_way
 from training.command_line import run, settings_from
 from training.data import TrainingData
 from training.encoding import RunTexts, Vectors

@@ -24,8 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu import LINEAR
-from components.models.devices import DtypeName
+from components.models.devices import LINEAR, DtypeName
 from components.models.folder import (
     MANIFEST_FILE,
     find_model,

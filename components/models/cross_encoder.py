@@ -25,9 +25,8 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu import inference
 from components.models.dense_index import ranked, rescored
-from components.models.devices import DtypeName, resolve_device, resolve_dtype
+from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
 from components.models.encoding import TokenBudget, checked_segmentation, in_batches
 from components.models.errors import ModelError, parsed_record
 from components.models.folder import (

@@ -19,7 +19,7 @@ from numpy import int64
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.cpu import inference
+from components.models.devices import inference
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
 from components.models.tower import Passages, Tower

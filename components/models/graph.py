@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.functional import dropout, elu, leaky_relu
 
-from components.models.cpu import fast_linear
+from components.models.devices import fast_linear
 from components.models.errors import ModelError
 from components.models.graph_ops import (
     NEGATIVE_SLOPE,

@@ -14,8 +14,7 @@ from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
-from components.models.cpu import ATTENTION, LINEAR
-from components.models.devices import BF16
+from components.models.devices import ATTENTION, BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings
 from training.command_line import DONE

@@ -12,9 +12,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from components.models import cpu, devices
+from components.models import devices
+from components.models import devices as cpu
 from components.models import devices as racing
-from components.models.cpu import (
+from components.models.devices import (
     LINEAR,
     _OneDnnLinear,
     fast_attention,
