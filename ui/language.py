@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal, get_args
 from urllib.parse import quote, urlencode
 
+from babel import Locale
 from babel.dates import format_date
 from babel.numbers import format_decimal
 
@@ -20,6 +21,11 @@ _LOCALES: dict[Language, str] = {"en": "en_GB", "fr": "fr"}
 def language_of(path: str) -> Language:
     """The language of an address on this server: `/fr` and below is French."""
     return "fr" if path == "/fr" or path.startswith("/fr/") else "en"
+
+
+def language_name(tag: str, language: Language) -> str:
+    """The name of the language `tag`, such as "German" or "allemand"; the tag where it has none."""
+    return Locale(language).languages.get(tag, tag)
 
 
 def address(path: str, language: Language) -> str:

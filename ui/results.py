@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from components.statutes.lexical import known_language
+from components.statutes.languages import known_language
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import Span, citation, marked_passage, state_named, word_count
 from ui.frame import filled, render
-from ui.language import Language, counted, number
-from ui.texts import ANSWER_TEXTS, ASK_TEXTS, LANGUAGE_NAMES, STAGE_TEXTS, StageTexts, stage_texts
+from ui.language import Language, counted, language_name, number
+from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STAGE_TEXTS, StageTexts, stage_texts
 
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -199,7 +199,7 @@ def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False
     messages = not_given(answer, language)
     if "languages" in answer:
         languages = dict.fromkeys(known_language(tag) for tag in answer["languages"])
-        names = ", ".join(LANGUAGE_NAMES[language][tag] for tag in languages if tag)
+        names = ", ".join(language_name(tag, language) for tag in languages if tag)
         messages.append((texts.foreign[0].format(languages=names), texts.foreign[1]))
     elif unsure:
         messages.append(texts.unsure)

@@ -43,7 +43,6 @@ STATE_TEXTS = _texts("ask", "states")
 TAKEAWAY_TEXTS = _texts("ask", "takeaway")
 TRAINING_TEXTS = _texts("training", "training")
 
-LANGUAGE_NAMES = {each: _catalogue(each, "ask")["languages"] for each in LANGUAGES}
 # English has the words of pipelines.tree_view.
 FRENCH_PICTURE = _catalogue("fr", "law")["picture"]
 

@@ -14,12 +14,14 @@ from typing import Any, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from components.statutes.article import Article, articles_of_laws
+from components.statutes.article import Article, articles_of_laws, counted
+from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
 from components.statutes.sources.records import CorpusError, Place, Problem
 
 SHOWN_IDS = 5
+SHOWN_LAWS = 5
 
 
 class _Identified(Protocol):
@@ -28,6 +30,7 @@ class _Identified(Protocol):
 
 
 _Entry = TypeVar("_Entry", bound=_Identified)
+_At = TypeVar("_At")
 
 
 def with_new_ids(
@@ -46,6 +49,47 @@ def with_new_ids(
         message = f"{entry.id!r} is already the id of {where}"
         repair = "Give each its own id, or remove one."
         problems.append(place.problem(message, repair, "id"))
+
+
+def with_languages(
+    articles: Iterable[tuple[_At, Article]], source: Source, problems: list[Problem]
+) -> Iterator[tuple[_At, Article]]:
+    """The articles in their order; where a law's name no language, with the one it is written in.
+
+    An article waits until enough of its law's text has been read to tell.
+
+    Args:
+        articles: Each with where it stands.
+        source: Of them, for the notices.
+        problems: Gets one notice for each language that was detected.
+    """
+    samples: dict[str, str] = {}  # by law, until its language is decided
+    detected: dict[str, str | None] = {}
+    waiting: deque[tuple[_At, Article]] = deque()
+
+    def ready() -> Iterator[tuple[_At, Article]]:
+        while waiting and (waiting[0][1].language or waiting[0][1].law in detected):
+            place, article = waiting.popleft()
+            language = article.language or detected[article.law]
+            yield place, replace(article, language=language)
+
+    for place, article in articles:
+        waiting.append((place, article))
+        law = article.law
+        if not article.language and law not in detected:
+            samples[law] = f"{samples.get(law, '')}{article.text}\n"
+            if len(samples[law]) >= SAMPLE_CHARS:
+                detected[law] = detected_language(samples.pop(law))
+        yield from ready()
+    detected |= {law: detected_language(sample) for law, sample in samples.items()}
+    yield from ready()
+    for language in sorted(filter(None, set(detected.values()))):
+        laws = [law for law, each in detected.items() if each == language]
+        named = ", ".join(laws[:SHOWN_LAWS]) + (" ..." if len(laws) > SHOWN_LAWS else "")
+        message = f"{counted(len(laws), 'law')} read as {language!r}, judging by the text ({named})"
+        repair = "Where that is wrong, give the articles a 'language'."
+        file = _name_of(source)
+        problems.append(Problem(file, None, "language", message, repair, left_out=0, notice=True))
 
 
 def question_faults(
@@ -154,7 +198,8 @@ class StatuteCorpus(Sequence[Article]):
                 is there.
         """
         problems: list[Problem] = []
-        placed = list(_read_articles(source, problems, skip_bad=skip_bad))
+        read = _read_articles(source, problems, skip_bad=skip_bad)
+        placed = list(with_languages(read, source, problems))
         problems.extend(repeated_numbers(placed))
         return cls((article for _, article in placed), problems)
 

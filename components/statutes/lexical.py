@@ -21,73 +21,8 @@ from typing import Literal
 
 import Stemmer
 
+from components.statutes.languages import STEMMERS, STOP_WORDS, known_language, stop_words
 from components.statutes.question import MAX_QUESTION_CHARS
-
-# Words that carry no law, by language, in folded form (lower case, no accents but in Vietnamese).
-#
-# Function words and question words only. Negations and the prepositions of time and order
-# ("without", "before", "against", "between") stay in the text: in law they decide cases.
-
-
-_LISTS = {
-    "en": """
-        a about all am an and any are as at be because been being both but by can could d
-        did do does doing don down each for from had has have having he her here hers
-        herself him himself his how i if in into is it its itself just ll m me my myself of
-        on or our ours ourselves re s she should so some such t than that the their theirs
-        them themselves then there these they this those through to too up us ve very was we
-        were what when where which while who whom whose why will with would you your yours
-        yourself yourselves
-    """,
-    "fr": """
-        a ai aie aient ait as au aux avec avez avons c ca car ce ceci cela celle celles
-        celui ces cet cette ceux chez ci comme comment d dans de des donc dont du elle elles
-        en es est et etait etant etre eu eux fut il ils j je l la le les leur leurs lorsqu
-        lorsque lui m ma mais me mes moi mon n ne ni nos notre nous on ont or ou par peut
-        peuvent peux pour pourquoi pouvez puis puisqu puisque qu quand que quel quelle
-        quelles quels qui quoi s sa se sera seront ses si soi soit son sont suis sur t ta te
-        tel telle telles tels tes toi ton tu un une vers vos votre vous y
-    """,
-    "de": """
-        aber als am an auch auf aus bei bin bist da damit dann das dass dem den denn der des
-        dessen die dies diese diesem diesen dieser dieses doch du durch ein eine einem einen
-        einer eines er es etwa euch euer fur hat hatte ich ihm ihn ihnen ihr ihre ihrem
-        ihren ihrer im in ins ist ja je jede jedem jeden jeder jedes kann konnen man mein
-        meine meinem meinen meiner mich mir mit muss nach noch nun nur ob oder sein seine
-        seinem seinen seiner sich sie sind so soll sowie um und uns unser unsere von vom
-        wann war warum was weil welche welchem welchen welcher welches wenn wer werde werden
-        wie wieso wir wird wo zu zum zur
-    """,
-    "nl": """
-        aan al als bij daar dan dat de deze die dit doen door dus een eens en er ge haar had
-        heb hebben heeft hem het hier hij hoe hun ik in is je kan kunnen maar me men met mij
-        mijn mogen moet na naar of om omdat ons onze ook op over te toch toen tot u uit uw
-        van veel voor waar waarom wanneer want waren was wat we wel welk welke werd wie wij
-        wil worden wordt zal ze zelf zich zij zijn zo zou zulke
-    """,
-    "es": """
-        a al algo algun alguna como con cual cuales cuando de del desde donde e el ella
-        ellas ellos en era es esa esas ese eso esos esta estan estar estas este esto estos
-        fue ha han hasta hay la las le les lo los mas me mi mis muy nos nuestra nuestro o os
-        para pero por porque pueda puede pueden puedo que quien quienes se sea ser si sobre
-        son su sus tambien te tiene tu tus un una unas uno unos y ya yo
-    """,
-    "vi": """
-        ai à bao bị bởi các cái cần chỉ cho chứ có của cùng cũng đã đang đâu để đến đều điều
-        đó được gì hay hoặc khi là lại lên mà mình mỗi một nào này nên nếu như những phải
-        qua ra rằng rất rồi sao sau sẽ ta tại theo thế thì tôi trên trong từ và vào về vì
-        với vậy
-    """,
-}
-
-STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
-"""Language to its stop words."""
-
-# Characters: they leave the unigrams of Chinese, never the bigrams ("所有" keeps its "有").
-STOP_WORDS["zh"] = frozenset(
-    "的了是在和与及或之其这那有为以于等就也都将被把让向从由对给吗呢吧啊么什怎哪谁我你他她它们个"
-)
-
 
 # Vietnamese words: which syllables belong together.
 #
@@ -171,18 +106,20 @@ def _loaded() -> Callable[[str], list[str]]:
 
 logger = logging.getLogger(__name__)
 
-KNOWN_LANGUAGES = tuple(STOP_WORDS)
+# Increase whenever the same text would give other terms.
+_VERSION = 3
 
-# Goes up whenever the same text would give other terms.
-_VERSION = 2
-
-_STEMMERS = {"en": "porter", "fr": "french", "de": "german", "nl": "dutch", "es": "spanish"}
+# Accents of these are removed before stemming, so that a word typed without them has the same stem.
+# Elsewhere the stemmer's suffixes have accents of their own (Russian "й", Finnish "ä").
+_FOLDED_FIRST = frozenset({"de", "en", "es", "fr", "nl"})
 _TONAL = frozenset({"vi"})  # marks tell words apart: má, mà and ma are three words
 _MAX_CACHED_TERMS = 500_000  # a cache, not a leak: hostile questions cannot grow it without end
 
-# Letters of scripts that put no space between words.
+# Letters of scripts whose words are found by pairs of characters: most put no space between words,
+# and Korean joins its particles to them.
 _UNSPACED = (
     "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # CJK
+    "\uac00-\ud7a3"  # Korean
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6"  # Thai, Lao
     "\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"  # Burmese, Khmer
 )
@@ -195,6 +132,8 @@ _TERM = re.compile(
     rf"|[^\W_{_UNSPACED}]+(?:[{_MARK}]+[^\W_{_UNSPACED}]*)*"
 )
 _LETTER = re.compile(rf"[{_UNSPACED}][{_MARK}]*")
+_HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_DIGIT = re.compile(r"\d")
 _SYLLABLE = rf"[^\W\d_{_UNSPACED}]+"
 _JOINED = re.compile(rf"{_SYLLABLE}(?:_{_SYLLABLE})+|{_TERM.pattern}")
 # Letters that Unicode does not take apart: "cœur" and "coeur" are one word.
@@ -217,15 +156,15 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
 
     Lower case, accents folded (not in Vietnamese, whose tone marks make the word), elision
     undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese,
-    Japanese, Thai, Lao, Burmese or Khmer characters, with the marks on them, become their bigrams
-    and their single characters, in a text of any language. A
-    Vietnamese word of several syllables becomes itself ("hợp_đồng") and its syllables, where pyvi
-    is installed; its syllables alone otherwise, which is said once.
+    Japanese, Korean, Thai, Lao, Burmese or Khmer characters, with the marks on them, become their
+    bigrams, in a text of any language; Chinese characters also stand alone. A Vietnamese word of
+    several syllables becomes itself ("hợp_đồng") and its syllables where pyvi is installed, and
+    its syllables alone otherwise, which is reported once.
 
     Args:
-        language: BCP 47 tag; its primary part decides ("fr-BE" is "fr"). Languages: en, fr, de,
-            nl, es, vi, zh. None or any other gives the neutral analyser: folding alone, no
-            stemming and no stop words.
+        language: BCP 47 tag; its primary part decides ("fr-BE" is "fr"). None or an unknown
+            language (`known_language`) gives the neutral analyser: folding alone, no stemming and
+            no stop words.
 
     Returns:
         A function that may be called from several threads.
@@ -234,21 +173,16 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
     return _analyzers.setdefault(known, _Analyzer(known)) if known else _neutral
 
 
-def known_language(tag: str | None) -> str | None:
-    """The one of `KNOWN_LANGUAGES` that a BCP 47 tag means; None for any other, and for none."""
-    primary = (tag or "").replace("_", "-").split("-")[0].lower()
-    return primary if primary in KNOWN_LANGUAGES else None
-
-
 class _Analyzer:
     """One language's rules, with the term of every word form that it has met."""
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._stop_words = STOP_WORDS.get(language, frozenset())
+        self._fold = str if language in _TONAL else folded
+        self._stop_words = frozenset(map(self._fold, stop_words(language)))
         # A Snowball stemmer is not thread-safe; the cache makes the lock a rare cost.
         self._lock = threading.Lock()
-        algorithm = _STEMMERS.get(language)
+        algorithm = STEMMERS.get(language)
         self._stemmer = Stemmer.Stemmer(algorithm) if algorithm else None
         self._terms: dict[str, str] = {}
 
@@ -282,22 +216,25 @@ class _Analyzer:
 
     def _term(self, word: str) -> str:
         """The term of one word form; "" for a stop word."""
-        # Accents go before stemming, so that a word typed without them gets the same stem.
-        term = word if self._language in _TONAL else folded(word)
+        term = self._fold(word)
         if term in self._stop_words:
             term = ""
-        elif self._stemmer is not None and term.isalpha():
+        elif self._stemmer is not None and not _DIGIT.search(term):
             with self._lock:
-                term = self._stemmer.stemWord(term)
+                if self._language in _FOLDED_FIRST:
+                    term = self._stemmer.stemWord(term)
+                else:
+                    term = self._fold(self._stemmer.stemWord(word))
         if len(self._terms) < _MAX_CACHED_TERMS:
             self._terms[word] = term
         return term
 
     def _unspaced_terms(self, run: str) -> list[str]:
-        """Bigrams in order, then the characters that carry meaning alone."""
+        """Bigrams in order, then the Chinese characters that carry meaning alone."""
         characters = list(run) if run.isalpha() else _LETTER.findall(run)  # no marks on them
-        pairs = map("".join, pairwise(characters))
-        return [*pairs, *(c for c in characters if c not in STOP_WORDS["zh"])]
+        pairs = list(map("".join, pairwise(characters)))
+        alone = [c for c in characters if _HAN.match(c) and c not in STOP_WORDS["zh"]]
+        return [*pairs, *alone] if pairs or _HAN.match(run) else [run]
 
 
 def folded(word: str) -> str:
@@ -442,10 +379,10 @@ def in_another_language(question: str, tags: Collection[str | None]) -> bool:
     if not spoken or None in spoken:
         return False
     if _CHINESE.search(question):
-        return "zh" not in spoken
+        return spoken.isdisjoint({"zh", "ja"})
     # Vietnamese words keep their accents in the list.
     words = [{word, folded(word)} for word in _WORD.findall(question.casefold())]
-    own = frozenset().union(*(STOP_WORDS[language] for language in spoken if language))
+    own = frozenset().union(*(stop_words(language) for language in spoken if language))
     return any(
         sum(not word.isdisjoint(others - own) for word in words) >= _ENOUGH
         and all(word.isdisjoint(own - others) for word in words)

@@ -19,7 +19,7 @@ from components.statutes.citations.places import (
     place_behind,
     place_ending,
 )
-from components.statutes.lexical import STOP_WORDS
+from components.statutes.languages import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
 

@@ -27,7 +27,8 @@ from components.statutes.citations.hints import (
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
 from components.statutes.citations.patterns import LISTED_PARAGRAPH, any_language, parse_number
 from components.statutes.citations.places import is_of
-from components.statutes.lexical import STOP_WORDS, folded
+from components.statutes.languages import STOP_WORDS
+from components.statutes.lexical import folded
 
 LONGEST_RANGE = 200
 """Articles that are taken of a range in one law."""

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from components.statutes.lexical import known_language
+from components.statutes.languages import known_language
 
 # Reference marks in a reply are [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
 # The match is possessive: a reply can hold thousands of blanks behind "[1".
@@ -452,7 +452,7 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
             if not in_list and ((runs_on and kind) or _LEADS_TO_LIST.search(part)):
                 in_list, kind_of_lead = True, kind
             before = part
-    qualifying = _QUALIFIES[known_language(language)]
+    qualifying = _QUALIFIES.get(known_language(language), _QUALIFIES[None])
     return [
         ArticleSentence(start, end, of, qualifying.search(article, start, end) is not None)
         for start, end, of in spans

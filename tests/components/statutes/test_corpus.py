@@ -440,3 +440,28 @@ def test_real_law_is_read_completely(real_data, name, n_articles):
     assert (len(corpus), corpus.left_out) == (n_articles, 0)
     questions = read_questions(real_data(name), corpus_ids=corpus.ids)
     assert (questions.left_out, questions.repeated_relevant) == (0, 0)
+
+
+# The language of a law
+
+_ENGLISH = "The landlord shall return the deposit within thirty days after the tenant has left. "
+_FRENCH = "Le bailleur restitue la garantie dans les trente jours du départ du preneur. "
+_PORTUGUESE = "O senhorio devolve a caução no prazo de trinta dias após a saída do inquilino. "
+
+
+def test_a_law_without_a_language_gets_the_one_it_is_written_in(tmp_path):
+    path = write(
+        tmp_path / "articles.jsonl",
+        line(article("a1", law="Lease Act", text=_ENGLISH)),
+        line(article("b1", law="Loi sur le bail", text=_FRENCH)),
+        line(article("a2", law="Lease Act", text=_ENGLISH * 60)),
+        line(article("b2", law="Loi sur le bail", text=_FRENCH * 3)),
+        line(article("b3", law="Loi sur le bail", text=_ENGLISH, language="en")),
+        line(article("c1", law="Lei do arrendamento", text=_PORTUGUESE * 3)),
+        line(article("d1", law="Short Act", text="Repealed.")),
+    )
+    corpus = StatuteCorpus.read(path)
+    assert corpus.ids == ["a1", "b1", "a2", "b2", "b3", "c1", "d1"]
+    assert [each.language for each in corpus] == ["en", "fr", "en", "fr", "en", "pt", None]
+    assert all(problem.notice for problem in corpus.problems)
+    assert [problem.field for problem in corpus.problems] == ["language"] * 3

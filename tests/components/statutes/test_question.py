@@ -72,7 +72,10 @@ def test_cleaning_is_idempotent_and_the_result_can_be_encoded(text):
         ("房东不退押金", ["zh-CN"], False),
         # An unknown language of the law, or too little text: no warning.
         ("My landlord keeps my deposit.", ["fr", None], False),
-        ("My landlord keeps my deposit.", ["sw"], False),
+        ("My landlord keeps my deposit.", ["tlh"], False),
+        ("My landlord keeps my deposit.", ["sw"], True),
+        ("房东不退押金", ["ja"], False),
+        ("O senhorio não devolve a minha caução", ["pt"], False),
         ("My landlord keeps my deposit.", [], False),
         ("landlord deposit notice", ["fr"], False),
         ("What deposit?", ["fr"], False),
