@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
@@ -16,10 +15,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from components.models.errors import ModelError
-from components.models.folder import file_digest, manifest_digest, model_digest, read_manifest
+from components.models.folder import (
+    file_digest,
+    lexarbor_home,
+    manifest_digest,
+    model_digest,
+    read_manifest,
+)
 from components.models.locks import file_lock
 from components.statutes.sources import opening
 from components.stores.rows import StoreError
@@ -166,13 +169,6 @@ _MODEL_READERS = (
 )
 
 Say = Callable[[str], object]
-
-
-def lexarbor_home() -> Path:
-    """LEXARBOR_HOME, or `lexarbor` in the user's cache folder; not made here."""
-    if chosen := os.environ.get("LEXARBOR_HOME"):
-        return Path(chosen).expanduser()
-    return user_cache_path("lexarbor", appauthor=False, opinion=False)
 
 
 def demo_store_path(*, trained: bool = True) -> Path:

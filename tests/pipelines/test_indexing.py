@@ -303,12 +303,14 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
     assert_complete(store, long, tiny_model)
 
 
-ENGLISH: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
+MOSTLY_ENGLISH: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
 FRENCH: dict[str | None, int] = {"en": 1, "fr": 1}
 
 
 def chosen(
-    asked_for: str | None, recorded: str | None = None, languages: dict[str | None, int] = ENGLISH
+    asked_for: str | None,
+    recorded: str | None = None,
+    languages: dict[str | None, int] = MOSTLY_ENGLISH,
 ) -> tuple[str | None, list[str]]:
     """The place, and what is said."""
     said: list[str] = []
@@ -317,10 +319,20 @@ def chosen(
     return place, said
 
 
-def test_the_bundled_model_is_for_mostly_english_law(minilm, monkeypatch):
+def test_english_law_gets_the_bundled_model_and_other_law_the_multilingual(
+    minilm, monkeypatch, tmp_path
+):
+    english: dict[str | None, int] = {"en-GB": 1, None: 1}
+    at_hand = [True]
+    monkeypatch.setattr("pipelines.model_choice.multilingual_at_hand", lambda: at_hand[0])
+    monkeypatch.setattr("pipelines.model_choice.multilingual_folder", lambda: tmp_path)
+    assert chosen(None, languages=english)[0] == minilm
+    for languages in (MOSTLY_ENGLISH, FRENCH):
+        assert chosen(None, languages=languages)[0] == str(tmp_path)
+    at_hand[0] = False
     place, said = chosen(None)
     assert place == minilm
     assert "all-MiniLM-L6-v2 for English" in said[0]
     assert chosen(None, languages=FRENCH) == (None, [])
     monkeypatch.setattr("pipelines.model_choice.bundled_model", lambda: None)
-    assert chosen(None) == (None, [])
+    assert chosen(None, languages=english) == (None, [])
