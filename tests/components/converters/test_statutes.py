@@ -1,7 +1,5 @@
 """Files of law become documents: every format, in order, with nothing lost silently."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -1,7 +1,5 @@
 """The embedders map questions and documents to a bi-encoder that the process loads once."""
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """The graph embedder takes whole laws, one or all at once, and never part of one silently."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bi-encoder: opened, saved, and refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -22,11 +20,11 @@ from components.models.tower import open_towers
 TEXTS = ["the landlord must repair the dwelling", "rent", "a worker may appeal " * 20]
 
 
-def exact(path: Path | str) -> BiEncoder:
+def exact(path):
     return BiEncoder.load(path, device="cpu", dtype="float32")
 
 
-def two_towers(query: Path, passage: Path) -> BiEncoder:
+def two_towers(query, passage):
     """A model whose every part differs from its start, as after training."""
     torch.manual_seed(4)
     head = HierarchicalArticleHead(32, 4, passage_tokens=12, max_passages=3)
@@ -121,24 +119,24 @@ def test_an_absent_folder_is_not_looked_for_on_the_hub(path):
         BiEncoder.load(path, device="cpu")
 
 
-def poison(folder: Path) -> None:
+def poison(folder):
     weights = load_file(folder / "model.safetensors")
     weights["encoder.layer.1.output.dense.weight"][3, 3] = float("nan")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def pickle_only(folder: Path) -> None:
+def pickle_only(folder):
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
 
 
-def foreign_class(folder: Path) -> None:
+def foreign_class(folder):
     (folder / "evil.py").write_text("raise SystemExit('foreign code ran')")
     modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Module"}]
     (folder / "modules.json").write_text(json.dumps(modules))
 
 
-def foreign_model(folder: Path) -> None:
+def foreign_model(folder):
     (folder / "evil.py").write_text("raise SystemExit('foreign code ran')")
     config = json.loads((folder / "config.json").read_text())
     config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config"}}

@@ -1,15 +1,11 @@
 """The cross-encoder: pairs into logits, an article by its best passage, and how scores are used."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random
 import shutil
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -18,8 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import CrossEncoder
-from torch import Tensor
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, RobertaForSequenceClassification
+from transformers import AutoTokenizer, RobertaForSequenceClassification
 
 from components.models import encoding
 from components.models.biencoder import BiEncoder
@@ -40,12 +35,12 @@ from components.models.registry import shared_ranker
 
 
 @pytest.fixture(scope="module")
-def plain(tiny_ranker: Path) -> PreTrainedTokenizerBase:
+def plain(tiny_ranker):
     return AutoTokenizer.from_pretrained(tiny_ranker)
 
 
 @pytest.fixture(scope="module")
-def tokenizer(plain: PreTrainedTokenizerBase) -> PairTokenizer:
+def tokenizer(plain):
     return PairTokenizer(plain, 96)
 
 
@@ -86,19 +81,19 @@ DIM = 384
 class MadeUp:
     """A text's vector is drawn from its letters, a question's from "?" alone."""
 
-    def encode_queries(self, texts: Sequence[str]) -> Tensor:
+    def encode_queries(self, texts):
         return self.encode_articles(["?" for _ in texts])
 
-    def encode_articles(self, texts: Sequence[str]) -> Tensor:
+    def encode_articles(self, texts):
         return torch.stack([torch.from_numpy(vector(text)) for text in texts])
 
 
-def vector(text: str) -> np.ndarray:
+def vector(text):
     drawn = np.random.default_rng(list(text.encode())).normal(size=DIM)
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
-def chosen(passages: list[str], most: int) -> list[int]:
+def chosen(passages, most):
     (found,) = PassageChooser(cast(BiEncoder, MadeUp())).choose("q", [passages], most)
     return found
 
@@ -121,7 +116,7 @@ SENTENCE = "the landlord must mend, a (leaking) roof § 14-2; État 第一条 [S
 WORDS = SENTENCE.split()
 
 
-def texts(number: int, longest: int, seed: int = 0) -> list[str]:
+def texts(number, longest, seed=0):
     chance = random.Random(seed)
     return [" ".join(chance.choices(WORDS, k=chance.randint(0, longest))) for _ in range(number)]
 
@@ -130,20 +125,18 @@ PAIRS = list(zip(texts(40, 60), texts(40, 60, seed=1), strict=True))
 
 
 @pytest.fixture(scope="module")
-def ranker(tiny_ranker: Path) -> CrossEncoderRanker:
+def ranker(tiny_ranker):
     return CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
 
 
-def predicted(folder: Path, pairs: list[tuple[str, str]]) -> torch.Tensor:
+def predicted(folder, pairs):
     encoder = CrossEncoder(str(folder), device="cpu", local_files_only=True)
     identity = torch.nn.Identity()
     return encoder.predict(pairs, activation_fn=identity, convert_to_tensor=True)
 
 
-def lexarbor_folder(
-    target: Path, biencoder: str | Path, ranker: Path, settings: RankerSettings | None = None
-) -> Path:
-    def write(folder: Path) -> None:
+def lexarbor_folder(target, biencoder, ranker, settings=None):
+    def write(folder):
         shutil.copytree(ranker, folder, dirs_exist_ok=True)
         (settings or RankerSettings()).save(folder)
 

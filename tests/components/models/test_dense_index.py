@@ -1,7 +1,5 @@
 """Exact search over vectors: brute force is the oracle."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,12 +14,12 @@ from components.models.dense_index import CertifiedScan, DenseIndex, search_shar
 from components.models.errors import VectorError
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
+def unit(rows):
     lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
     return (rows / lengths).astype(np.float32)
 
 
-def random_rows(number: int, dim: int, seed: int = 0) -> np.ndarray:
+def random_rows(number, dim, seed=0):
     return unit(np.random.default_rng(seed).normal(size=(number, dim)))
 
 
@@ -142,7 +140,7 @@ def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
     matrix = unit(query + 1e-3 * side)
     scan = CertifiedScan(matrix, torch.device("cpu"))
     _, expected = brute_force(matrix, query, 10)
-    taken: list[int] = []
+    taken = []
     rescored = CertifiedScan._rescored
 
     def watched(self, queries, candidates):

@@ -1,7 +1,5 @@
 """Texts into tokens, passages and vectors."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -140,11 +138,11 @@ def test_a_model_without_its_tokenizer_s_files_is_refused(tiny_bert, tmp_path):
 
 
 @pytest.fixture
-def tower(tiny_bert) -> Tower:
+def tower(tiny_bert):
     return open_towers(tiny_bert)[0]
 
 
-def moved_head(**arguments) -> HierarchicalArticleHead:
+def moved_head(**arguments):
     """A head that has left its identity, as after training."""
     torch.manual_seed(3)
     head = HierarchicalArticleHead(32, 4, passage_tokens=12, max_passages=4, **arguments)
@@ -226,7 +224,7 @@ def test_the_report_counts_what_is_cut_off_and_progress_counts_texts(monkeypatch
     monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 2)
     long = "rent " * 100
     tokens = len(tower.tokenizer.token_ids([long])[0])
-    steps: list[int] = []
+    steps = []
     encoder = TextEncoder(tower, 12, "", moved_head())
     _, report = encode(encoder, ["", long, "rent", long], progress=steps.append)
     short = len(tower.tokenizer.token_ids(["rent"])[0])
@@ -287,7 +285,7 @@ JOINED = "hợp_đồng lao_động"
 
 
 @pytest.fixture(scope="module")
-def word_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def word_model(tmp_path_factory):
     """A BERT whose tokens are words between spaces, as PhoBERT's begin as."""
     folder = tmp_path_factory.mktemp("words") / "bert"
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "query:", *PLAIN.split(), *JOINED.split()]
@@ -320,7 +318,7 @@ def word_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def word_tower(word_model: Path) -> Tower:
+def word_tower(word_model):
     return open_towers(word_model)[0]
 
 

@@ -1,12 +1,9 @@
 """What computes on a CPU: number formats, linear layers, attention, and the races between them."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 import torch
@@ -63,9 +60,9 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     begun, behind = threading.Event(), threading.Event()
-    seen: list[int] = []
+    seen = []
 
-    def computes() -> None:
+    def computes():
         torch.get_num_threads()  # its first call
         begun.set()
         behind.wait()
@@ -148,7 +145,7 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
     monkeypatch.setattr(cpu.LINEAR, "_settled", None)
     monkeypatch.setattr(cpu.LINEAR, "gain", lambda: gain)
-    calls: list[int] = []
+    calls = []
     monkeypatch.setattr(cpu, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
     with torch.no_grad(), fast_linear(torch.device("cpu")):
         nn.Linear(4, 4)(torch.ones(1, 4))
@@ -161,16 +158,16 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
 # Attention
 
 Fused = Callable[..., Tensor]
-fused: Fused = torch.nn.functional.scaled_dot_product_attention
+fused = torch.nn.functional.scaled_dot_product_attention
 
 
-def parts(n: int = 5, tokens: int = 9, others: int = 9, width: int = 8) -> list[Tensor]:
+def parts(n=5, tokens=9, others=9, width=8):
     generator = torch.Generator().manual_seed(0)
     shapes = [(n, 3, tokens, width), (n, 3, others, width), (n, 3, others, width)]
     return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
 
 
-def by_hand(parts: list[Tensor], looked_at: Tensor, scale: float) -> Tensor:
+def by_hand(parts, looked_at, scale):
     """In float64, text by text and head by head."""
     query, key, value = (part.double() for part in parts)
     found = torch.zeros_like(query)
@@ -190,7 +187,7 @@ def test_it_is_attention(monkeypatch, chunk, kind, scale):
     monkeypatch.setattr(cpu, "_CHUNK_BYTES", chunk)
     given = parts(others=7)
     seen = torch.ones(5, 1, 9, 7, dtype=torch.bool)
-    mask: Tensor | None = None
+    mask = None
     if kind != "none":
         lengths = torch.tensor([7, 3, 7, 1, 5]) if kind != "of one text" else torch.tensor([4] * 5)
         seen &= (torch.arange(7) < lengths[:, None])[:, None, None]
@@ -215,11 +212,11 @@ def test_a_text_that_looks_at_nothing_gives_numbers():
 
 
 @pytest.fixture
-def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def plain_calls(monkeypatch):
     """A processor on which the plain way is the faster, and the calls that it got."""
-    calls: list[Any] = []
+    calls = []
 
-    def spy(*given: Any) -> Tensor:
+    def spy(*given):
         calls.append(given)
         return plain_attention(*given)
 
@@ -258,11 +255,11 @@ def test_all_else_goes_the_fused_way(plain_calls, given, options):
 
 def test_best_round_counts_against_best_round_in_turns(monkeypatch):
     now = 0.0
-    run: list[str] = []
+    run = []
     monkeypatch.setattr(racing.time, "perf_counter", lambda: now)
 
-    def way(name: str, seconds: list[float]) -> Callable[[], None]:
-        def compute() -> None:
+    def way(name, seconds):
+        def compute():
             nonlocal now
             now += seconds[run.count(name)]
             run.append(name)

@@ -1,7 +1,5 @@
 """Model folders on the disk: written whole, locked, checked, found by name."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil
@@ -39,7 +37,7 @@ PLAIN = Manifest(
 )
 
 
-def weights(content: bytes):
+def weights(content):
     return lambda folder: (folder / "model.safetensors").write_bytes(content)
 
 
@@ -99,11 +97,11 @@ write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"biencoder/query"
 
 
 @pytest.fixture
-def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def events(monkeypatch):
     """Names of what is synced and renamed, in that order of time."""
-    seen: list[str] = []
+    seen = []
 
-    def watched(path: Path) -> None:
+    def watched(path):
         sync(path)
         seen.append(f"sync {path.name}")
 
@@ -222,12 +220,12 @@ def test_a_broken_folder_is_refused_with_the_reason(folder, spoil, message):
 
 
 @pytest.fixture
-def hub_cache(tmp_path, monkeypatch) -> Path:
+def hub_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "hub"
 
 
-def cached(hub_cache: Path, name: str, model: Path) -> Path:
+def cached(hub_cache, name, model):
     """Put a model where the Hub's client keeps its downloads."""
     folder = hub_cache / f"models--{name.replace('/', '--')}"
     snapshot = folder / "snapshots" / ("c" * 40)
@@ -265,7 +263,7 @@ with file_lock(Path(sys.argv[1]), wait=False) as lock:
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def is_free(path: Path) -> bool:
+def is_free(path):
     with file_lock(path, wait=False) as lock:
         return lock is not None
 
@@ -295,7 +293,7 @@ def test_who_waits_gets_it_next(tmp_path):
     path = tmp_path / "lock"
     got = threading.Event()
 
-    def take() -> None:
+    def take():
         with file_lock(path, wait=True):
             got.set()
 

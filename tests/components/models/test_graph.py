@@ -1,7 +1,5 @@
 """The graph network: its equations, its layers against torch_geometric, and its sums over edges."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

@@ -1,7 +1,5 @@
 """The graph network's layers are torch_geometric's; their sums over edges are those of loops."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
@@ -18,7 +16,7 @@ from components.models.graph_ops import (
     take_rows,
     weighted_sum,
 )
-from components.statutes import EDGE_KINDS, LegislativeGraph
+from components.statutes import EDGE_KINDS
 
 # The layers are torch_geometric's
 
@@ -286,7 +284,7 @@ def test_nothing_is_scattered_forwards_or_backwards(edges):
 
 
 @pytest.fixture(params=["law_graph", "lawless_graph"])
-def given(request) -> LegislativeGraph:
+def given(request):
     return request.getfixturevalue(request.param)
 
 

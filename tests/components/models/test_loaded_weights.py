@@ -1,11 +1,8 @@
 """A model opens only if its files hold exactly its weights; no gap is filled at random."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,22 +29,22 @@ TEXTS = ["tenant must pay the rent", "the court"]
 Weights = dict[str, Tensor]
 
 
-def rewritten(folder: Path, change: Callable[[Weights], Weights]) -> None:
+def rewritten(folder, change):
     """Change the weights that lie directly in a folder."""
     path = folder / "model.safetensors"
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
-def with_prefix(weights: Weights) -> Weights:
+def with_prefix(weights):
     return {f"student.net.{name}": each for name, each in weights.items()}
 
 
-def emptied(weights: Weights) -> Weights:
+def emptied(weights):
     return {}
 
 
-def without(*ends: str) -> Callable[[Weights], Weights]:
-    def one_tensor_missing(weights: Weights) -> Weights:
+def without(*ends):
+    def one_tensor_missing(weights):
         kept = {name: each for name, each in weights.items() if not name.endswith(ends)}
         assert len(weights) - len(kept) == len(ends)
         return kept
@@ -55,7 +52,7 @@ def without(*ends: str) -> Callable[[Weights], Weights]:
     return one_tensor_missing
 
 
-def plus(**added: Tensor) -> Callable[[Weights], Weights]:
+def plus(**added):
     return lambda weights: weights | {name.replace("__", "."): added[name] for name in added}
 
 
@@ -64,18 +61,18 @@ QUERY = "encoder.layer.1.attention.self.query.weight"
 FAULTS = [(with_prefix, FIRST), (emptied, FIRST), (without(QUERY), QUERY)]
 
 
-def plain(source: Path, folder: Path) -> Path:
+def plain(source, folder):
     return Path(shutil.copytree(source, folder))
 
 
-def sentence_transformer(source: Path, folder: Path) -> Path:
+def sentence_transformer(source, folder):
     SentenceTransformer(
         modules=[Transformer(str(source)), Pooling(32, "mean")], device="cpu"
     ).save_pretrained(str(folder), create_model_card=False)
     return folder
 
 
-def routed(source: Path, folder: Path) -> Path:
+def routed(source, folder):
     router = Router.for_query_document(
         query_modules=[Transformer(str(source)), Pooling(32)],
         document_modules=[Transformer(str(source)), Pooling(32)],
@@ -85,8 +82,8 @@ def routed(source: Path, folder: Path) -> Path:
     return folder
 
 
-def lexarbor(source: Path, folder: Path) -> Path:
-    def ranker(part: Path) -> None:
+def lexarbor(source, folder):
+    def ranker(part):
         open_ranking_start(source, CPU, seed=0).save_pretrained(str(part), create_model_card=False)
         RankerSettings().save(part)
 
@@ -94,14 +91,14 @@ def lexarbor(source: Path, folder: Path) -> Path:
     return folder
 
 
-def seal(folder: Path) -> None:
+def seal(folder):
     """Let the manifest vouch for the files as they are."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "files": digests_of_parts(folder)}))
 
 
-def embedded(folder: Path) -> Tensor:
+def embedded(folder):
     return BiEncoder.load(folder, device="cpu", dtype="float32").encode_queries(TEXTS)
 
 

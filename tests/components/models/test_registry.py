@@ -1,12 +1,9 @@
 """Models are shared until their files change."""
 
-from __future__ import annotations
-
 import gc
 import shutil
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ from components.models.registry import shared_graph, shared_model
 
 
 def test_the_same_model_is_loaded_once_by_whichever_thread(tiny_bert, monkeypatch):
-    loads: list[str] = []
+    loads = []
     load = BiEncoder.load
 
     def counted(path, **arguments):
@@ -54,9 +51,7 @@ def test_a_model_is_let_go_with_its_last_holder(tiny_roberta):
 
 
 @pytest.fixture(scope="module")
-def graph_folders(
-    tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path, Path]:
+def graph_folders(tiny_bert, tmp_path_factory):
     """Two networks over one bi-encoder, and the bi-encoder alone."""
     folder = tmp_path_factory.mktemp("graphs")
     encoder = BiEncoder.load(tiny_bert, device="cpu")
@@ -69,7 +64,7 @@ def graph_folders(
 
 def test_a_graph_network_is_loaded_once_and_ready_for_use(graph_folders, monkeypatch):
     one, two, _ = graph_folders
-    loads: list[Path] = []
+    loads = []
     load = LegislativeGraphEncoder.load
 
     def counted(folder):

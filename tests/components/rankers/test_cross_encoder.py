@@ -1,7 +1,5 @@
 """StatuteRanker orders candidates by the cross-encoder, and reports which passages it read."""
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
 

@@ -1,7 +1,5 @@
 """AnswerabilityGate: nothing passes when no article found is near enough."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 

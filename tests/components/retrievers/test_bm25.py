@@ -1,7 +1,5 @@
 """The BM25 retriever: kept with the store, following it, the same in every process."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import sqlite3

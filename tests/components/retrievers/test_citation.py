@@ -1,7 +1,5 @@
 """Citations are found before any model runs, and pinned only where there is no doubt."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 from haystack.components.retrievers import MultiRetriever

@@ -1,7 +1,5 @@
 """The dense retriever finds exactly what brute force finds, over any store, at any moment."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from dataclasses import replace
@@ -104,16 +102,7 @@ def test_filters_choose_before_the_cut_and_any_store_gives_the_same(
 
 @pytest.mark.parametrize(
     "query",
-    [
-        [float("nan")] * 8,
-        [float("inf")] * 8,
-        [0.0] * 8,
-        [1.0] * 7,
-        [],
-        [ONES],
-        ["a"] * 8,
-        None,
-    ],
+    [[float("nan")] * 8, [float("inf")] * 8, [0.0] * 8, [1.0] * 7, [], [ONES], ["a"] * 8, None],
     ids=repr,
 )
 def test_an_unusable_query_is_refused_by_name(retriever_of, random_vectors, query):

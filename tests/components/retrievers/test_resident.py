@@ -1,7 +1,5 @@
 """Resident indexes over foreign stores: a snapshot that is read again when something changed."""
 
-from __future__ import annotations
-
 import logging
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The law of a day: what is left out, what is pinned, and other wordings; unreadable days."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from datetime import date, datetime

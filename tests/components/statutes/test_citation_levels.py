@@ -1,7 +1,5 @@
 """Parts of an article between its number and its law's name: none is another article."""
 
-from __future__ import annotations
-
 import pytest
 
 from components.statutes.citations.finding import find_citations
@@ -34,9 +32,7 @@ from components.statutes.citations.finding import find_citations
         ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
     ],
 )
-def test_the_law_is_named_behind_parts_of_the_article(
-    text: str, cited: list[tuple[str, str | None]], law: str
-) -> None:
+def test_the_law_is_named_behind_parts_of_the_article(text, cited, law):
     found = find_citations(text)
     assert [(c.number, c.paragraph) for c in found] == cited
     assert {c.law_hint for c in found} == {law}
@@ -54,12 +50,12 @@ def test_the_law_is_named_behind_parts_of_the_article(
         ("article 12, I think", ["12"]),
     ],
 )
-def test_what_closes_a_bracket_and_what_is_a_level(text: str, numbers: list[str]) -> None:
+def test_what_closes_a_bracket_and_what_is_a_level(text, numbers):
     found = find_citations(text)
     assert [c.number for c in found] == numbers
     assert {c.paragraph for c in found} <= {None, "(1)"}
 
 
-def test_the_levels_of_the_article_behind_are_its_own() -> None:
+def test_the_levels_of_the_article_behind_are_its_own():
     (citation,) = find_citations("article 12, second paragraph of section 13")[:1]
     assert citation.paragraph is None

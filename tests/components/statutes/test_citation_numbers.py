@@ -1,7 +1,5 @@
 """Printed numbers in one form."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +45,7 @@ from components.statutes.citations.patterns import (
         ("artículo 5", "5"),
     ],
 )
-def test_a_number_has_one_form(printed: str, core: str) -> None:
+def test_a_number_has_one_form(printed, core):
     assert parse_number(printed) == ArticleNumber(core)
 
 
@@ -66,7 +64,7 @@ def test_a_number_has_one_form(printed: str, core: str) -> None:
         ("25)", ArticleNumber("25", (), LISTED_PARAGRAPH)),
     ],
 )
-def test_levels_and_divisions_are_told_from_the_number(printed: str, number: object) -> None:
+def test_levels_and_divisions_are_told_from_the_number(printed, number):
     assert parse_number(printed) == number
 
 
@@ -82,11 +80,11 @@ def test_levels_and_divisions_are_told_from_the_number(printed: str, number: obj
         "第",
     ],
 )
-def test_what_nobody_can_cite_by_number_has_none(printed: str) -> None:
+def test_what_nobody_can_cite_by_number_has_none(printed):
     assert parse_number(printed) is None
 
 
-def numeral(number: int) -> str:
+def numeral(number):
     """A number below 10,000 as Chinese law prints it."""
     digits, text, gap = "零一二三四五六七八九", "", False
     for unit, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
@@ -98,13 +96,13 @@ def numeral(number: int) -> str:
 
 
 @given(st.integers(1, 9999))
-def test_chinese_numerals_are_read_as_they_are_written(number: int) -> None:
+def test_chinese_numerals_are_read_as_they_are_written(number):
     assert chinese_integer(numeral(number)) == number
     assert chinese_integer(str(number)) == number
     assert canonical_core(f"第{numeral(number)}条") == str(number)
 
 
 @given(st.text(max_size=30))
-def test_any_text_can_be_printed_as_a_number(printed: str) -> None:
+def test_any_text_can_be_printed_as_a_number(printed):
     number = parse_number(printed)
     assert number is None or number.core

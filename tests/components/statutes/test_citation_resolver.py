@@ -1,10 +1,6 @@
 """Citations resolved: which article a question names, and when it names none."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from effort import bounded_effort, bounded_steps
@@ -22,11 +18,11 @@ ENTRIES = [
 
 
 @pytest.fixture(scope="module")
-def resolver() -> CitationResolver:
+def resolver():
     return CitationResolver(ENTRIES)
 
 
-def pins(resolver: CitationResolver, text: str) -> list[str]:
+def pins(resolver, text):
     """What a text names without doubt."""
     return [r.ids[0] for r in resolver.resolve(text) if r.certain]
 
@@ -60,9 +56,7 @@ def pins(resolver: CitationResolver, text: str) -> list[str]:
         ("art. 12 Housing Code, art. 5 Work Code", ["h12", "w5"]),
     ],
 )
-def test_a_citation_with_its_law_pins_one_article(
-    resolver: CitationResolver, question: str, named: list[str]
-) -> None:
+def test_a_citation_with_its_law_pins_one_article(resolver, question, named):
     assert pins(resolver, question) == named
 
 
@@ -74,7 +68,7 @@ def test_a_citation_with_its_law_pins_one_article(
         "Housing Act 1996, section 12",
     ],
 )
-def test_an_act_of_another_year_is_not_pinned(question: str) -> None:
+def test_an_act_of_another_year_is_not_pinned(question):
     resolver = CitationResolver([("h12", "Housing Act 1988", "12")])
     assert pins(resolver, question) == []
     assert pins(resolver, question.replace("1996", "1988")) == ["h12"]
@@ -101,7 +95,7 @@ def test_an_act_of_another_year_is_not_pinned(question: str) -> None:
         "article 12 of that Act",
     ],
 )
-def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
+def test_no_false_pin(resolver, question):
     assert pins(resolver, question) == []
 
 
@@ -127,12 +121,12 @@ def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
         ("articles 12 to 999 of the Housing Code", ("h12", "h13", "h13-1", "h14")),
     ],
 )
-def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str, ...]) -> None:
+def test_ids_that_fit(resolver, question, ids):
     (resolved,) = resolver.resolve(question)
     assert resolved.ids == ids
 
 
-def test_a_hyphen_may_stand_for_to_between_numbers_with_letters() -> None:
+def test_a_hyphen_may_stand_for_to_between_numbers_with_letters():
     resolver = CitationResolver([(n, HOUSING, n) for n in ("13A", "13B", "13C", "14")])
     (both,) = resolver.resolve("ss 13A-13C of the Housing Code")
     assert both.ids == ("13A", "13B", "13C")
@@ -153,14 +147,12 @@ def test_a_hyphen_may_stand_for_to_between_numbers_with_letters() -> None:
         ("paragraph 99", (), False),
     ],
 )
-def test_what_the_corpus_does_not_hold_is_missing(
-    resolver: CitationResolver, question: str, laws: tuple[str, ...], missing: bool
-) -> None:
+def test_what_the_corpus_does_not_hold_is_missing(resolver, question, laws, missing):
     (resolved,) = resolver.resolve(question)
     assert (resolved.laws, resolved.missing) == (laws, missing)
 
 
-def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_a_contract_is_spoken_of() -> None:
+def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_a_contract_is_spoken_of():
     resolver = CitationResolver(entry for entry in ENTRIES if entry[1] == HOUSING)
     assert pins(resolver, "What does article 13 require?") == ["h13"]
     assert pins(resolver, "Does article 5 of the Treaty or article 13 protect tenants?") == []
@@ -191,7 +183,7 @@ PARTS = [
         ("section 4", ()),
     ],
 )
-def test_levels_above_and_below_the_printed_ones(text: str, ids: tuple[str, ...]) -> None:
+def test_levels_above_and_below_the_printed_ones(text, ids):
     (resolved,) = CitationResolver(PARTS).resolve(text)
     assert resolved.ids == ids
 
@@ -207,13 +199,11 @@ def test_levels_above_and_below_the_printed_ones(text: str, ids: tuple[str, ...]
         ("articles 5 and 12 of the Housing Code", [("h5",), ("h12",)]),
     ],
 )
-def test_within_an_article_its_own_law_is_meant(
-    resolver: CitationResolver, text: str, ids: list[tuple[str, ...]]
-) -> None:
+def test_within_an_article_its_own_law_is_meant(resolver, text, ids):
     assert [r.ids for r in resolver.resolve(text, within="w20")] == ids
 
 
-def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named() -> None:
+def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named():
     laws = ("中华人民共和国刑法", "解释")
     resolver = CitationResolver(
         (f"{law[-1]}{n}", law, n) for law in laws for n in ("第二条", "第九条")
@@ -224,12 +214,12 @@ def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named() -> N
     ]
 
 
-def test_an_unknown_citing_article_is_an_error(resolver: CitationResolver) -> None:
+def test_an_unknown_citing_article_is_an_error(resolver):
     with pytest.raises(KeyError):
         resolver.resolve("article 12", within="x")
 
 
-def test_cross_references_join_positions_once_and_never_an_article_with_itself() -> None:
+def test_cross_references_join_positions_once_and_never_an_article_with_itself():
     articles = [
         Article("a", HOUSING, "1", (), "See Article 2, Article 2(1) and Article 1."),
         Article("b", HOUSING, "2", (), "Subject to Article 1 of the Work Code and Article 9."),
@@ -240,7 +230,7 @@ def test_cross_references_join_positions_once_and_never_an_article_with_itself()
     assert references.unresolved == 2  # there is no Article 9, and a lease is no law
 
 
-def test_hostile_questions_are_answered_in_no_time() -> None:
+def test_hostile_questions_are_answered_in_no_time():
     resolver = CitationResolver(
         (f"{law}-{n}", f"第{law}法", str(n)) for law in range(1000) for n in range(1, 30)
     )
@@ -252,13 +242,11 @@ def test_hostile_questions_are_answered_in_no_time() -> None:
             resolver.resolve((piece * 10_000)[:10_000])
 
 
-def test_a_text_of_many_citations_is_searched_for_other_laws_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    searched: list[str] = []
+def test_a_text_of_many_citations_is_searched_for_other_laws_once(monkeypatch):
+    searched = []
 
     class Counted:
-        def search(self, text: str) -> None:
+        def search(self, text):
             searched.append(text)
 
     monkeypatch.setattr(citation_resolver, "OTHER_LAW", Counted())
@@ -267,7 +255,7 @@ def test_a_text_of_many_citations_is_searched_for_other_laws_once(
     assert len(searched) == 1
 
 
-def test_no_question_takes_more_steps_than_its_bounds_allow() -> None:
+def test_no_question_takes_more_steps_than_its_bounds_allow():
     resolver = CitationResolver(
         (f"{law}-{n}", f"第{law}法", str(n)) for law in range(300) for n in range(1, 100)
     )
@@ -282,7 +270,7 @@ def test_no_question_takes_more_steps_than_its_bounds_allow() -> None:
             resolver.resolve_question(question[:2_000])
 
 
-def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named() -> None:
+def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named():
     resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 40)])
     ranges = [f"{n} to {n + 1}" for n in range(1, 11)]
     # A repeated range counts once, and one that the law lacks does not count.
@@ -295,7 +283,7 @@ def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named() -> N
     assert len(resolver.resolve(question)[9].ids) == 2  # a text of our own has no such bounds
 
 
-def test_a_number_with_a_dash_is_no_range_of_a_question() -> None:
+def test_a_number_with_a_dash_is_no_range_of_a_question():
     numbers = [f"13-{n}" for n in range(1, 15)]
     resolver = CitationResolver([(n, HOUSING, n) for n in numbers])
     for dash in "-–":
@@ -307,13 +295,9 @@ def test_a_number_with_a_dash_is_no_range_of_a_question() -> None:
 
 @pytest.mark.parametrize(
     ("piece", "n_cited"),
-    [
-        ("art. {n} Housing Code; ", 30),
-        ("第{n}条，", 30),
-        ("s {n}! ", 1),
-    ],  # a lone "s" may not cite
+    [("art. {n} Housing Code; ", 30), ("第{n}条，", 30), ("s {n}! ", 1)],  # a lone "s" may not cite
 )
-def test_a_question_is_read_up_to_its_thirtieth_citation(piece: str, n_cited: int) -> None:
+def test_a_question_is_read_up_to_its_thirtieth_citation(piece, n_cited):
     resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 100)])
     question = "".join(piece.format(n=n) for n in range(1, 41))
     read = resolver.resolve_question(question)
@@ -322,7 +306,7 @@ def test_a_question_is_read_up_to_its_thirtieth_citation(piece: str, n_cited: in
     assert resolver.resolve_question(question[: -len(read.unread)]).unread == ""
 
 
-def test_a_citation_of_any_law_is_followed_through_so_many_laws() -> None:
+def test_a_citation_of_any_law_is_followed_through_so_many_laws():
     resolver = CitationResolver(
         (f"{law}-{n}", f"L{law}", str(n)) for law in range(2000) for n in "123"
     )
@@ -332,7 +316,7 @@ def test_a_citation_of_any_law_is_followed_through_so_many_laws() -> None:
     assert (three.ids, three.unfollowed, three.missing) == ((), "art. 3", False)
 
 
-def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:
+def test_every_citation_of_the_demo_law_resolves(aldermere_articles):
     lines = aldermere_articles.read_text(encoding="utf-8").splitlines()
     articles = [json.loads(line) for line in lines]
     resolver = CitationResolver((a["id"], a["law"], a["number"]) for a in articles)
@@ -357,9 +341,7 @@ def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> No
         ("code_du_travail_fr", 0.94, 12_000),
     ],
 )
-def test_cross_references_of_real_law_resolve(
-    real_data: Callable[[str], Path], corpus: str, share: float, pairs: int
-) -> None:
+def test_cross_references_of_real_law_resolve(real_data, corpus, share, pairs):
     articles = StatuteCorpus.read(real_data(corpus)).articles
     resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
     own = [
@@ -382,9 +364,7 @@ def test_cross_references_of_real_law_resolve(
         ("stard_zh", "民法典第1079条怎么规定？", "第一千零七十九条"),
     ],
 )
-def test_questions_pin_articles_of_real_law(
-    real_data: Callable[[str], Path], corpus: str, question: str, number: str
-) -> None:
+def test_questions_pin_articles_of_real_law(real_data, corpus, question, number):
     articles = StatuteCorpus.read(real_data(corpus))
     resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
     assert [articles[articles.position(i)].number for i in pins(resolver, question)] == [number]

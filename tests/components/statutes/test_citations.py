@@ -1,7 +1,5 @@
 """Citations in running text: the forms of five languages, and what is none."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -82,7 +80,7 @@ from components.statutes.citations.finding import find_citations
         ("điểm a khoản 1 Điều 5 của Luật này", [("5", "(1)(a)")]),
     ],
 )
-def test_forms(text: str, cited: list[tuple[str, str | None]]) -> None:
+def test_forms(text, cited):
     assert [(c.number, c.paragraph) for c in find_citations(text)] == cited
 
 
@@ -96,7 +94,7 @@ def test_forms(text: str, cited: list[tuple[str, str | None]]) -> None:
         ("Điều 5 đến 9", "5", "9"),
     ],
 )
-def test_ranges(text: str, first: str, last: str) -> None:
+def test_ranges(text, first, last):
     (citation,) = find_citations(text)
     assert (citation.number, citation.through) == (first, last)
 
@@ -132,17 +130,17 @@ def test_ranges(text: str, first: str, last: str) -> None:
         "sections (2) and (3)",
     ],
 )
-def test_what_cites_nothing(text: str) -> None:
+def test_what_cites_nothing(text):
     assert find_citations(text) == []
 
 
-def test_in_a_french_text_section_and_paragraph_signs_cite_nothing() -> None:
+def test_in_a_french_text_section_and_paragraph_signs_cite_nothing():
     text = "Section 5. Voir § 2 et l'article 3."
     assert [c.number for c in find_citations(text, "fr-BE")] == ["3"]
     assert [c.number for c in find_citations(text, "en")] == ["5", "2", "3"]
 
 
-def test_spans_point_into_the_text_and_a_group_spans_its_enumeration() -> None:
+def test_spans_point_into_the_text_and_a_group_spans_its_enumeration():
     text = "See articles 27, 28(2) and 30 to 32 of the Housing Code."
     found = find_citations(text)
     assert [text[c.start : c.end] for c in found] == ["articles 27", "28(2)", "30 to 32"]
@@ -194,7 +192,7 @@ PIECES = [
 # Whose "khoản 2" it is can be argued; only one citation can have it.
 @example("L. 1221-1khoản 2 L. 1221-1")
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
-def test_found_citations_lie_in_order_and_apart(text: str) -> None:
+def test_found_citations_lie_in_order_and_apart(text):
     found = find_citations(text)
     for citation in found:
         assert text[citation.start : citation.end] == citation.text
@@ -211,13 +209,13 @@ def test_found_citations_lie_in_order_and_apart(text: str) -> None:
         *("and 1 of the ", "s 1 ", "A ", "Code of A ", "code de l'a ", "art. 1 [1] and "),
     ],
 )
-def test_a_hostile_question_is_read_in_no_time(piece: str) -> None:
+def test_a_hostile_question_is_read_in_no_time(piece):
     text = "article 1 " + (piece * 10_000)[:10_000]
     with bounded_effort():
         find_citations(text)
 
 
-def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:
+def test_a_question_that_is_one_long_numeral_is_no_citation():
     assert find_citations("第" + "9" * 5000 + "条") == []
 
 
@@ -234,7 +232,7 @@ def test_a_question_that_is_one_long_numeral_is_no_citation() -> None:
         ("section 12 to rule 15", [("12", None), ("15", None)]),
     ],
 )
-def test_a_range_may_repeat_its_unit(text: str, ranges: list[tuple[str, str | None]]) -> None:
+def test_a_range_may_repeat_its_unit(text, ranges):
     assert [(each.number, each.through) for each in find_citations(text)] == ranges
 
 
@@ -247,12 +245,10 @@ def test_a_range_may_repeat_its_unit(text: str, ranges: list[tuple[str, str | No
         ("L3132-3-1 et 2", [("l3132-3-1", None), ("l3132-3-2", None)]),
     ],
 )
-def test_french_code_numbers_may_leave_out_what_they_share(
-    text: str, readings: list[tuple[str, str | None]]
-) -> None:
+def test_french_code_numbers_may_leave_out_what_they_share(text, readings):
     assert [each.readings[-1] for each in find_citations(text)] == readings
 
 
-def test_the_number_as_it_stands_is_the_likelier() -> None:
+def test_the_number_as_it_stands_is_the_likelier():
     *_, last = find_citations("L1221-1 et 99")
     assert last.readings == [("99", None), ("l1221-99", None)]

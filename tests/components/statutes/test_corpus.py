@@ -1,7 +1,5 @@
 """Reading corpora and questions: every fault is reported by file, line and field."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

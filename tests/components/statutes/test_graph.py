@@ -1,7 +1,5 @@
 """The legislative graph: its nodes and edges, by hand and by slow oracles."""
 
-from __future__ import annotations
-
 import networkx
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere 
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> StatuteCorpus:
+def corpora(draw):
     """Few labels, so that headings repeat across laws and levels; laws interleave; all is cited."""
     headings = st.lists(st.sampled_from(["A", "B"]), max_size=3).map(tuple)
     laws = st.sampled_from([HOUSING, WORK])
@@ -39,7 +37,7 @@ def corpora(draw: st.DrawFn) -> StatuteCorpus:
 
 
 @pytest.fixture(scope="module")
-def two_codes() -> StatuteCorpus:
+def two_codes():
     places = [
         (HOUSING, ("Book I", GENERAL), "This Code is about dwellings."),
         (WORK, (GENERAL,), "Subject to article 0 of the Housing Code and article 99."),
@@ -52,17 +50,17 @@ def two_codes() -> StatuteCorpus:
     )
 
 
-def everything(corpus: StatuteCorpus) -> LegislativeGraph:
+def everything(corpus):
     return LegislativeGraph.of(corpus, neighbours=True, citations=True)
 
 
-def edges(graph: LegislativeGraph, kind: str) -> set[tuple[int, int]]:
+def edges(graph, kind):
     """(source, target) of each edge of a kind."""
     chosen = graph.kind == EDGE_KINDS.index(kind)
     return set(zip(graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True))
 
 
-def turned(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def turned(pairs):
     return {(b, a) for a, b in pairs}
 
 

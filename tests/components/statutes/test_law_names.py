@@ -1,13 +1,11 @@
 """Laws by their names in running text."""
 
-from __future__ import annotations
-
 import pytest
 
 from components.statutes.citations.laws import LawNames
 
 
-def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:
+def test_initials_that_may_be_a_word_are_read_in_capitals_alone():
     laws = [
         "Housing Assistance Statute",
         "Welfare Housing Yearbook",
@@ -19,7 +17,7 @@ def test_initials_that_may_be_a_word_are_read_in_capitals_alone() -> None:
         assert names.after(f" {initials.lower()}", 0).laws == ()
 
 
-def test_whose_law_it_is_is_no_name_of_it() -> None:
+def test_whose_law_it_is_is_no_name_of_it():
     names = LawNames(["Regulation (EU) 2016/679 (GDPR)", "Data Protection Act 2018 (UK)"])
     assert names.after(" GDPR", 0).laws == ("Regulation (EU) 2016/679 (GDPR)",)
     for text in (" of the EU AI Act", " of the EU treaty", " of the UK’s tax law"):
@@ -50,7 +48,7 @@ def test_whose_law_it_is_is_no_name_of_it() -> None:
         (" of the Rent Act\n2021 was worse", ["Rent Act 1977"]),
     ],
 )
-def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
+def test_another_year_is_another_law(text, laws):
     names = LawNames(["Housing Act 1988", "Housing Act 1996", "Rent Act 1977", "Housing Code"])
     assert sorted(names.after(text, 0).laws) == laws
 
@@ -74,7 +72,7 @@ def test_another_year_is_another_law(text: str, laws: list[str]) -> None:
         ("Code civil (Belgique)", " du Code civil (Livre III)"),
     ],
 )
-def test_a_law_by_its_shorter_names(law: str, text: str) -> None:
+def test_a_law_by_its_shorter_names(law, text):
     assert LawNames([law]).after(text, 0).laws == (law,)
 
 
@@ -90,11 +88,11 @@ def test_a_law_by_its_shorter_names(law: str, text: str) -> None:
         ("Swiss Charter", " of the Charter"),
     ],
 )
-def test_another_law_by_a_like_name(law: str, text: str) -> None:
+def test_another_law_by_a_like_name(law, text):
     assert LawNames([law]).after(text, 0).laws == ()
 
 
-def test_laws_of_one_short_name_are_found_together() -> None:
+def test_laws_of_one_short_name_are_found_together():
     canada, india = "Income Tax Act (Canada)", "Income Tax Act 1961 (India)"
     names = LawNames([canada, india])
     assert names.after(" of the Income Tax Act", 0).laws == (canada, india)
@@ -102,7 +100,7 @@ def test_laws_of_one_short_name_are_found_together() -> None:
     assert names.after(" of the Indian Income Tax Act", 0).laws == (india,)
 
 
-def test_a_full_name_wins_over_another_law_s_short_one() -> None:
+def test_a_full_name_wins_over_another_law_s_short_one():
     names = LawNames(["Housing Code of Aldermere", "Housing Code"])
     assert names.after(" Housing Code", 0).laws == ("Housing Code",)
     assert names.after(" Housing Code of Aldermere", 0).laws == ("Housing Code of Aldermere",)

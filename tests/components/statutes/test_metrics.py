@@ -1,7 +1,5 @@
 """Metrics: worked by hand, compared with their definitions, and their protocol."""
 
-from __future__ import annotations
-
 import math
 
 import ir_measures

@@ -1,7 +1,5 @@
 """Intervals, paired tests, comparisons of arms and answer thresholds, with slow oracles."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Sources by name and format: native, BSARD, SoICT and the demo law."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tree compared with networkx on every pair, its shape, and its neighbours."""
 
-from __future__ import annotations
-
 import networkx
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from components.statutes import Article, LegislativeTree, StatuteCorpus
 GENERAL = "Chapter 1. General provisions"
 
 
-def articles_of(*places: tuple[str, tuple[str, ...]]) -> list[Article]:
+def articles_of(*places):
     return [
         Article(str(n), law, str(n), headings, f"Words {n}.")
         for n, (law, headings) in enumerate(places)
@@ -21,14 +19,14 @@ def articles_of(*places: tuple[str, tuple[str, ...]]) -> list[Article]:
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> list[Article]:
+def corpora(draw):
     """Few labels, so that headings repeat across laws, levels and divisions; laws interleave."""
     headings = st.lists(st.sampled_from(["A", "B", "C"]), max_size=4).map(tuple)
     places = st.tuples(st.sampled_from(["Law 1", "Law 2", "Law 3"]), headings)
     return articles_of(*draw(st.lists(places, min_size=1, max_size=14)))
 
 
-def graph_distances(tree: LegislativeTree) -> np.ndarray:
+def graph_distances(tree):
     """The oracle: shortest paths between all articles, by networkx."""
     paths = dict(networkx.all_pairs_shortest_path_length(tree.to_networkx()))
     nodes = tree.article_node.tolist()
@@ -36,7 +34,7 @@ def graph_distances(tree: LegislativeTree) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def two_codes() -> LegislativeTree:
+def two_codes():
     return LegislativeTree(
         articles_of(
             ("Housing Code", ("Book I", GENERAL)),
@@ -132,7 +130,7 @@ def test_node_distance_equals_networkx_on_every_pair_of_nodes(articles):
 def test_children_are_every_node_below_in_the_laws_order(articles):
     tree = LegislativeTree(articles)
 
-    def leaves(node: int) -> list[int]:
+    def leaves(node):
         if tree.kind[node] == "article":
             return [int(tree.label[node])]
         return [leaf for child in tree.children(node) for leaf in leaves(child)]

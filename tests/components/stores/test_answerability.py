@@ -1,7 +1,5 @@
 """Thresholds kept in the store: by stage and model, damaged ones ignored with a warning."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import logging

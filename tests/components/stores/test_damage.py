@@ -1,7 +1,5 @@
 """Crafted and damaged store files: each is refused with its name, or answers like any other."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -269,10 +267,7 @@ VALUES = {
     ),
     "corpus of numbers": (fact("corpus", "7"), ("records", "'corpus'")),
     "an invalid day": (fact("snapshot", '"soon"'), ("records", "'snapshot'")),
-    "kept vector too short": (
-        column("vector", SHORT, "1", "journal"),
-        ("known journal", "1" * 64),
-    ),
+    "kept vector too short": (column("vector", SHORT, "1", "journal"), ("known journal", "1" * 64)),
     "kept vector of text": (column("vector", "x", "1", "journal"), ("known journal", "1" * 64)),
     "BM25 index of text": (column("content", "x", f"name = '{BM25}'", "blobs"), ("bm25", BM25)),
     "threshold of many levels": (

@@ -1,7 +1,5 @@
 """The store's file: opened, refused, closed, replaced, read by forks and by other users."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

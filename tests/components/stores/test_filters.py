@@ -1,7 +1,5 @@
 """SQL filters compared with Haystack's in-memory matcher, and the syntax of filters."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 from haystack.errors import FilterError

@@ -1,7 +1,5 @@
 """The journal of vectors: what it knows by encoder, and what it keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from haystack import Document

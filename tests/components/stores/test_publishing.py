@@ -1,7 +1,5 @@
 """Publishing whole laws: vectors, graphs, the order of articles, and failures on the way."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from contextlib import closing

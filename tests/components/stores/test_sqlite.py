@@ -1,7 +1,5 @@
 """The store's reads and writes, its checks, and Haystack's own test kit."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import dataclasses

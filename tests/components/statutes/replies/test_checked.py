@@ -29,7 +29,7 @@ REPLY = CheckedReply(
 )
 
 
-def test_a_reply_goes_through_json_and_comes_back_the_same() -> None:
+def test_a_reply_goes_through_json_and_comes_back_the_same():
     plain = REPLY.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert CheckedReply.from_dict(plain) == REPLY

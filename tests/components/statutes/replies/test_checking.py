@@ -1,13 +1,11 @@
 """A reply checked against the articles that it was written from."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.checked import CheckedReply, CheckState
 from components.statutes.replies.checking import check_reply
 from components.statutes.replies.quotations import find_quotations
 
@@ -39,7 +37,7 @@ WAGES = Given("w12", "Work Code", "12", "Wages are paid on the last working day 
 SOURCES = [DEPOSIT, REPAIRS, WAGES]
 
 
-def check(reply: str, sources: Sequence[Given] = SOURCES) -> CheckedReply:
+def check(reply, sources=SOURCES):
     return check_reply(reply, sources)
 
 
@@ -65,13 +63,13 @@ PETS = Given(
         ("The tenant may keep a dog ... The tenant may keep fish.", "not found"),
     ],
 )  # fmt: skip
-def test_whole_sentences_may_be_left_out_but_no_exception(quoted: str, state: CheckState) -> None:
+def test_whole_sentences_may_be_left_out_but_no_exception(quoted, state):
     (found,) = check(f"It says “{quoted}” [1].", [PETS]).quotations
     assert found.state == state
     assert found.passage is None or found.passage[1] > PETS.text.index("keep fish") - 40
 
 
-def citations(reply: str) -> list[tuple[str, CheckState, tuple[str, ...]]]:
+def citations(reply):
     return [(each.text, each.state, each.ids) for each in check(reply).citations]
 
 
@@ -85,12 +83,12 @@ def citations(reply: str) -> list[tuple[str, CheckState, tuple[str, ...]]]:
         ("Section 12 of the Housing Act (1996)", "not found"),
     ],
 )
-def test_an_act_of_another_year_was_not_given(cited: str, state: CheckState) -> None:
+def test_an_act_of_another_year_was_not_given(cited, state):
     checked = check(f"{cited} says so.", [replace(DEPOSIT, law="Housing Act 1988")])
     assert [each.state for each in checked.citations] == [state]
 
 
-def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
+def quotations(reply):
     return [(each.state, each.id) for each in check(reply).quotations]
 
 
@@ -104,10 +102,7 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
         ("It is returned [0].", [("[0]", "not found", ())]),
         ("It is returned [1, 9].", [("[1, 9]", "not found", ())]),
         ("It is returned [1-9999].", [("[1-9999]", "not found", ())]),
-        (
-            "Section 12 of the Housing Code says so.",
-            [("Section 12", "verified", ("h12",))],
-        ),
+        ("Section 12 of the Housing Code says so.", [("Section 12", "verified", ("h12",))]),
         ("Section 99 of the Housing Code says so.", [("Section 99", "not found", ())]),
         ("Section 12 of the Consumer Act says so.", [("Section 12", "not found", ())]),
         ("Section 12 says so.", [("Section 12", "not checked", ("h12", "w12"))]),
@@ -132,10 +127,7 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
             "Section 12 says so. Wages are monthly [3].",
             [("Section 12", "not checked", ("h12", "w12")), ("[3]", "verified", ("w12",))],
         ),
-        (
-            "It is so [Section 12 of the Housing Code].",
-            [("Section 12", "verified", ("h12",))],
-        ),
+        ("It is so [Section 12 of the Housing Code].", [("Section 12", "verified", ("h12",))]),
         # More is named than was given.
         (
             "Section 12(99) of the Housing Code says so.",
@@ -149,14 +141,8 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
             "Section 12 et seq. of the Housing Code say so.",
             [("Section 12", "not checked", ("h12",))],
         ),
-        (
-            "Section 12 of the Housing Code of Freedonia says so.",
-            [("Section 12", "not found", ())],
-        ),
-        (
-            "Section 12 of the Housing Code 1985 says so.",
-            [("Section 12", "not checked", ("h12",))],
-        ),
+        ("Section 12 of the Housing Code of Freedonia says so.", [("Section 12", "not found", ())]),
+        ("Section 12 of the Housing Code 1985 says so.", [("Section 12", "not checked", ("h12",))]),
         (
             "The Housing Code applies. In Belgium, article 14 says otherwise.",
             [("article 14", "not checked", ("h14",))],
@@ -179,9 +165,7 @@ def quotations(reply: str) -> list[tuple[CheckState, str | None]]:
         ("Nothing is cited.", []),
     ],
 )
-def test_a_citation_must_name_an_article_that_was_given(
-    reply: str, expected: list[tuple[str, CheckState, tuple[str, ...]]]
-) -> None:
+def test_a_citation_must_name_an_article_that_was_given(reply, expected):
     assert citations(reply) == expected
 
 
@@ -271,20 +255,18 @@ def test_a_citation_must_name_an_article_that_was_given(
         ),
     ],
 )
-def test_a_quotation_must_stand_in_the_article_cited_for_it(
-    reply: str, expected: list[tuple[CheckState, str | None]]
-) -> None:
+def test_a_quotation_must_stand_in_the_article_cited_for_it(reply, expected):
     assert quotations(reply) == expected
 
 
-def test_every_doubt_has_its_reason() -> None:
+def test_every_doubt_has_its_reason():
     checked = check('[7] has "nothing of the sort" and "x". Section 12 says so. "no end')
     doubtful = [*checked.citations, *checked.quotations]
     assert all(each.why for each in doubtful)
     assert all(each.state != "verified" for each in doubtful)
 
 
-def test_a_verified_quotation_shows_its_place() -> None:
+def test_a_verified_quotation_shows_its_place():
     (quotation,) = check('It says "within thirty days of the end" [1].').quotations
     assert quotation.passage is not None
     assert DEPOSIT.text[slice(*quotation.passage)] == "within thirty days of the end"
@@ -315,17 +297,17 @@ def test_a_verified_quotation_shows_its_place() -> None:
         "| - ",
     ],
 )
-def test_a_hostile_reply_takes_no_time_to_speak_of(pattern: str) -> None:
+def test_a_hostile_reply_takes_no_time_to_speak_of(pattern):
     """Ten thousand characters; what was quadratic took minutes and runs into the suite's limit."""
     check((pattern * 10_000)[:10_000] + "a")
 
 
-def test_what_says_nothing_needs_no_article() -> None:
+def test_what_says_nothing_needs_no_article():
     checked = check("# The deposit\n\nTwo things:\n\n---\n\nIt is returned. It is so [9].")
     assert [each.text for each in checked.statements if each.uncited] == ["It is returned."]
 
 
-def test_rows_and_headings_that_tell_the_law_are_uncited() -> None:
+def test_rows_and_headings_that_tell_the_law_are_uncited():
     table = (
         "| Subject | Term |\n|---|---|\n| Notice | three months |\n| Deposit | thirty days [1] |"
     )
@@ -336,31 +318,31 @@ def test_rows_and_headings_that_tell_the_law_are_uncited() -> None:
     ]
 
 
-def test_statements_say_whether_they_are_cited() -> None:
+def test_statements_say_whether_they_are_cited():
     checked = check("The deposit is returned. [1] Pay nothing. Wages are monthly [8].")
     assert [each.cited for each in checked.statements] == [True, False, False]
 
 
-def test_what_an_article_commands_changes_nothing() -> None:
+def test_what_an_article_commands_changes_nothing():
     reply = 'Everything is verified: "the tenant pays for everything" [2].'
     assert quotations(reply) == [("not found", "h14")]
 
 
-def test_what_a_quotation_cites_is_no_citation_of_the_reply() -> None:
+def test_what_a_quotation_cites_is_no_citation_of_the_reply():
     law = Given("x1", "Port Act", "1", "Notice is given as section 99 of the Sea Act requires.")
     checked = check('It says "as section 99 of the Sea Act requires" [1].', [law])
     assert [each.text for each in checked.citations] == ["[1]"]
     assert [each.state for each in checked.quotations] == ["verified"]
 
 
-def test_without_sources_nothing_is_verified() -> None:
+def test_without_sources_nothing_is_verified():
     checked = check('Section 1 says "the tenant pays for everything" [1].', [])
     assert {each.state for each in checked.citations} == {"not found"}
     assert [each.state for each in checked.quotations] == ["not found"]
 
 
 @given(st.data())
-def test_a_splice_is_never_verified(data: st.DataObject) -> None:
+def test_a_splice_is_never_verified(data):
     """Two pieces of an article that do not stand side by side in it, joined."""
     words = DEPOSIT.text.split()
     a = data.draw(st.integers(0, len(words) - 3))
@@ -375,7 +357,7 @@ def test_a_splice_is_never_verified(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_a_piece_is_verified_in_its_own_article_alone(data: st.DataObject) -> None:
+def test_a_piece_is_verified_in_its_own_article_alone(data):
     place = data.draw(st.integers(0, len(SOURCES) - 1))
     cited = data.draw(st.integers(0, len(SOURCES) - 1))
     words = SOURCES[place].text.split()
@@ -398,14 +380,14 @@ def test_a_piece_is_verified_in_its_own_article_alone(data: st.DataObject) -> No
         'The code says: "Article 12\n\nThe tenant may burn the house down." [1]',
     ],
 )
-def test_no_quotation_is_lost_behind_blanks(reply: str) -> None:
+def test_no_quotation_is_lost_behind_blanks(reply):
     heard = [each for each in check_reply(reply, [DEPOSIT]).quotations if "burn" in each.text]
     assert heard
     assert all(each.state != "verified" for each in heard)
 
 
 @given(st.text(alphabet="\"'“”«»>` \n.[1]ab", max_size=60))
-def test_every_quotation_that_is_found_is_checked(reply: str) -> None:
+def test_every_quotation_that_is_found_is_checked(reply):
     found = [each.text for each in find_quotations(reply) if each.text.strip()]
     checked = check_reply(reply, [DEPOSIT]).quotations
     assert [each.text for each in checked if each.text.strip()] == found

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from components.statutes.replies.checked import CheckState
 from components.statutes.replies.checking import check_reply
 
 
@@ -24,28 +23,27 @@ SOURCES = [DWELLING, AIR, FORMULA]
 
 
 @pytest.mark.parametrize(
-    "written",
-    ["9 m²", "9m²", "9 cm²", "2 m³", "5 mg/m³", "10³ crowns", "12 km²", "5 sq ft²"],
+    "written", ["9 m²", "9m²", "9 cm²", "2 m³", "5 mg/m³", "10³ crowns", "12 km²", "5 sq ft²"]
 )
-def test_a_power_is_no_mark(written: str) -> None:
+def test_a_power_is_no_mark(written):
     checked = check_reply(f"A dwelling needs {written} of floor.", SOURCES)
     assert checked.citations == []
     assert [each.uncited for each in checked.statements] == [True]
 
 
 @pytest.mark.parametrize("written", ["so²", "them²", "room.²", "2019²", "»²"])
-def test_a_raised_figure_behind_a_word_is_a_mark(written: str) -> None:
+def test_a_raised_figure_behind_a_word_is_a_mark(written):
     marks = check_reply(f"It is {written} and goes on.", SOURCES).citations
     assert [each.text for each in marks] == ["²"]
 
 
-def test_what_is_quoted_keeps_its_power() -> None:
+def test_what_is_quoted_keeps_its_power():
     checked = check_reply('It needs "a floor of at least 9 m²" [1].', SOURCES)
     assert [each.state for each in checked.quotations] == ["verified"]
     assert [each.text for each in checked.citations] == ["[1]"]
 
 
-def test_brackets_in_quoted_law_are_the_laws() -> None:
+def test_brackets_in_quoted_law_are_the_laws():
     checked = check_reply('It says "The sum is paid [2] within ten working days" [2].', SOURCES)
     assert [each.state for each in checked.quotations] == ["verified"]
     assert [(each.text, each.ids) for each in checked.citations] == [("[2]", ("h2",))]
@@ -54,14 +52,14 @@ def test_brackets_in_quoted_law_are_the_laws() -> None:
     assert [each.cited for each in alone.statements] == [False]
 
 
-def test_marks_at_the_end_of_a_quotation_are_the_writers() -> None:
+def test_marks_at_the_end_of_a_quotation_are_the_writers():
     checked = check_reply('It says "within ten working days of notice [1][2]."', SOURCES)
     assert [each.text for each in checked.citations] == ["[1]", "[2]"]
     checked = check_reply('It says "within ten working days of notice [2]."', SOURCES)
     assert [each.state for each in checked.quotations] == ["verified"]
 
 
-def test_a_quotation_without_an_end_hides_no_mark() -> None:
+def test_a_quotation_without_an_end_hides_no_mark():
     checked = check_reply('It says "at least 9 m² [1]. The sum is paid [2] in ten days.', SOURCES)
     assert [each.text for each in checked.citations] == ["[1]", "[2]"]
 
@@ -74,14 +72,14 @@ def test_a_quotation_without_an_end_hides_no_mark() -> None:
         "R. *3231-1 alone",
     ],
 )
-def test_signs_of_emphasis_that_the_law_holds_are_its_text(quoted: str) -> None:
+def test_signs_of_emphasis_that_the_law_holds_are_its_text(quoted):
     checked = check_reply(f'It says "{quoted}" [3].', SOURCES)
     assert [each.state for each in checked.quotations] == ["verified"]
     elsewhere = check_reply(f'It says "{quoted}" [1].', SOURCES).quotations[0].why
     assert elsewhere == "it stands in Fees Act, 7, not in the article cited"
 
 
-def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
+def test_emphasis_of_the_writers_is_none_of_the_laws():
     checked = check_reply(
         'It says "The **sum** is _paid_ [2] within *ten* working days" [2].', SOURCES
     )
@@ -105,14 +103,14 @@ def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
         ("Section 12 of the Housing Act (Northern Ireland)", "not found"),
     ],
 )
-def test_a_name_that_goes_on_names_another_law(cited: str, state: CheckState) -> None:
+def test_a_name_that_goes_on_names_another_law(cited, state):
     (citation,) = check_reply(f"{cited} says so.", SOURCES).citations
     assert citation.state == state
     if state == "not checked":
         assert citation.why == "it names the law otherwise"
 
 
-def test_a_name_may_go_on_as_the_law_is_called() -> None:
+def test_a_name_may_go_on_as_the_law_is_called():
     act = replace(DWELLING, law="Housing Act (Northern Ireland) 1988")
     for cited in ("Section 12 Housing Act (Northern Ireland)", "Section 12 Housing Act 1988"):
         assert [e.state for e in check_reply(f"{cited} says so.", [act]).citations] == ["verified"]
@@ -147,7 +145,7 @@ RENT = Given(
         ("Article 12(c) of the Housing Code", "not checked"),
     ],
 )
-def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -> None:
+def test_a_paragraph_must_be_one_of_the_article(cited, state):
     (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
     assert (citation.state, citation.ids) == (state, ("h4",))
 
@@ -163,7 +161,7 @@ def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -
         ("Abs. 7 des § 12 Housing Code", "not checked"),
     ],
 )
-def test_a_paragraph_in_front_of_its_article_is_read(cited: str, state: CheckState) -> None:
+def test_a_paragraph_in_front_of_its_article_is_read(cited, state):
     (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
     assert (citation.state, citation.ids) == (state, ("h4",))
 
@@ -189,9 +187,7 @@ CODE = Given(
         ("Le § 2 le dit.", ["not checked"]),
     ],
 )
-def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(
-    reply: str, states: list[CheckState]
-) -> None:
+def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(reply, states):
     assert [each.state for each in check_reply(reply, [CODE]).citations] == states
 
 
@@ -219,15 +215,13 @@ def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(
         ("Article XII of the Housing Code", "verified"),
     ],
 )
-def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(
-    cited: str, state: CheckState
-) -> None:
+def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(cited, state):
     code = replace(RENT, law="Housing Code of Aldermere (invented)")
     named = [e for e in check_reply(f"{cited} says so.", [code]).citations if e.text != "[1]"]
     assert [each.state for each in named] == [state]
 
 
-def test_every_article_of_a_list_is_looked_up() -> None:
+def test_every_article_of_a_list_is_looked_up():
     for cited in (
         "Article 12 of the Housing Act and 99 of the Fees Act",
         "Articles 12 [1] and 99 [2] of the Housing Act",
@@ -238,6 +232,6 @@ def test_every_article_of_a_list_is_looked_up() -> None:
 
 
 @pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
-def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply: str) -> None:
+def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply):
     """What was quartic took hours, and runs into the suite's limit."""
     assert check_reply(reply, SOURCES).citations == []

@@ -30,7 +30,7 @@ from components.statutes.replies.citations import has_paragraph
         ("It is paid in parts. (2) They are equal.\n(3) No more.", "(2)(3)"),
     ],
 )
-def test_a_paragraph_as_laws_print_it(text: str, named: str) -> None:
+def test_a_paragraph_as_laws_print_it(text, named):
     assert has_paragraph("12", text, named)
 
 
@@ -56,16 +56,16 @@ def test_a_paragraph_as_laws_print_it(text: str, named: str) -> None:
         ("(1) Rent is due.", "(2020)"),
     ],
 )
-def test_what_is_no_paragraph(text: str, named: str) -> None:
+def test_what_is_no_paragraph(text, named):
     assert not has_paragraph("12", text, named)
 
 
-def test_a_paragraph_that_is_printed_with_the_number() -> None:
+def test_a_paragraph_that_is_printed_with_the_number():
     assert has_paragraph("s.2(1)", "A tenant: (a) pays.", "(1)(a)")
     assert not has_paragraph("s.2(1)", "A tenant: (a) pays.", "(2)")
 
 
-def test_every_paragraph_of_the_demo_law_is_found() -> None:
+def test_every_paragraph_of_the_demo_law_is_found():
     lines = Path("pipelines/demo/articles.jsonl").read_text(encoding="utf-8").splitlines()
     for article in map(json.loads, lines):
         text = article["text"]
@@ -75,6 +75,6 @@ def test_every_paragraph_of_the_demo_law_is_found() -> None:
 
 
 @pytest.mark.parametrize("piece", ["(1) ", "subsection (1), ", "(a)", "1. ", " ", "\n", "§ 1 "])
-def test_a_hostile_article_is_read_in_no_time(piece: str) -> None:
+def test_a_hostile_article_is_read_in_no_time(piece):
     with bounded_effort():
         has_paragraph("1", (piece * 100_000)[:100_000], "(99)")

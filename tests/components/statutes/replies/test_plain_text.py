@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.text import PlainText, plain_text
+from components.statutes.replies.text import plain_text
 
 ARTICLE = (
     "The landlord shall return the deposit within thirty (30) days — or, where the parties "
@@ -16,10 +16,10 @@ ARTICLE = (
 )
 
 
-def slow_find(article: str, words: str) -> bool:
+def slow_find(article, words):
     """Whether words stand in an article, blank for blank, each text made alike by hand."""
 
-    def alike(text: str) -> str:
+    def alike(text):
         text = unicodedata.normalize("NFC", text)
         for marks, one in (('“”‘’"«»', "'"), ("—–‑", "-")):
             for mark in marks:
@@ -30,7 +30,7 @@ def slow_find(article: str, words: str) -> bool:
     return alike(words) in alike(article)
 
 
-def of(article: str, span: tuple[int, int] | None) -> str | None:
+def of(article, span):
     return None if span is None else article[slice(*span)]
 
 
@@ -42,7 +42,7 @@ def of(article: str, span: tuple[int, int] | None) -> str | None:
         "le taux est de 5\u00a0%: lequel\u202f?",
     ],
 )
-def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written: str) -> None:
+def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written):
     for law in (
         "Où le taux est de 5\u00a0%\u202f: lequel\u00a0? Le sien.",
         "Où le taux est de 5%: lequel?",
@@ -72,11 +72,11 @@ def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written: str) -> 
         ("", None),
     ],
 )
-def test_words_stand_from_word_to_word(words: str, stands: str | None) -> None:
+def test_words_stand_from_word_to_word(words, stands):
     assert of(ARTICLE, plain_text(ARTICLE).find(plain_text(words).text)) == stands
 
 
-def test_chinese_has_no_words_to_cut() -> None:
+def test_chinese_has_no_words_to_cut():
     article = "出租人应当在租赁期满后三十日内返还押金。"
     assert of(article, plain_text(article).find("三十日内返还")) == "三十日内返还"
 
@@ -121,7 +121,7 @@ def test_chinese_has_no_words_to_cut() -> None:
         ("It is non-\nrefundable at all times.", "It is non"),
     ],
 )
-def test_no_word_or_number_is_cut(law: str, words: str) -> None:
+def test_no_word_or_number_is_cut(law, words):
     assert plain_text(law).find(plain_text(words).text) is None
 
 
@@ -138,11 +138,11 @@ def test_no_word_or_number_is_cut(law: str, words: str) -> None:
         ("It is non-\nrefundable at all times.", "non-\nrefundable at all"),
     ],
 )
-def test_what_stands_by_itself_is_found(law: str, words: str) -> None:
+def test_what_stands_by_itself_is_found(law, words):
     assert of(law, plain_text(law).find(plain_text(words).text)) == words
 
 
-def test_guillemets_may_have_blanks_inside() -> None:
+def test_guillemets_may_have_blanks_inside():
     article = "Le bailleur restitue le « dépôt de garantie » dans un délai de deux mois."
     decomposed = unicodedata.normalize("NFD", article)
     for text in (article, decomposed):
@@ -152,8 +152,8 @@ def test_guillemets_may_have_blanks_inside() -> None:
 
 
 @given(st.lists(st.sampled_from([*"ab 1,.-—“'«»\n\u00ad中é", "e\u0301"])).map("".join))
-def test_every_character_knows_its_place(text: str) -> None:
-    plain: PlainText = plain_text(text)
+def test_every_character_knows_its_place(text):
+    plain = plain_text(text)
     assert len(plain.text) == len(plain.starts) == len(plain.ends)
     assert all(start < end for start, end in zip(plain.starts, plain.ends, strict=True))
     assert list(plain.starts) == sorted(plain.starts)
@@ -162,7 +162,7 @@ def test_every_character_knows_its_place(text: str) -> None:
 
 
 @given(st.data())
-def test_every_piece_between_words_is_found_where_it_stands(data: st.DataObject) -> None:
+def test_every_piece_between_words_is_found_where_it_stands(data):
     words = ARTICLE.split()
     first = data.draw(st.integers(0, len(words) - 1))
     last = data.draw(st.integers(first, len(words) - 1))
@@ -185,7 +185,7 @@ def test_every_piece_between_words_is_found_where_it_stands(data: st.DataObject)
 
 
 @given(st.data())
-def test_what_is_found_stands_there(data: st.DataObject) -> None:
+def test_what_is_found_stands_there(data):
     words = data.draw(st.lists(st.sampled_from(ARTICLE.split()), min_size=1, max_size=6))
     quoted = " ".join(words)
     if plain_text(ARTICLE).find(plain_text(quoted).text) is not None:

@@ -24,14 +24,14 @@ from components.statutes.replies.text import article_sentences, says_something, 
         ["It says “Return it. Now.” [1]", "Pay."],
     ],
 )
-def test_sentences(sentences: list[str]) -> None:
+def test_sentences(sentences):
     space = "" if sentences[0].endswith("。") else " "
     reply = space.join(sentences)
     whole = [(reply.index("“"), reply.index("”") + 1)] if "“" in reply else []
     assert [reply[start:end] for start, end in sentence_spans(reply, whole)] == sentences
 
 
-def test_a_line_ends_a_sentence_but_behind_a_colon_and_a_lists_number_ends_none() -> None:
+def test_a_line_ends_a_sentence_but_behind_a_colon_and_a_lists_number_ends_none():
     reply = "Two things:\n1. Return the deposit.\n2. Pay interest."
     spans = sentence_spans(reply)
     assert [reply[start:end] for start, end in spans] == [
@@ -40,7 +40,7 @@ def test_a_line_ends_a_sentence_but_behind_a_colon_and_a_lists_number_ends_none(
     ]
 
 
-def test_a_sentence_of_citations_belongs_to_the_one_before() -> None:
+def test_a_sentence_of_citations_belongs_to_the_one_before():
     reply = "It is returned. (Section 12 of the Housing Code)\n\n[1]\n\nPay."
     start = reply.index("Section")
     mark = reply.index("[1]")
@@ -49,7 +49,7 @@ def test_a_sentence_of_citations_belongs_to_the_one_before() -> None:
 
 
 @given(st.text(st.sampled_from('ab1 .?!\n[]"”。A')))
-def test_every_word_is_in_one_sentence(reply: str) -> None:
+def test_every_word_is_in_one_sentence(reply):
     spans = sentence_spans(reply)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
     assert "".join(reply[start:end] for start, end in spans).replace(" ", "").replace("\n", "") == (
@@ -68,7 +68,7 @@ def test_every_word_is_in_one_sentence(reply: str) -> None:
         "# Deposit:\nIt is returned within thirty days",
     ],
 )
-def test_what_says_something(sentence: str) -> None:
+def test_what_says_something(sentence):
     assert says_something(sentence, "")
 
 
@@ -85,7 +85,7 @@ def test_what_says_something(sentence: str) -> None:
         ("12.", ""),
     ],
 )
-def test_what_says_nothing(sentence: str, behind: str) -> None:
+def test_what_says_nothing(sentence, behind):
     assert not says_something(sentence, behind)
 
 
@@ -103,9 +103,9 @@ def test_what_says_nothing(sentence: str, behind: str) -> None:
         ("zh", "甲应当：\n（一）乙；\n（二）丙。||\n丁。|戊。"),
     ],
 )
-def test_the_sentences_of_an_article_and_their_paragraphs(language: str, marked: str) -> None:
+def test_the_sentences_of_an_article_and_their_paragraphs(language, marked):
     article = marked.replace("|", "")
-    found: dict[int, list[str]] = {}
+    found = {}
     for each in article_sentences(article, language):
         found.setdefault(each.paragraph, []).append(article[each.start : each.end])
     assert list(found.values()) == [
@@ -127,8 +127,6 @@ def test_the_sentences_of_an_article_and_their_paragraphs(language: str, marked:
         (None, "Es sei denn, er zahlt.", True),
     ],
 )
-def test_what_may_restrict_the_sentence_before(
-    language: str | None, sentence: str, qualifies: bool
-) -> None:
+def test_what_may_restrict_the_sentence_before(language, sentence, qualifies):
     (found,) = article_sentences(sentence, language)
     assert found.qualifies == qualifies
