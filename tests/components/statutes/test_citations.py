@@ -1,6 +1,8 @@
 """Citations in running text: the forms of five languages, and what is none."""
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from effort import bounded_effort
@@ -33,8 +35,6 @@ from components.statutes.citations.finding import find_citations
         ("Art. IV", [("4", None)]),
         ("Article XIV(2) and article I of the Constitution", [("14", "(2)"), ("1", None)]),
         ("Article No. 99", [("99", None)]),
-        ("Article #99", [("99", None)]),
-        ("article number 99", [("99", None)]),
         ("article n° 99", [("99", None)]),
         ("Article (99)", [("99", None)]),
         ("Article: 99", [("99", None)]),
@@ -147,46 +147,12 @@ def test_spans_point_into_the_text_and_a_group_spans_its_enumeration():
     assert {text[slice(*c.group)] for c in found} == {"articles 27, 28(2) and 30 to 32"}
 
 
-PIECES = [
-    *(
-        "article ",
-        "art. ",
-        "§ ",
-        "§§ ",
-        "s. ",
-        "Rule ",
-        "Điều ",
-        "第",
-        "条",
-        "款",
-        "一百",
-        "12",
-        "5",
-    ),
-    *(
-        "L. 1221-1",
-        "(2)",
-        " and ",
-        ", ",
-        " to ",
-        " of the ",
-        "Housing Code",
-        "du présent Code",
-        "\n",
-    ),
-    *(
-        "《",
-        "》",
-        "民法典",
-        "alinéa 3",
-        "Abs. 1",
-        "khoản 2 ",
-        "my contract",
-        " days",
-        "\u200e",
-        "bis",
-    ),
-]
+WRITTEN = (
+    "article |art. |§ |§§ |s. |Rule |Điều |第|条|款|一百|12|5|L. 1221-1|(2)| and |, | to |bis|"
+    " of the |Housing Code|du présent Code|\n|《|》|民法典|alinéa 3|Abs. 1|khoản 2 |my contract"
+    "| days|\u200e"
+)
+PIECES = WRITTEN.split("|")
 
 
 # Whose "khoản 2" it is can be argued; only one citation can have it.
@@ -252,3 +218,79 @@ def test_french_code_numbers_may_leave_out_what_they_share(text, readings):
 def test_the_number_as_it_stands_is_the_likelier():
     *_, last = find_citations("L1221-1 et 99")
     assert last.readings == [("99", None), ("l1221-99", None)]
+
+
+# Parts of an article between its number and its law's name: none is another article
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "law"),
+    [
+        ("l'article 4, 7), du Règlement (UE)", [("4", "(7)")], "Règlement (UE)"),
+        (
+            "articles 8, § 1er, 2°, b), 9, 2°, b), et 11bis du Code judiciaire",
+            [("8", "(1)(2)(b)"), ("9", "(2)(b)"), ("11bis", None)],
+            "Code judiciaire",
+        ),
+        ("article 2, b) du décret du 5 mai 2001", [("2", "(b)")], "décret du 5 mai 2001"),
+        ("l'article 3, a) de la loi du 5 mai 2001", [("3", "(a)")], "loi du 5 mai 2001"),
+        ("article 4, premier tiret, du Code judiciaire", [("4", None)], "Code judiciaire"),
+        ("article 4, 1er alinéa, du Code judiciaire", [("4", "(1)")], "Code judiciaire"),
+        ("article 4, quatrième alinéa, du Code pénal", [("4", "(4)")], "Code pénal"),
+        ("article 4, dernier alinéa, du Code pénal", [("4", None)], "Code pénal"),
+        ("article 4, § 2, deuxième phrase, du Code pénal", [("4", "(2)")], "Code pénal"),
+        ("article 4 in fine du Code judiciaire", [("4", None)], "Code judiciaire"),
+        ("article 4, I, du Code judiciaire", [("4", "(i)")], "Code judiciaire"),
+        ("section 12, first sentence, of the Companies Act", [("12", None)], "Companies Act"),
+        ("Article 12, second paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 12(2), third indent, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 12, 2nd sub-paragraph, of the Tax Code", [("12", "(2)")], "Tax Code"),
+        ("Article 4, no. 7 GDPR", [("4", "(7)")], "GDPR"),
+        ("Section 12, item 3, of the Tax Code", [("12", "(3)")], "Tax Code"),
+        ("Artikel 5, erster Absatz, BGB", [("5", "(1)")], "BGB"),
+    ],
+)
+def test_the_law_is_named_behind_parts_of_the_article(text, cited, law):
+    found = find_citations(text)
+    assert [(c.number, c.paragraph) for c in found] == cited
+    assert {c.law_hint for c in found} == {law}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(see Articles 12, 13) and so on", ["12", "13"]),  # the bracket is the sentence's
+        ("1) article 12, 2) article 13 of the Tax Code", ["12", "13"]),
+        ("Under article 12\na) the tenant pays", ["12"]),
+        ("article 4, § 1er, et 7)", ["4"]),
+        ("article L. 335-5, premier alinéa de l'article L. 613-3", ["l335-5", "l613-3"]),
+        ("Articles IV, V of the Constitution", ["4", "5"]),
+        ("article 12, I think", ["12"]),
+    ],
+)
+def test_what_closes_a_bracket_and_what_is_a_level(text, numbers):
+    found = find_citations(text)
+    assert [c.number for c in found] == numbers
+    assert {c.paragraph for c in found} <= {None, "(1)"}
+
+
+def test_the_levels_of_the_article_behind_are_its_own():
+    (citation,) = find_citations("article 12, second paragraph of section 13")[:1]
+    assert citation.paragraph is None
+
+
+# The table of citations in docs/citations.md
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "citations.md"
+ROW = re.compile(r"^\|[^|]*\| `([^`]+)` \| ([^|]+) \| ([^|]*)\|$", re.MULTILINE)
+
+
+def test_the_citations_of_the_page_are_read_as_it_says():
+    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(rows) > 30
+    for written, read_as, law in rows:
+        found = find_citations(written)
+        shown = [f"{c.number}{c.paragraph or ''}" for c in found]
+        ends = [f" to {c.through}" if c.through else "" for c in found]
+        assert ", ".join(map("".join, zip(shown, ends, strict=True))) == read_as
+        assert {c.law_hint or "" for c in found} == {law.strip()}, written
