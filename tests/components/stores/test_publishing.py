@@ -40,8 +40,12 @@ def law(name, *texts, start=0):
     return articles
 
 
-def encode(store, *texts):
-    store.journal.keep(PLAIN.digest, {text_digest(text): vector(text) for text in texts})
+def digests(*texts):
+    return {text_digest(text) for text in texts}
+
+
+def encode(store, *texts, model=PLAIN.digest):
+    store.journal.keep(model, {text_digest(text): vector(text) for text in texts})
 
 
 def contents(store):
@@ -80,6 +84,9 @@ def test_a_published_law_has_the_journals_vectors(plain):
 def test_only_what_changed_is_written(plain):
     before = plain.content_version()
     assert plain.publisher.publish({"L": law("L", "a", "b")}) == 0
+    with pytest.raises(StoreError, match="L/2"):  # its vector is missing
+        plain.publisher.publish({"L": law("L", "a", "new")})
+    assert contents(plain) == {"L/1": "a", "L/2": "b"}
     assert plain.content_version() == before
     keys = plain.keys_of(["L/1"])
     encode(plain, "new")
@@ -105,12 +112,6 @@ def test_articles_and_laws_go_and_move(plain):
     check_vectors(plain)
     assert plain.publisher.publish({"L": []}) == 1
     assert contents(plain) == {"L/2": "b"}
-
-
-def test_a_missing_vector_is_named_and_nothing_is_published(plain):
-    with pytest.raises(StoreError, match="L/2"):
-        plain.publisher.publish({"L": law("L", "a", "new")})
-    assert contents(plain) == {"L/1": "a", "L/2": "b"}
 
 
 def test_the_model_may_change_until_there_are_vectors(store):
@@ -184,6 +185,51 @@ def test_the_day_of_a_corpus_is_kept_until_there_is_another_corpus(store, monkey
     assert publisher.recorded_days() == (None, "2026-05-01")
     publisher.record_corpus("22", date(2026, 4, 1))
     assert publisher.recorded_days() == ("2026-04-01", "2026-05-01")
+
+
+# The journal: vectors of texts, by encoder
+
+
+def test_vectors_come_from_the_journal_or_the_documents(plain):
+    many = [f"text {number}" for number in range(1_200)]
+    encode(plain, *many)
+    encode(plain, "a", "other", model="another model")
+    assert plain.journal.known(PLAIN.digest) == digests("a", "b", *many)
+    assert plain.journal.known("another model") == digests("a", "other")
+    found = plain.journal.vectors(PLAIN.digest, digests("a", "other", *many))
+    assert set(found) == digests("a", *many)
+    for text in ("a", *many):
+        np.testing.assert_array_equal(found[text_digest(text)], vector(text))
+
+
+def test_vectors_can_be_held_before_their_documents_go(plain):
+    plain.journal.hold(PLAIN.digest, digests("a"))
+    plain.delete_all_documents()
+    plain.journal.hold("another model", digests("a"))
+    assert plain.journal.known(PLAIN.digest) == digests("a")
+    assert plain.journal.known("another model") == set()
+
+
+def test_only_needed_vectors_are_kept(store):
+    encode(store, "a", "b", "c")
+    encode(store, "b", model="another model")
+    store.journal.keep_only(PLAIN.digest, digests("b", "c", "never encoded"))
+    assert store.journal.known(PLAIN.digest) == digests("b", "c")
+    assert store.journal.known("another model") == set()
+
+
+@pytest.mark.parametrize("kept", [None, "article 7"])
+def test_the_file_shrinks_with_the_journal(store, kept):
+    wide = np.ones(512, dtype=np.float32)
+    store.journal.keep(PLAIN.digest, {text_digest(f"article {n}"): wide for n in range(1000)})
+    store.close()
+    full = store.database.path.stat().st_size
+    if kept is None:
+        store.journal.clear()
+    else:
+        store.journal.keep_only(PLAIN.digest, digests(kept))
+    store.close()
+    assert store.database.path.stat().st_size < full / 10
 
 
 # Vectors that a graph made, with the state of each law that they were made from
