@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,13 +76,12 @@ class Features:
         return torch.from_numpy(np.stack([vector(self.texts[node]) for node in nodes]))
 
 
-def vectors_of(network, articles, asked=()):
-    """Vectors of all articles, or of those of some laws, by id."""
+def vectors_of(network, articles):
+    """Vectors of all articles by id."""
     corpus = StatuteCorpus(articles)
     graph = graph_for(network, corpus)
-    positions = [n for n, each in enumerate(corpus) if not asked or each.law in asked]
-    found = enriched(network, graph, positions, Features(graph, corpus)).numpy()
-    return {corpus[n].id: row for n, row in zip(positions, found, strict=True)}
+    found = enriched(network, graph, range(len(corpus)), Features(graph, corpus)).numpy()
+    return dict(zip((each.id for each in corpus), found, strict=True))
 
 
 def seen(network, articles):
@@ -102,18 +100,6 @@ def changed(network, before, after):
 
 def with_text(articles, id_, text):
     return [replace(each, text=text) if each.id == id_ else each for each in articles]
-
-
-@pytest.mark.parametrize(
-    ("kind", "edge_kinds"), [("gatv2", EDGE_KINDS), ("gcn", NEIGHBOURS), ("mlp", TREE)], ids=str
-)
-def test_law_by_law_gives_the_vectors_of_all_at_once(kind, edge_kinds):
-    network = network_of(edge_kinds, kind=kind)
-    together = vectors_of(network, law_articles())
-    assert {round(float(np.linalg.norm(each)), 5) for each in together.values()} == {1.0}
-    for law in LAWS[:3]:
-        for id_, row in vectors_of(network, law_articles(), [law]).items():
-            np.testing.assert_allclose(row, together[id_], atol=1e-6)
 
 
 def test_only_what_can_be_seen_is_asked_for():
