@@ -55,8 +55,7 @@ def test_a_plain_folder_is_opened_with_mean_pooling(tiny_bert):
     assert expected[1].pooling_mode == "mean"
     vectors = expected.encode(TEXTS, normalize_embeddings=True)
     assert np.abs(model.encode_articles(TEXTS).numpy() - vectors).max() < 1e-5
-    assert model.siamese and model.head is None
-    assert (model.dim, model.passage_tokens) == (32, 64)
+    assert (model.siamese, model.head, model.dim, model.passage_tokens) == (True, None, 32, 64)
 
 
 def test_a_base_model_s_own_prompts_pooling_and_limit_are_honoured(tiny_prompted):

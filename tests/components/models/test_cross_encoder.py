@@ -4,7 +4,6 @@ import dataclasses
 import json
 import random
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -134,15 +133,6 @@ def predicted(folder, pairs):
     return encoder.predict(pairs, activation_fn=identity, convert_to_tensor=True)
 
 
-def lexarbor_folder(target, biencoder, ranker, settings=None):
-    def write(folder):
-        shutil.copytree(ranker, folder, dirs_exist_ok=True)
-        (settings or RankerSettings()).save(folder)
-
-    BiEncoder.load(biencoder, device="cpu").save(target, kept={"ranker": write})
-    return target
-
-
 def test_logits_are_those_of_sentence_transformers(ranker, tiny_ranker):
     # Of many of these pairs, both texts or one are longer than the model reads.
     logits = ranker.logits(PAIRS)
@@ -225,22 +215,17 @@ def test_a_long_article_is_read_where_the_bi_encoder_points(ranker, minilm):
 
 def test_a_trained_model_is_opened_with_its_settings(tiny_bert, tiny_ranker, tmp_path):
     settings = RankerSettings(3, 64, Calibration(0.5, -1.0), 0.25)
-    folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker, settings)
-    ranker = CrossEncoderRanker.load(folder, device="cpu", dtype="float32")
-    assert ranker.settings == settings
-    assert ranker.name == str(folder)
+
+    def write(folder):
+        shutil.copytree(tiny_ranker, folder, dirs_exist_ok=True)
+        settings.save(folder)
+
+    folder = tmp_path / "model"
+    BiEncoder.load(tiny_bert, device="cpu").save(folder, kept={"ranker": write})
+    ranker = shared_ranker(folder, "cpu", "float32")
+    assert ranker is shared_ranker(folder, "cpu", "float32")
+    assert (ranker.settings, ranker.name) == (settings, str(folder))
     assert torch.allclose(ranker.logits(PAIRS), predicted(folder / "ranker", PAIRS), atol=1e-5)
-
-
-def test_rankers_are_shared_until_their_files_change(tiny_bert, tiny_ranker, tmp_path):
-    folder = lexarbor_folder(tmp_path / "model", tiny_bert, tiny_ranker)
-    with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: shared_ranker(folder, "cpu"), range(4)))
-    assert len({id(each) for each in found}) == 1
-    shutil.rmtree(folder)
-    lexarbor_folder(folder, tiny_bert, tiny_ranker, RankerSettings(passages=1))
-    assert shared_ranker(folder, "cpu").settings.passages == 1
-    assert found[0].settings.passages == 2
 
 
 # Orders and settings

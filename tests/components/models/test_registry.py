@@ -42,14 +42,6 @@ def test_another_number_format_or_other_files_are_another_model(tiny_bert, tiny_
     assert second.digest != first.digest
 
 
-def test_a_model_is_let_go_with_its_last_holder(tiny_roberta):
-    model = shared_model(tiny_roberta, "cpu")
-    watch = weakref.ref(model)
-    del model
-    gc.collect()
-    assert watch() is None
-
-
 @pytest.fixture(scope="module")
 def graph_folders(tiny_bert, tmp_path_factory):
     """Two networks over one bi-encoder, and the bi-encoder alone."""
@@ -62,20 +54,11 @@ def graph_folders(tiny_bert, tmp_path_factory):
     return folder / "one", folder / "two", folder / "plain"
 
 
-def test_a_graph_network_is_loaded_once_and_ready_for_use(graph_folders, monkeypatch):
+def test_a_graph_network_is_shared_ready_for_use_and_released(graph_folders):
     one, two, _ = graph_folders
-    loads = []
-    load = LegislativeGraphEncoder.load
-
-    def counted(folder):
-        loads.append(folder)
-        return load(folder)
-
-    monkeypatch.setattr(LegislativeGraphEncoder, "load", counted)
     with ThreadPoolExecutor(4) as threads:
         networks = list(threads.map(lambda _: shared_graph(one, "cpu"), range(8)))
     assert len({id(network) for network in networks}) == 1
-    assert loads == [one / "graph"]
     assert not networks[0].training
     other = shared_graph(two, "cpu")
     assert other is not networks[0]

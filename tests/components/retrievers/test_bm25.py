@@ -153,11 +153,7 @@ def test_untuned_bm25_over_real_law(store, real_data):
 
 def test_empty_stores_and_unusual_metadata(store, in_memory):
     assert StatuteBM25Retriever(store).run("rent") == {"documents": []}
-    metas = [
-        {"headings": "Repairs", "language": 3},
-        {"headings": [7, None, "Repairs"]},
-        {"headings": 7},
-    ]
+    metas = {"headings": "Repairs", "language": 3}, {"headings": [7, None, "Repairs"]}
     odd = [Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)]
     store.write_documents(odd)
     for filled in (store, in_memory(odd)):

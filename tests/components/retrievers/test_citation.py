@@ -164,12 +164,9 @@ def test_writes_are_followed(store, monkeypatch):
     ("question", "only"),
     [
         ("art. 12 Housing Code", True),
-        ("§ 12", True),
-        ("articles 11 to 13 Housing Code", True),
         ("article 99 Housing Code", True),
         ("Please show me the full text of article 12!", True),
         ("Qu’est-ce que l’article 12 veut dire ?", True),
-        ("Was steht in § 12?", True),
         ("¿Sigue vigente el artículo 12?", True),
         ("Điều 12 quy định gì?", True),
         ("第十二条规定什么", True),
@@ -181,7 +178,6 @@ def test_writes_are_followed(store, monkeypatch):
         ("What does article 12 say in my will?", False),
         ("What does article 11 GDPR say and what does article 12 say?", False),
         ("art. 12 Housing Code deposit", False),
-        ("Housing Code", False),
         ("of the", False),
     ],
 )

@@ -64,18 +64,9 @@ def turned(pairs):
     return {(b, a) for a, b in pairs}
 
 
-def test_two_divisions_with_equal_headings_stay_two_nodes(two_codes):
-    graph = LegislativeGraph.of(two_codes)
-    general = [node for node, label in enumerate(graph.labels) if label == GENERAL]
-    assert len(general) == 3
-    assert graph.labels == (HOUSING, "Book I", GENERAL, WORK, GENERAL, "Book II", GENERAL)
-    assert [graph.laws[law] for law in graph.law_of[general]] == [HOUSING, WORK, HOUSING]
-    below = [{b for a, b in edges(graph, "down") if a == node} for node in general]
-    assert below == [{7, 9}, {8}, {11}]
-
-
 def test_the_kinds_of_edges_by_hand(two_codes):
     graph = everything(two_codes)
+    assert graph.labels == (HOUSING, "Book I", GENERAL, WORK, GENERAL, "Book II", GENERAL)
     housing_0, work_1, housing_2, work_3, housing_4 = range(7, 12)
     down = {(0, 1), (1, 2), (0, 5), (5, 6), (3, 4)}
     down |= {(2, housing_0), (2, housing_2), (6, housing_4), (4, work_1), (3, work_3)}

@@ -295,6 +295,10 @@ def with_(name, change):
 
 BLOBS = {
     "nothing": lambda _: b"",
+    "a pickle": with_("keys", lambda _: np.array([{}], dtype=object)),
+    "too few keys": with_("keys", lambda keys: keys[:1]),
+    "too few scores": with_("data", lambda data: data[:-1]),
+    "too few ranges": with_("indptr", lambda ends: ends[:-1]),
     "half of it": lambda parts: stored(parts)[:-400],
     "packed": lambda parts: stored(parts, np.savez_compressed),
     "keys of text": with_("keys", lambda keys: keys.astype(str)),
