@@ -1,12 +1,11 @@
 """What computes on a CPU: number formats, linear layers, attention, and the races between them."""
 
 import threading
-from collections.abc import Callable
 from contextlib import nullcontext
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from components.models import devices
 from components.models.devices import (
@@ -38,23 +37,24 @@ def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
     assert formats == [expected, torch.float32, torch.bfloat16]
 
 
-def test_one_thread_within_the_block_and_as_many_as_before_behind_it():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with pytest.raises(KeyError), devices.single_thread(torch.device("cpu")):
-            assert torch.get_num_threads() == 1
-            raise KeyError
-        assert torch.get_num_threads() == 2
-        with devices.single_thread(torch.device("cpu"), when=False):
-            assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
+@pytest.fixture
+def three_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_one_thread_within_the_block_and_as_many_as_before_behind_it(three_threads):
+    with pytest.raises(KeyError), devices.single_thread(CPU):
+        assert torch.get_num_threads() == 1
+        raise KeyError
+    assert torch.get_num_threads() == 3
+    with devices.single_thread(CPU, when=False):
+        assert torch.get_num_threads() == 3
+
+
+def test_a_thread_that_begins_while_another_is_on_one_core_gets_all(three_threads):
     begun, behind = threading.Event(), threading.Event()
     seen = []
 
@@ -68,23 +68,20 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
         with devices.single_thread(CPU):
             seen.append(torch.get_num_threads())
 
-    try:
-        for is_over in (False, True):
-            begun.clear()
-            behind.clear()
-            thread = threading.Thread(target=computes)
-            with devices.single_thread(CPU):
-                thread.start()
-                begun.wait()
-                if not is_over:
-                    behind.set()
-                    thread.join()
-            behind.set()
-            thread.join()
-            assert torch.get_num_threads() == 3
-        assert seen == [3, 3, 1] * 2
-    finally:
-        torch.set_num_threads(before)
+    for is_over in (False, True):
+        begun.clear()
+        behind.clear()
+        thread = threading.Thread(target=computes)
+        with devices.single_thread(CPU):
+            thread.start()
+            begun.wait()
+            if not is_over:
+                behind.set()
+                thread.join()
+        behind.set()
+        thread.join()
+        assert torch.get_num_threads() == 3
+    assert seen == [3, 3, 1] * 2
 
 
 # Linear layers
@@ -139,7 +136,6 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
 
 # Attention
 
-Fused = Callable[..., Tensor]
 fused = torch.nn.functional.scaled_dot_product_attention
 
 
