@@ -235,8 +235,12 @@ VALUES = {
     "other with a number of bytes": (other({"blob": {"data": 999999999999, "meta": {}}}), OTHER),
     "other with a blob of text": (other({"blob": "x"}), OTHER),
     "other with a score of text": (other({"score": "x"}), OTHER),
-    "other with a sparse vector": (
+    "other with an uneven sparse vector": (
         other({"sparse_embedding": {"indices": [1], "values": []}}),
+        OTHER,
+    ),
+    "other with a sparse vector of text": (
+        other({"sparse_embedding": {"indices": ["1"], "values": [1]}}),
         OTHER,
     ),
     "model of another length": (model(dim=DIM + 1), ("documents dense", "housing-0")),
