@@ -42,6 +42,7 @@ from components.statutes.replies.quotations import find_quotations
         ("> It is:\n> - returned;\n> - kept.", ["It is:\n- returned;\n- kept."]),
         ("1. > It is\n> 2) returned", ["It is\n2) returned"]),
         ("> **Section 12.** It is returned.\n> — Housing Code, Section 12", ["It is returned."]),
+        ('> "It is returned." [1]', ["It is returned."]),
         # What a block says in its own words is quoted with what it quotes.
         ('> All is lost. "It is returned" [1]', ['All is lost. "It is returned"']),
         ("```\nIt is returned.\n```", ["It is returned."]),
@@ -53,6 +54,7 @@ from components.statutes.replies.quotations import find_quotations
         ("'It is the tenants' right to be paid' [1]", ["It is the tenants' right to be paid"]),
         ('""the tenant pays""', ["the tenant pays"]),
         ("``the tenant pays''", ["the tenant pays"]),
+        ("‘ The tenant pays ’", ["The tenant pays"]),
         ("‘(1) The tenant pays’", ["(1) The tenant pays"]),
         ("'[T]he tenant pays'", ["[T]he tenant pays"]),
         ("›the tenant pays‹", ["the tenant pays"]),
