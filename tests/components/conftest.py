@@ -36,21 +36,15 @@ def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
 @pytest.fixture(scope="module")
 def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterator[str]:
     """Two small laws with vectors; the models stay loaded meanwhile."""
-    documents = [
-        Document(
-            id=f"{law[0].lower()}{number}",
-            content=text,
-            meta={"law": law, "number": str(number), "headings": [], "position": position},
-        )
-        for position, (law, number, text) in enumerate(
-            [
-                ("Housing Code", 1, "The landlord mends the roof."),
-                ("Housing Code", 2, "The tenant pays the rent."),
-                ("Family Code", 1, "Spouses share the household."),
-                ("Family Code", 2, "Parents keep their children."),
-            ]
-        )
-    ]
+    laws = {
+        "Housing Code": ["The landlord mends the roof.", "The tenant pays the rent."],
+        "Family Code": ["Spouses share the household.", "Parents keep their children."],
+    }
+    documents = []
+    for law, texts in laws.items():
+        for number, text in enumerate(texts, start=1):
+            meta = {"law": law, "number": str(number), "headings": [], "position": len(documents)}
+            documents.append(Document(id=f"{law[0].lower()}{number}", content=text, meta=meta))
     embedder = StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False)
     by_default = StatuteTextEmbedder(minilm)
     by_default.warm_up()

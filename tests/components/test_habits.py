@@ -1,7 +1,5 @@
 """The habits that every component keeps (design.md, section 4), each test over all of them."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect

@@ -1,7 +1,5 @@
 """CitedAnswerBuilder: unverified statements are neither dropped nor presented as verified."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """StatutePromptBuilder: articles are fenced and declared to be data."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The graph embedder takes whole laws, one or all at once, and never part of one silently."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -183,10 +181,7 @@ def test_an_incomplete_law_is_refused_or_embedded_without_the_graph(make, plain,
     assert flagged == {each.id for each in documents}
     expected = vectors(plain.run(documents)) | vectors(embedder.run(law("Work Code")))
     assert_same(outcome, expected)
-
-
-def test_a_law_that_became_complete_loses_its_flag(make):
-    embedder = make(incomplete_laws="without_graph")
+    # A law that became complete loses its flag.
     flagged = embedder.run(law("Work Code")[:3])["documents"]
     whole = embedder.run([*flagged, law("Work Code")[3]])["documents"]
     assert not any("without_graph" in each.meta for each in whole)

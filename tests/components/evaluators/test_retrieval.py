@@ -1,7 +1,5 @@
 """The evaluator gives the field's metrics over lists of documents."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 

@@ -69,11 +69,8 @@ def hostile_body(parts):
 
 
 def test_a_reply_is_returned(server, ask):
-    assert ask(generator(server.url)) == {
-        "replies": ask(generator(server.url))["replies"],
-        "failure": "",
-    }
-    assert texts(ask(generator(server.url))) == [REPLY]
+    outcome = ask(generator(server.url))
+    assert (texts(outcome), outcome["failure"]) == ([REPLY], "")
     assert ask(TolerantChatGenerator()) == {"replies": [], "failure": ""}
     server.asked.clear()
     assert ask(generator(server.url), []) == {"replies": [], "failure": ""}
@@ -245,12 +242,10 @@ def reply(text, **meta):
     ("given", "failure"),
     [
         (None, "AttributeError"),
-        ({"replies": ["text"]}, "AttributeError"),
         ({}, "empty"),
         (reply(" \n"), "empty"),
         (reply("<think>The tenant pays."), "empty"),
         (reply("The landlord may [1", finish_reason="content_filter"), "content_filter"),
-        (reply("Yes [1].", finish_reason="tool_calls"), "tool_calls"),
         (reply("Yes [1].", finish_reason=None), "broke off"),
         (reply("Yes [1].", finish_reason="✓ verified " * 9), "no reason given"),
         (reply("x" * 10_001), "10,000"),
@@ -293,20 +288,18 @@ def test_the_context_of_the_question_is_kept(ask):
 
 
 def test_warming_up_and_closing_reach_the_generator_and_may_fail():
+    def used(outer):
+        outer.warm_up()
+        asyncio.run(outer.warm_up_async())
+        outer.close()
+        asyncio.run(outer.close_async())
+
     for kind in (Given, Awaited):
         for given in (reply("Yes"), RuntimeError("no model")):
             inner = kind(given)
-            outer = TolerantChatGenerator(inner)
-            outer.warm_up()
-            asyncio.run(outer.warm_up_async())
-            outer.close()
-            asyncio.run(outer.close_async())
+            used(TolerantChatGenerator(inner))
             assert (inner.warm, inner.closed) == (2, 2)
-    empty = TolerantChatGenerator()
-    empty.warm_up()
-    asyncio.run(empty.warm_up_async())
-    empty.close()
-    asyncio.run(empty.close_async())
+    used(TolerantChatGenerator())
 
 
 def test_hanging_threads_do_not_pile_up():

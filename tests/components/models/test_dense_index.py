@@ -1,7 +1,5 @@
 """Exact search over vectors: brute force is the oracle."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.models import dense_index
-from components.models import dense_index as certified_scan
 from components.models.dense_index import CertifiedScan, DenseIndex, search_shards, shards
 from components.models.errors import VectorError
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
+def unit(rows):
     lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
     return (rows / lengths).astype(np.float32)
 
 
-def random_rows(number: int, dim: int, seed: int = 0) -> np.ndarray:
+def random_rows(number, dim, seed=0):
     return unit(np.random.default_rng(seed).normal(size=(number, dim)))
 
 
@@ -79,9 +76,8 @@ def test_the_answer_is_brute_force_s(search, data, number, dim, k, seed):
         allowed = np.array(chosen)
     queries = np.concatenate([random_rows(2, dim, seed + 1), matrix[:1]])
     scores, rows = search(matrix, queries, k, allowed)
-    expected_scores, expected_rows = brute_force(matrix, queries, k, allowed)
-    assert rows.tolist() == expected_rows.tolist()
-    assert scores.tolist() == expected_scores.tolist()
+    expected = brute_force(matrix, queries, k, allowed)
+    assert [scores.tolist(), rows.tolist()] == [each.tolist() for each in expected]
     assert (scores.dtype, rows.dtype) == (np.float32, np.int64)
 
 
@@ -111,8 +107,7 @@ def test_alone_and_in_a_batch_the_answer_is_the_same(monkeypatch, search):
     queries = random_rows(33, 65, 1)
     together = search(matrix, queries, 17)
     monkeypatch.setattr(dense_index, "_SCORES_A_BLOCK", 5 * len(matrix))
-    monkeypatch.setattr(certified_scan, "_SCORES_A_BLOCK", 5 * len(matrix))
-    monkeypatch.setattr(certified_scan, "_GATHERED_A_BLOCK", 1_000)
+    monkeypatch.setattr(dense_index, "_GATHERED_A_BLOCK", 1_000)
     in_blocks = search(matrix, queries, 17)
     alone = [search(matrix, queries[i : i + 1], 17) for i in range(len(queries))]
     for found in (in_blocks, tuple(np.concatenate(part) for part in zip(*alone, strict=True))):
@@ -127,11 +122,8 @@ def test_rows_closer_than_a_float32_product_can_tell_are_in_their_true_order(sea
     query = random_rows(1, 256, 1)
     side = unit(generator.normal(size=(3_000, 256)))
     matrix = unit(query + spread * side)
-    for k in (10,):
-        scores, rows = search(matrix, query, k)
-        expected_scores, expected_rows = brute_force(matrix, query, k)
-        assert scores.tolist() == expected_scores.tolist()
-        assert rows.tolist() == expected_rows.tolist()
+    found, expected = (each(matrix, query, 10) for each in (search, brute_force))
+    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
 
 def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
@@ -142,7 +134,7 @@ def test_the_scan_is_certified_when_half_precision_cannot_tell(monkeypatch):
     matrix = unit(query + 1e-3 * side)
     scan = CertifiedScan(matrix, torch.device("cpu"))
     _, expected = brute_force(matrix, query, 10)
-    taken: list[int] = []
+    taken = []
     rescored = CertifiedScan._rescored
 
     def watched(self, queries, candidates):
@@ -173,6 +165,5 @@ def test_nothing_allowed_and_nothing_asked_find_nothing():
     index = DenseIndex(random_rows(10, 4), "cpu")
     assert index.search(random_rows(2, 4), 3, allowed=np.zeros(10, bool))[1].shape == (2, 0)
     assert index.search(np.empty((0, 4), np.float32), 3)[1].shape == (0, 3)
-    assert DenseIndex(np.empty((0, 4), np.float32), "cpu").search(random_rows(1, 4), 3)[
-        1
-    ].shape == (1, 0)
+    empty = DenseIndex(np.empty((0, 4), np.float32), "cpu")
+    assert empty.search(random_rows(1, 4), 3)[1].shape == (1, 0)

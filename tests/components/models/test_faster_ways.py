@@ -1,20 +1,13 @@
 """What computes on a CPU: number formats, linear layers, attention, and the races between them."""
 
-from __future__ import annotations
-
-import math
 import threading
-from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from components.models import devices
-from components.models import devices as cpu
-from components.models import devices as racing
 from components.models.devices import (
     LINEAR,
     _OneDnnLinear,
@@ -40,32 +33,32 @@ def test_a_device_that_is_not_there_is_refused_by_name(name):
 def test_auto_follows_what_was_measured(monkeypatch, gain, expected):
     monkeypatch.setattr(devices.BF16, "_settled", None)
     monkeypatch.setattr(devices.BF16, "gain", lambda: gain)
-    assert devices.resolve_dtype("auto", torch.device("cpu")) == expected
-    assert devices.resolve_dtype("float32", torch.device("cpu")) == torch.float32
-    assert devices.resolve_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
+    formats = [devices.resolve_dtype(each, CPU) for each in ("auto", "float32", "bfloat16")]
+    assert formats == [expected, torch.float32, torch.bfloat16]
 
 
-def test_one_thread_within_the_block_and_as_many_as_before_behind_it():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with pytest.raises(KeyError), devices.single_thread(torch.device("cpu")):
-            assert torch.get_num_threads() == 1
-            raise KeyError
-        assert torch.get_num_threads() == 2
-        with devices.single_thread(torch.device("cpu"), when=False):
-            assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
+@pytest.fixture
+def three_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
-    begun, behind = threading.Event(), threading.Event()
-    seen: list[int] = []
+    yield
+    torch.set_num_threads(before)
 
-    def computes() -> None:
+
+def test_one_thread_within_the_block_and_as_many_as_before_behind_it(three_threads):
+    with pytest.raises(KeyError), devices.single_thread(CPU):
+        assert torch.get_num_threads() == 1
+        raise KeyError
+    assert torch.get_num_threads() == 3
+    with devices.single_thread(CPU, when=False):
+        assert torch.get_num_threads() == 3
+
+
+def test_a_thread_that_begins_while_another_is_on_one_core_gets_all(three_threads):
+    begun, behind = threading.Event(), threading.Event()
+    seen = []
+
+    def computes():
         torch.get_num_threads()  # its first call
         begun.set()
         behind.wait()
@@ -75,23 +68,20 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all():
         with devices.single_thread(CPU):
             seen.append(torch.get_num_threads())
 
-    try:
-        for is_over in (False, True):
-            begun.clear()
-            behind.clear()
-            thread = threading.Thread(target=computes)
-            with devices.single_thread(CPU):
-                thread.start()
-                begun.wait()
-                if not is_over:
-                    behind.set()
-                    thread.join()
-            behind.set()
-            thread.join()
-            assert torch.get_num_threads() == 3
-        assert seen == [3, 3, 1] * 2
-    finally:
-        torch.set_num_threads(before)
+    for is_over in (False, True):
+        begun.clear()
+        behind.clear()
+        thread = threading.Thread(target=computes)
+        with devices.single_thread(CPU):
+            thread.start()
+            begun.wait()
+            if not is_over:
+                behind.set()
+                thread.join()
+        behind.set()
+        thread.join()
+        assert torch.get_num_threads() == 3
+    assert seen == [3, 3, 1] * 2
 
 
 # Linear layers
@@ -103,53 +93,39 @@ needs_onednn = pytest.mark.skipif(
 
 @needs_onednn
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(
-    "states",
-    [
-        torch.randn(7, 24, generator=torch.Generator().manual_seed(0)),
-        torch.randn(3, 5, 24, generator=torch.Generator().manual_seed(1)),
-        torch.randn(24, 5, generator=torch.Generator().manual_seed(2)).T,
-        torch.randn(4, 6, 24, generator=torch.Generator().manual_seed(3))[::2, 1:4],
-        torch.empty(0, 24),
-    ],
-    ids=["matrix", "batch", "transposed", "strided", "empty"],
-)
-def test_a_linear_layer_gives_the_same(states, bias):
+@pytest.mark.parametrize("kind", ["matrix", "batch", "transposed", "strided", "vector", "empty"])
+def test_a_linear_layer_and_its_gradients_are_the_same(kind, bias):
     torch.manual_seed(0)
     layer = nn.Linear(24, 33, bias=bias)
-    with torch.no_grad():
-        expected = layer(states)
-        with _OneDnnLinear():
-            found = layer(states)
-    assert found.shape == expected.shape
-    assert torch.allclose(found, expected, atol=1e-5)
+    states = {
+        "matrix": torch.randn(7, 24),
+        "batch": torch.randn(3, 5, 24),
+        "transposed": torch.randn(24, 5).T,
+        "strided": torch.randn(4, 6, 24)[::2, 1:4],
+        "vector": torch.randn(24),
+        "empty": torch.empty(0, 24),
+    }[kind].requires_grad_()
 
-
-@needs_onednn
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("shape", [(7, 24), (3, 5, 24), (24,), (0, 24)], ids=str)
-def test_gradients_are_the_same(shape, bias):
-    torch.manual_seed(0)
-    layer = nn.Linear(24, 33, bias=bias)
-    states = torch.randn(shape, requires_grad=True)
-    wanted = [states, *layer.parameters()]
-
-    def gradients(block):
-        with block:
+    def computed(block):
+        with torch.no_grad(), block():
+            unrecorded = layer(states)
+        with block():
             out = layer(states)
-        return torch.autograd.grad((out * torch.linspace(-1, 1, 33)).square().sum(), wanted)
+        loss = (out * torch.linspace(-1, 1, 33)).square().sum()
+        return unrecorded, torch.autograd.grad(loss, [states, *layer.parameters()])
 
-    for expected, found in zip(gradients(nullcontext()), gradients(_OneDnnLinear()), strict=True):
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+    (expected, slopes), (found, found_slopes) = map(computed, (nullcontext, _OneDnnLinear))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found_slopes, slopes, atol=1e-4, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
-    monkeypatch.setattr(cpu.LINEAR, "_settled", None)
-    monkeypatch.setattr(cpu.LINEAR, "gain", lambda: gain)
-    calls: list[int] = []
-    monkeypatch.setattr(cpu, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
+    monkeypatch.setattr(devices.LINEAR, "_settled", None)
+    monkeypatch.setattr(devices.LINEAR, "gain", lambda: gain)
+    calls = []
+    monkeypatch.setattr(devices, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
     with torch.no_grad(), fast_linear(torch.device("cpu")):
         nn.Linear(4, 4)(torch.ones(1, 4))
     assert bool(calls) == taken
@@ -160,17 +136,16 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
 
 # Attention
 
-Fused = Callable[..., Tensor]
-fused: Fused = torch.nn.functional.scaled_dot_product_attention
+fused = torch.nn.functional.scaled_dot_product_attention
 
 
-def parts(n: int = 5, tokens: int = 9, others: int = 9, width: int = 8) -> list[Tensor]:
+def parts(n=5, tokens=9, others=9, width=8):
     generator = torch.Generator().manual_seed(0)
     shapes = [(n, 3, tokens, width), (n, 3, others, width), (n, 3, others, width)]
     return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
 
 
-def by_hand(parts: list[Tensor], looked_at: Tensor, scale: float) -> Tensor:
+def by_hand(parts, looked_at, scale):
     """In float64, text by text and head by head."""
     query, key, value = (part.double() for part in parts)
     found = torch.zeros_like(query)
@@ -183,28 +158,26 @@ def by_hand(parts: list[Tensor], looked_at: Tensor, scale: float) -> Tensor:
     return found
 
 
+ALL = torch.ones(5, 1, 9, 7, dtype=torch.bool)
+SEEN = (torch.arange(7) < torch.tensor([7, 3, 7, 1, 5])[:, None])[:, None, None].expand_as(ALL)
+FOUR = (torch.arange(7) < 4).expand_as(ALL)
+MASKS = {
+    "none": (None, ALL),
+    "bool": (SEEN.clone(), SEEN),
+    "bool of one row": (SEEN, SEEN),
+    "added": (torch.zeros(5, 1, 9, 7).masked_fill(~SEEN, -1e30), SEEN),
+    "of one text": (FOUR[:1].clone(), FOUR),
+}
+
+
 @pytest.mark.parametrize("chunk", [1, 2**20])
-@pytest.mark.parametrize("kind", ["none", "bool", "bool of one row", "added", "of one text"])
-@pytest.mark.parametrize("scale", [0.2])
-def test_it_is_attention(monkeypatch, chunk, kind, scale):
-    monkeypatch.setattr(cpu, "_CHUNK_BYTES", chunk)
+@pytest.mark.parametrize(("mask", "seen"), MASKS.values(), ids=MASKS)
+def test_it_is_attention(monkeypatch, chunk, mask, seen):
+    monkeypatch.setattr(devices, "_CHUNK_BYTES", chunk)
     given = parts(others=7)
-    seen = torch.ones(5, 1, 9, 7, dtype=torch.bool)
-    mask: Tensor | None = None
-    if kind != "none":
-        lengths = torch.tensor([7, 3, 7, 1, 5]) if kind != "of one text" else torch.tensor([4] * 5)
-        seen &= (torch.arange(7) < lengths[:, None])[:, None, None]
-        mask = seen
-        if kind == "bool of one row":
-            mask = seen[:, :, :1].expand(5, 1, 9, 7)
-        elif kind == "added":
-            mask = torch.zeros(5, 1, 9, 7).masked_fill(~seen, -1e30)
-        elif kind == "of one text":
-            mask = seen[:1]
-    found = plain_attention(*given, mask, scale)
-    expected = by_hand(given, seen[:, 0], 1 / math.sqrt(8) if scale is None else scale)
+    found = plain_attention(*given, mask, 0.2)
     assert found.dtype == torch.bfloat16
-    assert (found.double() - expected).abs().max() < 0.03
+    assert (found.double() - by_hand(given, seen[:, 0], 0.2)).abs().max() < 0.03
     # Laid out as PyTorch lays it out: heads side by side, token after token.
     assert found.transpose(1, 2).is_contiguous()
 
@@ -215,17 +188,17 @@ def test_a_text_that_looks_at_nothing_gives_numbers():
 
 
 @pytest.fixture
-def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def plain_calls(monkeypatch):
     """A processor on which the plain way is the faster, and the calls that it got."""
-    calls: list[Any] = []
+    calls = []
 
-    def spy(*given: Any) -> Tensor:
+    def spy(*given):
         calls.append(given)
         return plain_attention(*given)
 
-    monkeypatch.setattr(cpu.ATTENTION, "_settled", None)
-    monkeypatch.setattr(cpu.ATTENTION, "gain", lambda: 2.0)
-    monkeypatch.setattr(cpu, "plain_attention", spy)
+    monkeypatch.setattr(devices.ATTENTION, "_settled", None)
+    monkeypatch.setattr(devices.ATTENTION, "gain", lambda: 2.0)
+    monkeypatch.setattr(devices, "plain_attention", spy)
     return calls
 
 
@@ -258,11 +231,11 @@ def test_all_else_goes_the_fused_way(plain_calls, given, options):
 
 def test_best_round_counts_against_best_round_in_turns(monkeypatch):
     now = 0.0
-    run: list[str] = []
-    monkeypatch.setattr(racing.time, "perf_counter", lambda: now)
+    run = []
+    monkeypatch.setattr(devices.time, "perf_counter", lambda: now)
 
-    def way(name: str, seconds: list[float]) -> Callable[[], None]:
-        def compute() -> None:
+    def way(name, seconds):
+        def compute():
             nonlocal now
             now += seconds[run.count(name)]
             run.append(name)
@@ -271,5 +244,5 @@ def test_best_round_counts_against_best_round_in_turns(monkeypatch):
 
     known = way("known", [9, 6, 7, 8, 9, 9, 9, 9])
     other = way("other", [5, 5, 5, 5, 5, 5, 5, 2])
-    assert racing.gain(known, other) == 3
+    assert devices.gain(known, other) == 3
     assert run == ["known", "other"] * 8

@@ -1,7 +1,5 @@
 """Model folders on the disk: written whole, locked, checked, found by name."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil
@@ -9,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,30 +28,26 @@ from components.models.folder import (
 )
 from components.models.locks import file_lock, folder_lock
 
+ROOT = Path(__file__).resolve().parents[3]
+
 # Writing
 
-PLAIN = Manifest(
-    kind=("biencoder",),
-    base_model="tiny",
-    towers={"query": "biencoder/query", "passage": "biencoder/query"},
-    dim=32,
-)
+TOWERS = {"query": "biencoder/query", "passage": "biencoder/query"}
+PLAIN = Manifest(kind=("biencoder",), base_model="tiny", towers=TOWERS, dim=32)
 
 
-def weights(content: bytes):
+def weights(content):
     return lambda folder: (folder / "model.safetensors").write_bytes(content)
 
 
 def test_a_part_that_was_not_touched_is_linked_not_copied(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     write_model_folder(first, PLAIN, {"biencoder/query": weights(b"q"), "ranker": weights(b"r")})
-    written = write_model_folder(
-        second, PLAIN, {"biencoder/query": weights(b"new"), "ranker": first / "ranker"}
-    )
-    assert (second / "ranker/model.safetensors").samefile(first / "ranker/model.safetensors")
-    assert not (second / "biencoder/query/model.safetensors").samefile(
-        first / "biencoder/query/model.safetensors"
-    )
+    parts = {"biencoder/query": weights(b"new"), "ranker": first / "ranker"}
+    written = write_model_folder(second, PLAIN, parts)
+    for part, linked in {"ranker": True, "biencoder/query": False}.items():
+        file = Path(part, "model.safetensors")
+        assert (second / file).samefile(first / file) is linked
     assert read_manifest(second) == written
     assert written.files_of("ranker") == read_manifest(first).files_of("ranker")
 
@@ -93,17 +88,17 @@ if {moment!r} == "rename":
 plain = Manifest(("biencoder",), "tiny", {{"query": "biencoder/query"}}, 32)
 write_model_folder(Path({str(tmp_path / "model")!r}), plain, {{"biencoder/query": tower}})
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT)
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "model").exists()
 
 
 @pytest.fixture
-def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def events(monkeypatch):
     """Names of what is synced and renamed, in that order of time."""
-    seen: list[str] = []
+    seen = []
 
-    def watched(path: Path) -> None:
+    def watched(path):
         sync(path)
         seen.append(f"sync {path.name}")
 
@@ -138,11 +133,8 @@ def test_what_fails_leaves_nothing_and_what_was_there_stays(tmp_path, write):
 
 # The manifest
 
-FULL = Manifest(
-    kind=("biencoder",),
-    base_model="tiny",
-    towers={"query": "biencoder/query", "passage": "biencoder/query"},
-    dim=32,
+FULL = replace(
+    PLAIN,
     config={"lr": 2e-5, "views": ["tree", "semantic"]},
     data={"corpus_sha256": "ab"},
     metrics={"R@10": 0.5},
@@ -172,18 +164,12 @@ def test_a_manifest_comes_back_as_it_was_written(folder):
 
 
 def with_field(**fields):
+    """Rewrite the manifest with these fields; `...` stands for a missing one."""
+
     def spoil(folder):
-        whole = json.loads((folder / MANIFEST_FILE).read_text())
-        (folder / MANIFEST_FILE).write_text(json.dumps({**whole, **fields}))
-
-    return spoil
-
-
-def without_field(name):
-    def spoil(folder):
-        whole = json.loads((folder / MANIFEST_FILE).read_text())
-        del whole[name]
-        (folder / MANIFEST_FILE).write_text(json.dumps(whole))
+        whole = json.loads((folder / MANIFEST_FILE).read_text()) | fields
+        kept = {name: value for name, value in whole.items() if value is not ...}
+        (folder / MANIFEST_FILE).write_text(json.dumps(kept))
 
     return spoil
 
@@ -193,11 +179,11 @@ def without_field(name):
     [
         (lambda f: (f / MANIFEST_FILE).write_text("{"), "manifest.json: Expecting"),
         (with_field(format=2), "field 'format'.*reads format 1"),
-        (without_field("towers"), "field 'towers' is missing"),
+        (with_field(towers=...), "field 'towers' is missing"),
         (with_field(colour="red"), "field 'colour'"),
         (with_field(segmentation="fr"), "field 'segmentation'"),
         (
-            with_field(towers={"query": "biencoder/query", "passage": "biencoder/passage"}),
+            with_field(towers={**TOWERS, "passage": "biencoder/passage"}),
             "field 'towers.passage' names 'biencoder/passage', a part with no file",
         ),
         (with_field(files={"../../etc/passwd": "00"}), "outside the model's parts"),
@@ -222,24 +208,17 @@ def test_a_broken_folder_is_refused_with_the_reason(folder, spoil, message):
 
 
 @pytest.fixture
-def hub_cache(tmp_path, monkeypatch) -> Path:
+def hub_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "hub"
 
 
-def cached(hub_cache: Path, name: str, model: Path) -> Path:
-    """Put a model where the Hub's client keeps its downloads."""
-    folder = hub_cache / f"models--{name.replace('/', '--')}"
+def test_a_model_in_the_cache_needs_no_network(hub_cache, tiny_prompted):
+    folder = hub_cache / "models--someone--law-model"
     snapshot = folder / "snapshots" / ("c" * 40)
-    shutil.copytree(model, snapshot)
+    shutil.copytree(tiny_prompted, snapshot)
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("c" * 40)
-    return snapshot
-
-
-@pytest.mark.parametrize("kind", ["tiny_prompted"])
-def test_a_model_in_the_cache_needs_no_network(request, hub_cache, kind):
-    snapshot = cached(hub_cache, "someone/law-model", request.getfixturevalue(kind))
     assert find_model("someone/law-model") == snapshot
     model = BiEncoder.load("someone/law-model", device="cpu")
     assert model.name == "someone/law-model"
@@ -253,7 +232,6 @@ def test_an_unreachable_hub_is_said(hub_cache, monkeypatch):
 
 # Locks
 
-# A process that takes the lock, says so, and holds it until it is killed.
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -262,45 +240,30 @@ with file_lock(Path(sys.argv[1]), wait=False) as lock:
     print(lock is not None, flush=True)
     time.sleep(60)
 """
-ROOT = Path(__file__).resolve().parents[3]
 
 
-def is_free(path: Path) -> bool:
-    with file_lock(path, wait=False) as lock:
-        return lock is not None
-
-
-def test_one_holds_it_at_a_time(tmp_path):
+def test_one_process_holds_a_lock_until_it_is_killed(tmp_path):
     path = tmp_path / "lock"
-    with file_lock(path, wait=False) as first:
-        assert first is not None
-        assert not is_free(path)
-    assert is_free(path)
-
-
-def test_a_killed_process_lets_go(tmp_path):
-    path = tmp_path / "lock"
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "True\n"
-    assert not is_free(path)
+    with file_lock(path, wait=False) as lock:
+        assert lock is None
     process.kill()
     process.communicate()
-    assert is_free(path)
+    with file_lock(path, wait=False) as lock:
+        assert lock is not None
 
 
 def test_who_waits_gets_it_next(tmp_path):
-    path = tmp_path / "lock"
     got = threading.Event()
 
-    def take() -> None:
-        with file_lock(path, wait=True):
+    def take():
+        with file_lock(tmp_path / "lock", wait=True):
             got.set()
 
     waiting = threading.Thread(target=take)
-    with file_lock(path, wait=True):
+    with file_lock(tmp_path / "lock", wait=True):
         waiting.start()
         assert not got.wait(0.2)
     assert got.wait(10)
@@ -309,11 +272,10 @@ def test_who_waits_gets_it_next(tmp_path):
 
 def test_a_folder_is_made_and_one_holds_it_at_a_time(tmp_path):
     path = tmp_path / "new" / "folder"
-    with folder_lock(path, wait=False) as first:
-        assert first
-        with folder_lock(path, wait=False) as second:
-            assert not second
-        assert list(path.iterdir()) == []
-    assert not path.exists()
-    with folder_lock(path, wait=False) as again:
-        assert again
+    for _ in range(2):
+        with folder_lock(path, wait=False) as first:
+            assert first
+            with folder_lock(path, wait=False) as second:
+                assert not second
+            assert list(path.iterdir()) == []
+        assert not path.exists()

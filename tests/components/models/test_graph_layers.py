@@ -1,12 +1,9 @@
 """The graph network's layers are torch_geometric's; their sums over edges are those of loops."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
 from torch.autograd import gradcheck
-from torch.nn.functional import leaky_relu
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.models import graph_ops
@@ -18,7 +15,7 @@ from components.models.graph_ops import (
     take_rows,
     weighted_sum,
 )
-from components.statutes import EDGE_KINDS, LegislativeGraph
+from components.statutes import EDGE_KINDS
 
 # The layers are torch_geometric's
 
@@ -27,12 +24,19 @@ DIM, HEADS = 12, 3
 
 
 @pytest.fixture
-def features(law_graph):
+def features(graph):
     torch.manual_seed(0)
-    return torch.randn(law_graph.n_nodes, DIM, dtype=torch.float64, requires_grad=True)
+    return torch.randn(graph.n_nodes, DIM, dtype=torch.float64, requires_grad=True)
 
 
-@pytest.fixture(params=["law_graph", "tree_graph"])
+@pytest.fixture(params=["one piece", "pieces of 7 edges"])
+def pieces(request, monkeypatch):
+    """Pieces end in the middle of a node's edges."""
+    if request.param != "one piece":
+        monkeypatch.setattr(graph_ops, "_PIECE_ON_CPU", 7 * DIM)
+
+
+@pytest.fixture(params=["law_graph", "tree_graph", "lawless_graph"])
 def graph(request):
     return GraphTensors.of(request.getfixturevalue(request.param))
 
@@ -71,16 +75,36 @@ def check_gradients(layer, ours, peer, theirs, features, names):
         torch.testing.assert_close(one, another.reshape(one.shape))
 
 
-@pytest.mark.parametrize("with_kinds", [True, False])
-def test_gatv2_is_gatv2conv(graph, features, with_kinds):
-    layer = random_layer("gatv2", EDGE_KINDS if with_kinds else ("self",))
-    peer = geometric.GATv2Conv(
-        DIM,
-        DIM // HEADS,
-        HEADS,
-        add_self_loops=False,
-        edge_dim=len(EDGE_KINDS) if with_kinds else None,
+def check_attention(layer, peer, graph, features, attributes, names):
+    theirs, (_, shares) = peer(
+        features, edge_index(graph), attributes, return_attention_weights=True
     )
+    torch.testing.assert_close(layer.attention(features, features, graph.edges), shares)
+    ours = layer(features, features, graph.edges)
+    check_gradients(layer, ours, peer, theirs, features, names)
+
+
+@pytest.fixture(params=["kinds of edges", "no kinds"])
+def with_kinds(request):
+    return request.param == "kinds of edges"
+
+
+@pytest.fixture
+def make_peer(graph, with_kinds):
+    """A torch_geometric layer of attention with these weights, and the attributes of its edges."""
+    one_hot = torch.eye(len(EDGE_KINDS), dtype=torch.float64)[graph.edges.kind]
+    more = {"edge_dim": len(EDGE_KINDS)} if with_kinds else {}
+
+    def make(conv, weights, of_kinds):
+        peer = conv(DIM, DIM // HEADS, HEADS, add_self_loops=False, **more)
+        weights |= of_kinds if with_kinds else {}
+        return copied(peer, **weights), one_hot if with_kinds else None
+
+    return make
+
+
+def test_gatv2_is_gatv2conv(graph, features, pieces, with_kinds, make_peer):
+    layer = random_layer("gatv2", EDGE_KINDS if with_kinds else ("self",))
     weights = {
         "lin_l.weight": layer.source.weight,
         "lin_l.bias": layer.source.bias,
@@ -88,64 +112,41 @@ def test_gatv2_is_gatv2conv(graph, features, with_kinds):
         "lin_r.bias": layer.target.bias,
         "att": layer.score,
     }
-    attributes = None
-    if with_kinds:
-        weights["lin_edge.weight"] = layer.kinds.weight.t()
-        attributes = torch.eye(len(EDGE_KINDS), dtype=torch.float64)[graph.edges.kind]
-    peer = copied(peer, **weights)
-    theirs, (_, shares) = peer(
-        features, edge_index(graph), attributes, return_attention_weights=True
-    )
-    ours = layer(features, features, graph.edges)
-    torch.testing.assert_close(layer.attention(features, features, graph.edges), shares)
+    of_kinds = {"lin_edge.weight": layer.kinds.weight.t()} if with_kinds else {}
+    peer, attributes = make_peer(geometric.GATv2Conv, weights, of_kinds)
     names = {"source.weight": "lin_l.weight", "target.weight": "lin_r.weight", "score": "att"}
-    check_gradients(layer, ours, peer, theirs, features, names)
+    check_attention(layer, peer, graph, features, attributes, names)
     if with_kinds:
-        found, other = (
-            torch.autograd.grad(out.square().sum(), weight)[0]
-            for out, weight in (
-                (layer(features, features, graph.edges), layer.kinds.weight),
-                (peer(features, edge_index(graph), attributes), peer.lin_edge.weight),
-            )
-        )
-        torch.testing.assert_close(found, other.t())
+        ours = layer(features, features, graph.edges).square().sum()
+        theirs = peer(features, edge_index(graph), attributes).square().sum()
+        (found,) = torch.autograd.grad(ours, layer.kinds.weight)
+        (expected,) = torch.autograd.grad(theirs, peer.lin_edge.weight)
+        torch.testing.assert_close(found, expected.t())
 
 
-@pytest.mark.parametrize("with_kinds", [True, False])
-def test_gat_is_gatconv(graph, features, with_kinds):
+def test_gat_is_gatconv(graph, features, pieces, with_kinds, make_peer):
     layer = random_layer("gat", EDGE_KINDS if with_kinds else ("self",))
-    peer = geometric.GATConv(
-        DIM,
-        DIM // HEADS,
-        HEADS,
-        add_self_loops=False,
-        edge_dim=len(EDGE_KINDS) if with_kinds else None,
-    )
     weights = {
         "lin.weight": layer.source.weight,
         "att_src": layer.source_score,
         "att_dst": layer.target_score,
         "bias": layer.bias,
     }
-    attributes = None
+    of_kinds = {}
     if with_kinds:
         # Its number for a kind and head is a product of two weights; ours is the number itself.
         first_of_head = torch.zeros(HEADS, DIM // HEADS, dtype=torch.float64)
         first_of_head[:, 0] = 1
         spread = torch.zeros(len(EDGE_KINDS), HEADS, DIM // HEADS, dtype=torch.float64)
         spread[:, :, 0] = layer.kinds.weight.detach()
-        weights["att_edge"] = first_of_head
-        weights["lin_edge.weight"] = spread.view(len(EDGE_KINDS), DIM).t()
-        attributes = torch.eye(len(EDGE_KINDS), dtype=torch.float64)[graph.edges.kind]
-    peer = copied(peer, **weights)
-    theirs, (_, shares) = peer(
-        features, edge_index(graph), attributes, return_attention_weights=True
-    )
-    ours = layer(features, features, graph.edges)
-    torch.testing.assert_close(layer.attention(features, features, graph.edges), shares)
-    check_gradients(layer, ours, peer, theirs, features, {"source.weight": "lin.weight"})
+        of_kinds["att_edge"] = first_of_head
+        of_kinds["lin_edge.weight"] = spread.view(len(EDGE_KINDS), DIM).t()
+    peer, attributes = make_peer(geometric.GATConv, weights, of_kinds)
+    check_attention(layer, peer, graph, features, attributes, {"source.weight": "lin.weight"})
 
 
+# Without an edge to itself a node has no degree to divide by.
+@pytest.mark.parametrize("graph", ["law_graph", "tree_graph"], indirect=True)
 def test_gcn_is_gcnconv(graph, features):
     layer = random_layer("gcn")
     peer = copied(
@@ -177,78 +178,22 @@ def test_sage_and_kgnn_are_sageconv_and_graphconv(graph, features, kind, conv, n
 
 # Sums over edges
 
-N_HEADS, WIDTH = 3, 6
-
 
 @pytest.fixture(params=["law_graph", "lawless_graph"])
 def edges(request):
     return GraphTensors.of(request.getfixturevalue(request.param)).edges
 
 
-@pytest.fixture(params=["one piece", "pieces of 7 edges"])
-def pieces(request, monkeypatch):
-    """Pieces end in the middle of a node's edges."""
-    if request.param != "one piece":
-        monkeypatch.setattr(graph_ops, "_PIECE_ON_CPU", 7 * WIDTH)
-
-
-def normal(*shape, dtype=torch.float64, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=dtype, generator=generator, requires_grad=True)
-
-
-def inputs_of(edges, dtype=torch.float64):
-    sources = normal(len(edges.source_ends) - 1, WIDTH, dtype=dtype)
-    targets = normal(edges.n_targets, WIDTH, dtype=dtype, seed=1)
-    attention = normal(N_HEADS, WIDTH // N_HEADS, dtype=dtype, seed=2)
-    return sources, targets, attention, normal(7, WIDTH, dtype=dtype, seed=3)
-
-
-def each(edges):
-    triples = (edges.source.tolist(), edges.target.tolist(), edges.kind.tolist())
-    return enumerate(zip(*triples, strict=True))
-
-
-@pytest.mark.parametrize("with_kinds", [True, False])
-def test_scores_are_eq_7_edge_by_edge(edges, pieces, with_kinds):
-    sources, targets, attention, kinds = inputs_of(edges)
-    kinds = kinds if with_kinds else None
-    scores = pair_scores(sources, targets, attention, kinds, edges)
-    for edge, (source, target, kind) in each(edges):
-        total = targets[target] + sources[source] + (kinds[kind] if with_kinds else 0)
-        expected = (attention * leaky_relu(total, 0.2).view(N_HEADS, -1)).sum(1)
-        torch.testing.assert_close(scores[edge], expected)
-    inputs = (sources, targets, attention, kinds)
-    assert gradcheck(lambda *tensors: pair_scores(*tensors, edges), inputs, fast_mode=True)
-
-
-def test_the_softmax_of_each_target_is_torchs(edges):
-    scores = normal(len(edges.source), N_HEADS)
-    shares = segment_softmax(scores, edges)
-    for target in range(edges.n_targets):
-        own = edges.target == target
-        torch.testing.assert_close(shares[own], scores[own].softmax(0))
-    assert gradcheck(lambda tensor: segment_softmax(tensor, edges), (scores,), fast_mode=True)
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
 
 
 def test_the_softmax_of_scores_far_apart_is_finite(edges):
-    scores = torch.linspace(-1e38, 1e38, len(edges.source) * N_HEADS).view(-1, N_HEADS)
+    scores = torch.linspace(-1e38, 1e38, len(edges.source) * HEADS).view(-1, HEADS)
     scores[edges.target == 0] = -1e30  # all equal, and far below the others
     shares = segment_softmax(scores, edges)
     assert shares.isfinite().all()
     assert torch.allclose(shares[edges.target == 0], 1 / (edges.target == 0).sum())
-
-
-def test_a_weighted_sum_is_eq_8_head_by_head(edges, pieces):
-    states, weights = normal(len(edges.source_ends) - 1, WIDTH), normal(len(edges.source), N_HEADS)
-    expected = torch.zeros(edges.n_targets, N_HEADS, WIDTH // N_HEADS, dtype=torch.float64)
-    for edge, (source, target, _) in each(edges):
-        expected[target] += weights[edge, :, None] * states[source].view(N_HEADS, -1)
-    summed = weighted_sum(states, weights, edges)
-    torch.testing.assert_close(summed, expected.view(-1, WIDTH))
-    assert gradcheck(
-        lambda *tensors: weighted_sum(*tensors, edges), (states, weights), fast_mode=True
-    )
 
 
 def test_rows_taken_twice_add_up_in_the_gradient():
@@ -272,7 +217,8 @@ class Operators(TorchDispatchMode):
 
 def test_nothing_is_scattered_forwards_or_backwards(edges):
     """Sums whose order is left to the device's threads are what makes a GPU's runs differ."""
-    sources, targets, attention, kinds = inputs_of(edges)
+    sources, targets = normal(len(edges.source_ends) - 1, DIM), normal(edges.n_targets, DIM)
+    attention, kinds = normal(HEADS, DIM // HEADS), normal(len(EDGE_KINDS), DIM)
     with Operators() as operators:
         taken = take_rows(targets, torch.arange(edges.n_targets))
         scores = pair_scores(sources, taken, attention, kinds, edges)
@@ -286,31 +232,23 @@ def test_nothing_is_scattered_forwards_or_backwards(edges):
 
 
 @pytest.fixture(params=["law_graph", "lawless_graph"])
-def given(request) -> LegislativeGraph:
+def given(request):
     return request.getfixturevalue(request.param)
-
-
-def runs(ends):
-    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
-
-
-def check_orders(block, n_sources):
-    """Each target's run holds its edges, and each source's run in the other order."""
-    for target, (start, end) in enumerate(runs(block.target_ends)):
-        assert (block.target == target).nonzero()[:, 0].tolist() == list(range(start, end))
-    assert len(block.source_ends) == n_sources + 1
-    for source, (start, end) in enumerate(runs(block.source_ends)):
-        assert (block.source == source).nonzero()[:, 0].tolist() == block.by_source[
-            start:end
-        ].tolist()
 
 
 def test_edges_stand_in_both_orders(given):
     tensors = GraphTensors.of(given)
-    assert tensors.n_nodes == given.n_nodes
-    assert tensors.edge_kinds == given.edge_kinds
+    assert (tensors.n_nodes, tensors.edge_kinds) == (given.n_nodes, given.edge_kinds)
+    edges = tensors.edges
     for name in ("source", "target", "kind"):
-        assert getattr(tensors.edges, name).tolist() == getattr(given, name).tolist()
-    check_orders(tensors.edges, given.n_nodes)
+        assert getattr(edges, name).tolist() == getattr(given, name).tolist()
+    for ends, nodes, order in (
+        (edges.target_ends, edges.target, torch.arange(len(edges.target))),
+        (edges.source_ends, edges.source, edges.by_source),
+    ):
+        assert len(ends) == given.n_nodes + 1
+        for node in range(given.n_nodes):
+            of_node = order[ends[node] : ends[node + 1]]
+            assert of_node.tolist() == (nodes == node).nonzero()[:, 0].tolist()
     degrees = given.degree[given.source] * given.degree[given.target]
-    assert tensors.edges.degrees.tolist() == degrees.tolist()
+    assert edges.degrees.tolist() == degrees.tolist()

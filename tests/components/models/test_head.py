@@ -1,7 +1,5 @@
 """The head over the passages of an article."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,11 +1,8 @@
 """A model opens only if its files hold exactly its weights; no gap is filled at random."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,22 +29,18 @@ TEXTS = ["tenant must pay the rent", "the court"]
 Weights = dict[str, Tensor]
 
 
-def rewritten(folder: Path, change: Callable[[Weights], Weights]) -> None:
+def rewritten(folder, change):
     """Change the weights that lie directly in a folder."""
     path = folder / "model.safetensors"
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
-def with_prefix(weights: Weights) -> Weights:
+def with_prefix(weights):
     return {f"student.net.{name}": each for name, each in weights.items()}
 
 
-def emptied(weights: Weights) -> Weights:
-    return {}
-
-
-def without(*ends: str) -> Callable[[Weights], Weights]:
-    def one_tensor_missing(weights: Weights) -> Weights:
+def without(*ends):
+    def one_tensor_missing(weights):
         kept = {name: each for name, each in weights.items() if not name.endswith(ends)}
         assert len(weights) - len(kept) == len(ends)
         return kept
@@ -55,27 +48,27 @@ def without(*ends: str) -> Callable[[Weights], Weights]:
     return one_tensor_missing
 
 
-def plus(**added: Tensor) -> Callable[[Weights], Weights]:
+def plus(**added):
     return lambda weights: weights | {name.replace("__", "."): added[name] for name in added}
 
 
 FIRST = "embeddings.word_embeddings.weight"
 QUERY = "encoder.layer.1.attention.self.query.weight"
-FAULTS = [(with_prefix, FIRST), (emptied, FIRST), (without(QUERY), QUERY)]
+FAULTS = [(with_prefix, FIRST), (lambda _: {}, FIRST), (without(QUERY), QUERY)]
 
 
-def plain(source: Path, folder: Path) -> Path:
+def plain(source, folder):
     return Path(shutil.copytree(source, folder))
 
 
-def sentence_transformer(source: Path, folder: Path) -> Path:
+def sentence_transformer(source, folder):
     SentenceTransformer(
         modules=[Transformer(str(source)), Pooling(32, "mean")], device="cpu"
     ).save_pretrained(str(folder), create_model_card=False)
     return folder
 
 
-def routed(source: Path, folder: Path) -> Path:
+def routed(source, folder):
     router = Router.for_query_document(
         query_modules=[Transformer(str(source)), Pooling(32)],
         document_modules=[Transformer(str(source)), Pooling(32)],
@@ -85,8 +78,8 @@ def routed(source: Path, folder: Path) -> Path:
     return folder
 
 
-def lexarbor(source: Path, folder: Path) -> Path:
-    def ranker(part: Path) -> None:
+def lexarbor(source, folder):
+    def ranker(part):
         open_ranking_start(source, CPU, seed=0).save_pretrained(str(part), create_model_card=False)
         RankerSettings().save(part)
 
@@ -94,14 +87,14 @@ def lexarbor(source: Path, folder: Path) -> Path:
     return folder
 
 
-def seal(folder: Path) -> None:
+def seal(folder):
     """Let the manifest vouch for the files as they are."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "files": digests_of_parts(folder)}))
 
 
-def embedded(folder: Path) -> Tensor:
+def embedded(folder):
     return BiEncoder.load(folder, device="cpu", dtype="float32").encode_queries(TEXTS)
 
 
@@ -222,34 +215,27 @@ def test_a_module_comes_back_in_the_mode_for_use(kind, tmp_path):
         assert torch.equal(again.state_dict()[name], tensor), name
 
 
-@pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [
-        (lambda folder: (folder / "config.json").unlink(), "No such file"),
-        (lambda folder: (folder / "config.json").write_text("{"), "Expecting property name"),
-        (lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 40), "eserializing"),
-        (reconfigured(layers=1), "Unexpected key"),
-        (reconfigured(dim=24), "size mismatch"),
-        (reconfigured(dim=0), "dim is 0; it must be at least 1"),
-        (reconfigured(colour="red"), "unexpected keyword argument 'colour'"),
-    ],
-    ids=[
-        "no config",
-        "broken config",
-        "broken weights",
-        "fewer layers",
-        "another width",
-        "out of range",
-        "unknown field",
-    ],
-)
+BROKEN = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "No such file"),
+    "broken config": (lambda folder: (folder / "config.json").write_text("{"), "Expecting"),
+    "broken weights": (
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 40),
+        "eserializing",
+    ),
+    "fewer layers": (reconfigured(layers=1), "Unexpected key"),
+    "another width": (reconfigured(dim=24), "size mismatch"),
+    "out of range": (reconfigured(dim=0), "dim is 0; it must be at least 1"),
+    "unknown field": (reconfigured(colour="red"), "unexpected keyword argument 'colour'"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "reason"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_folder_is_refused_by_its_name(kind, tmp_path, spoil, reason):
     folder = tmp_path / "part"
     kind[0](16, heads=2, layers=2).save(folder)
     spoil(folder)
-    with pytest.raises(ModelError, match=f"{folder}: the {kind[1]} cannot be read.*{reason}") as at:
+    with pytest.raises(ModelError, match=f"{folder}: the {kind[1]} cannot be read.*{reason}"):
         kind[0].load(folder)
-    assert str(at.value).endswith(".")
 
 
 def test_weights_that_are_not_finite_are_refused_by_name(kind, tmp_path):

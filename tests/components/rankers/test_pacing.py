@@ -1,7 +1,5 @@
 """Work is handed out while the time lasts, at speeds that are learned."""
 
-from __future__ import annotations
-
 import pytest
 
 from components.rankers.cross_encoder import Pace, Portion, Work

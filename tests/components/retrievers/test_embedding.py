@@ -1,7 +1,5 @@
 """The dense retriever finds exactly what brute force finds, over any store, at any moment."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from dataclasses import replace
@@ -104,16 +102,7 @@ def test_filters_choose_before_the_cut_and_any_store_gives_the_same(
 
 @pytest.mark.parametrize(
     "query",
-    [
-        [float("nan")] * 8,
-        [float("inf")] * 8,
-        [0.0] * 8,
-        [1.0] * 7,
-        [],
-        [ONES],
-        ["a"] * 8,
-        None,
-    ],
+    [[float("nan")] * 8, [float("inf")] * 8, [0.0] * 8, [1.0] * 7, [], [ONES], ["a"] * 8, None],
     ids=repr,
 )
 def test_an_unusable_query_is_refused_by_name(retriever_of, random_vectors, query):
@@ -121,9 +110,15 @@ def test_an_unusable_query_is_refused_by_name(retriever_of, random_vectors, quer
         retriever_of(random_vectors(3)).run(query)
 
 
-def test_stores_without_vectors_say_why(store, random_vectors):
+def test_stores_without_vectors_say_why_and_top_k_is_checked(store, random_vectors):
     retriever = StatuteEmbeddingRetriever(store)
-    assert retriever.run(ONES) == {"documents": []}
+    for top_k in (None, 0):
+        assert retriever.run(ONES, top_k=top_k) == {"documents": []}
+    with pytest.raises(ValueError, match="-1"):
+        retriever.run(ONES, top_k=-1)
+    for top_k, error in ((0, ValueError), ("3", TypeError)):
+        with pytest.raises(error, match="top_k"):
+            StatuteEmbeddingRetriever(store, top_k=top_k)
     store.write_documents([Document(id="a", content="Words.")])
     with pytest.raises(StoreError, match="--model"):
         retriever.warm_up()
@@ -228,13 +223,3 @@ def test_a_foreign_store_is_read_again_when_it_grows_or_on_demand(
         bad = Document(id="bad", content="Words.", embedding=unusable)
         with pytest.raises(VectorError, match="'bad'"):
             StatuteEmbeddingRetriever(in_memory([vector, bad])).warm_up()
-
-
-def test_top_k_is_checked(store):
-    for top_k, error in ((0, ValueError), ("3", TypeError)):
-        with pytest.raises(error, match="top_k"):
-            StatuteEmbeddingRetriever(store, top_k=top_k)
-    retriever = StatuteEmbeddingRetriever(store)
-    assert retriever.run(ONES, top_k=0) == {"documents": []}
-    with pytest.raises(ValueError, match="-1"):
-        retriever.run(ONES, top_k=-1)

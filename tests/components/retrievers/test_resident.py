@@ -1,7 +1,5 @@
 """Resident indexes over foreign stores: a snapshot that is read again when something changed."""
 
-from __future__ import annotations
-
 import logging
 from copy import deepcopy
 from pathlib import Path
@@ -95,38 +93,29 @@ def words(documents):
     return [each.content for each in documents]
 
 
-def by_words(store):
-    retriever = StatuteBM25Retriever(store)
-    return lambda: words(retriever.run("roof")["documents"])
+def neighbours(expanded):
+    return [each["content"] for each in expanded["documents"][0].meta["neighbours"]]
 
 
-def by_meaning(store):
-    retriever = StatuteEmbeddingRetriever(store, top_k=1)
-    return lambda: words(retriever.run([1.0, 2.0])["documents"])
+CITED = "article 2 of the Housing Code"
+WAYS = {
+    "words": (StatuteBM25Retriever, lambda it: words(it.run("roof")["documents"])),
+    "meaning": (StatuteEmbeddingRetriever, lambda it: words(it.run([1, 2], None, 1)["documents"])),
+    "citation": (CitationRetriever, lambda it: words(it.run(CITED)["pinned"])),
+    "place": (StructureExpander, lambda it: neighbours(it.run(LAW[:1]))),
+}
 
 
-def by_citation(store):
-    retriever = CitationRetriever(store)
-    return lambda: words(retriever.run("article 2 of the Housing Code")["pinned"])
-
-
-def by_place(store):
-    expander = StructureExpander(store)
-    return lambda: [
-        each["content"] for each in expander.run(LAW[:1])["documents"][0].meta["neighbours"]
-    ]
-
-
-@pytest.mark.parametrize("way", [by_words, by_meaning, by_citation, by_place])
-def test_updates_and_replacements_of_a_found_article_are_seen_at_once(law, way):
-    found = way(law)
-    assert found() == ["The roof."]
+@pytest.mark.parametrize(("reader", "found_by"), WAYS.values(), ids=WAYS)
+def test_updates_and_replacements_of_a_found_article_are_seen_at_once(law, reader, found_by):
+    it = reader(law)
+    assert found_by(it) == ["The roof."]
     overwrite(law, article("a2", "The new roof.", 2))
-    assert found() == ["The new roof."]
+    assert found_by(it) == ["The new roof."]
     replace_article(law, "a2", article("b2", "The roof and the cellar.", 2))
-    assert found() == ["The roof and the cellar."]
+    assert found_by(it) == ["The roof and the cellar."]
     replace_article(law, "b2", article("b9", "Nothing of it.", 2, law="Work Code"))
-    assert not {"The new roof.", "The roof and the cellar."} & set(found())
+    assert not {"The new roof.", "The roof and the cellar."} & set(found_by(it))
 
 
 def test_citations_of_replaced_articles(law):

@@ -1,7 +1,5 @@
 """StructureExpander: found articles with their neighbours in the law."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 from haystack.errors import FilterError

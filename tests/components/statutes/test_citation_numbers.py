@@ -1,7 +1,5 @@
 """Printed numbers in one form."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,35 +17,29 @@ from components.statutes.citations.patterns import (
     ("printed", "core"),
     [
         ("1382", "1382"),
-        ("1382-1", "1382-1"),
         ("L1221-1", "l1221-1"),
         ("L. 1221-1", "l1221-1"),
-        ("L 8252-4", "l8252-4"),
         ("R*3231-1", "r3231-1"),
         ("L2323-26-1 A", "l2323-26-1a"),
         ("203quater", "203quater"),
         ("203 bis", "203bis"),
         ("346-1/1", "346-1/1"),
-        ("353-4bis", "353-4bis"),
         ("1er", "1"),
         ("art. 12", "12"),
         ("§ 823", "823"),
         ("Điều 12", "12"),
         ("15.11A.1", "15.11a.1"),
-        ("第一条", "1"),
         ("第一千零七十九条", "1079"),
         ("第十七条之一", "17-1"),
         ("\u200e13.3.5", "13.3.5"),
         ("14\u201113", "14-13"),
-        ("L. 1221–1", "l1221-1"),
         ("14\u22121", "14-1"),
         ("Article IV", "4"),
-        ("Art. XIX", "19"),
         ("CXLVIII", "148"),
         ("artículo 5", "5"),
     ],
 )
-def test_a_number_has_one_form(printed: str, core: str) -> None:
+def test_a_number_has_one_form(printed, core):
     assert parse_number(printed) == ArticleNumber(core)
 
 
@@ -55,7 +47,6 @@ def test_a_number_has_one_form(printed: str, core: str) -> None:
     ("printed", "number"),
     [
         ("PDPA s.2(1)", ArticleNumber("2", ("1",))),
-        ("PDPA s.48J(4A)", ArticleNumber("48j", ("4a",))),
         ("PDPA s.24(0)", ArticleNumber("24")),
         ("6.1.3.(a)", ArticleNumber("6.1.3", ("a",))),
         ("3.3.1(1)(b)", ArticleNumber("3.3.1", ("1", "b"))),
@@ -66,7 +57,7 @@ def test_a_number_has_one_form(printed: str, core: str) -> None:
         ("25)", ArticleNumber("25", (), LISTED_PARAGRAPH)),
     ],
 )
-def test_levels_and_divisions_are_told_from_the_number(printed: str, number: object) -> None:
+def test_levels_and_divisions_are_told_from_the_number(printed, number):
     assert parse_number(printed) == number
 
 
@@ -82,11 +73,11 @@ def test_levels_and_divisions_are_told_from_the_number(printed: str, number: obj
         "第",
     ],
 )
-def test_what_nobody_can_cite_by_number_has_none(printed: str) -> None:
+def test_what_nobody_can_cite_by_number_has_none(printed):
     assert parse_number(printed) is None
 
 
-def numeral(number: int) -> str:
+def numeral(number):
     """A number below 10,000 as Chinese law prints it."""
     digits, text, gap = "零一二三四五六七八九", "", False
     for unit, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
@@ -98,13 +89,13 @@ def numeral(number: int) -> str:
 
 
 @given(st.integers(1, 9999))
-def test_chinese_numerals_are_read_as_they_are_written(number: int) -> None:
+def test_chinese_numerals_are_read_as_they_are_written(number):
     assert chinese_integer(numeral(number)) == number
     assert chinese_integer(str(number)) == number
     assert canonical_core(f"第{numeral(number)}条") == str(number)
 
 
 @given(st.text(max_size=30))
-def test_any_text_can_be_printed_as_a_number(printed: str) -> None:
+def test_any_text_can_be_printed_as_a_number(printed):
     number = parse_number(printed)
     assert number is None or number.core

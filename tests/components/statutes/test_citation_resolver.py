@@ -1,10 +1,6 @@
 """Citations resolved: which article a question names, and when it names none."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from effort import bounded_effort, bounded_steps
@@ -22,11 +18,11 @@ ENTRIES = [
 
 
 @pytest.fixture(scope="module")
-def resolver() -> CitationResolver:
+def resolver():
     return CitationResolver(ENTRIES)
 
 
-def pins(resolver: CitationResolver, text: str) -> list[str]:
+def pins(resolver, text):
     """What a text names without doubt."""
     return [r.ids[0] for r in resolver.resolve(text) if r.certain]
 
@@ -58,51 +54,34 @@ def pins(resolver: CitationResolver, text: str) -> list[str]:
         ("Under article 12 of the Housing Code British tenants may stay", ["h12"]),
         ("Housing Code art. 12, 13 and 14; Work Code art. 5", ["h12", "h13", "h14", "w5"]),
         ("art. 12 Housing Code, art. 5 Work Code", ["h12", "w5"]),
+        # No false pins.
+        ("I worked 12 hours and the Housing Code protects me", []),
+        ("in section 5 of my contract", []),
+        ("article 12 of my lease under the Housing Code", []),
+        ("my lease, section 5, and the Housing Code", []),
+        ("article 12 of the Tax Code", []),
+        ("article 12 of the Code of Civil Procedure", []),
+        ("article 99 of the Housing Code", []),
+        ("article 12", []),
+        ("article 20", []),  # the only one of that number, but who says of which law?
+        ("Section 5 of Chapter 2 of the Housing Code", []),
+        ("The Housing Code allows it, but my contract says in section 5 that I pay", []),
+        ("articles 12 to 14 of the Housing Code", []),
+        ("paragraph 5 of the Housing Code", []),
+        ("article 12 of the Housing Code Enforcement Act", []),
+        ("article 12 of the Housing Code (Fees) Regulations", []),
+        ("article 12 of that Act", []),
     ],
 )
-def test_a_citation_with_its_law_pins_one_article(
-    resolver: CitationResolver, question: str, named: list[str]
-) -> None:
+def test_a_citation_pins_an_article_where_it_names_its_law(resolver, question, named):
     assert pins(resolver, question) == named
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What does section 12 of the Housing Act 1996 say?",
-        "section 12 Housing Act, 1996",
-        "Housing Act 1996, section 12",
-    ],
-)
-def test_an_act_of_another_year_is_not_pinned(question: str) -> None:
+def test_an_act_of_another_year_is_not_pinned():
     resolver = CitationResolver([("h12", "Housing Act 1988", "12")])
-    assert pins(resolver, question) == []
-    assert pins(resolver, question.replace("1996", "1988")) == ["h12"]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "I worked 12 hours and the Housing Code protects me",
-        "in section 5 of my contract",
-        "article 12 of my lease under the Housing Code",
-        "my lease, section 5, and the Housing Code",
-        "article 12 of the Tax Code",
-        "article 12 of the Code of Civil Procedure",
-        "article 99 of the Housing Code",
-        "article 12",
-        "article 20",  # the only one of that number, but who says of which law?
-        "Section 5 of Chapter 2 of the Housing Code",
-        "The Housing Code allows it, but my contract says in section 5 that I pay",
-        "articles 12 to 14 of the Housing Code",
-        "paragraph 5 of the Housing Code",
-        "article 12 of the Housing Code Enforcement Act",
-        "article 12 of the Housing Code (Fees) Regulations",
-        "article 12 of that Act",
-    ],
-)
-def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
-    assert pins(resolver, question) == []
+    for question in ("section 12 Housing Act, 1996", "Housing Act 1996, section 12"):
+        assert pins(resolver, question) == []
+        assert pins(resolver, question.replace("1996", "1988")) == ["h12"]
 
 
 @pytest.mark.parametrize(
@@ -127,17 +106,16 @@ def test_no_false_pin(resolver: CitationResolver, question: str) -> None:
         ("articles 12 to 999 of the Housing Code", ("h12", "h13", "h13-1", "h14")),
     ],
 )
-def test_ids_that_fit(resolver: CitationResolver, question: str, ids: tuple[str, ...]) -> None:
+def test_ids_that_fit(resolver, question, ids):
     (resolved,) = resolver.resolve(question)
     assert resolved.ids == ids
 
 
-def test_a_hyphen_may_stand_for_to_between_numbers_with_letters() -> None:
+def test_a_hyphen_may_stand_for_to_between_numbers_with_letters():
     resolver = CitationResolver([(n, HOUSING, n) for n in ("13A", "13B", "13C", "14")])
-    (both,) = resolver.resolve("ss 13A-13C of the Housing Code")
-    assert both.ids == ("13A", "13B", "13C")
-    (one,) = resolver.resolve("s 13A-13C of the Housing Code")
-    assert one.ids == ()
+    for sign, ids in (("ss", ("13A", "13B", "13C")), ("s", ())):
+        (resolved,) = resolver.resolve(f"{sign} 13A-13C of the Housing Code")
+        assert resolved.ids == ids
 
 
 @pytest.mark.parametrize(
@@ -153,22 +131,23 @@ def test_a_hyphen_may_stand_for_to_between_numbers_with_letters() -> None:
         ("paragraph 99", (), False),
     ],
 )
-def test_what_the_corpus_does_not_hold_is_missing(
-    resolver: CitationResolver, question: str, laws: tuple[str, ...], missing: bool
-) -> None:
+def test_what_the_corpus_does_not_hold_is_missing(resolver, question, laws, missing):
     (resolved,) = resolver.resolve(question)
     assert (resolved.laws, resolved.missing) == (laws, missing)
 
 
-def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_a_contract_is_spoken_of() -> None:
+def test_in_a_corpus_of_one_law_a_bare_citation_is_certain_unless_another_text_is_named():
     resolver = CitationResolver(entry for entry in ENTRIES if entry[1] == HOUSING)
     assert pins(resolver, "What does article 13 require?") == ["h13"]
-    assert pins(resolver, "Does article 5 of the Treaty or article 13 protect tenants?") == []
-    assert pins(resolver, "My contract says in section 13 that I pay") == []
-    assert pins(resolver, "regulation 13") == []
-    assert pins(resolver, "According to the GDPR, what does article 13 say?") == []
-    assert pins(resolver, "Le Code pénal s'applique-t-il, et l'article 13 ?") == []
-    assert pins(resolver, "section 13 of the Companies Act") == []
+    for question in (
+        "Does article 5 of the Treaty or article 13 protect tenants?",
+        "My contract says in section 13 that I pay",
+        "regulation 13",
+        "According to the GDPR, what does article 13 say?",
+        "Le Code pénal s'applique-t-il, et l'article 13 ?",
+        "section 13 of the Companies Act",
+    ):
+        assert pins(resolver, question) == [], question
 
 
 PARTS = [
@@ -191,7 +170,7 @@ PARTS = [
         ("section 4", ()),
     ],
 )
-def test_levels_above_and_below_the_printed_ones(text: str, ids: tuple[str, ...]) -> None:
+def test_levels_above_and_below_the_printed_ones(text, ids):
     (resolved,) = CitationResolver(PARTS).resolve(text)
     assert resolved.ids == ids
 
@@ -207,29 +186,23 @@ def test_levels_above_and_below_the_printed_ones(text: str, ids: tuple[str, ...]
         ("articles 5 and 12 of the Housing Code", [("h5",), ("h12",)]),
     ],
 )
-def test_within_an_article_its_own_law_is_meant(
-    resolver: CitationResolver, text: str, ids: list[tuple[str, ...]]
-) -> None:
+def test_within_an_article_its_own_law_is_meant(resolver, text, ids):
     assert [r.ids for r in resolver.resolve(text, within="w20")] == ids
+    with pytest.raises(KeyError):
+        resolver.resolve(text, within="unknown")
 
 
-def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named() -> None:
+def test_a_further_article_in_a_chinese_sentence_is_of_the_law_just_named():
     laws = ("中华人民共和国刑法", "解释")
     resolver = CitationResolver(
         (f"{law[-1]}{n}", law, n) for law in laws for n in ("第二条", "第九条")
     )
     text = "刑法第二条规定的盗窃罪，第九条规定的诈骗罪。第九条另有规定的除外。"
-    assert [r.ids for r in resolver.resolve(text, within="释第二条")] == [
-        *(("法第二条",), ("法第九条",), ("释第九条",))
-    ]
+    found = [r.ids for r in resolver.resolve(text, within="释第二条")]
+    assert found == [("法第二条",), ("法第九条",), ("释第九条",)]
 
 
-def test_an_unknown_citing_article_is_an_error(resolver: CitationResolver) -> None:
-    with pytest.raises(KeyError):
-        resolver.resolve("article 12", within="x")
-
-
-def test_cross_references_join_positions_once_and_never_an_article_with_itself() -> None:
+def test_cross_references_join_positions_once_and_never_an_article_with_itself():
     articles = [
         Article("a", HOUSING, "1", (), "See Article 2, Article 2(1) and Article 1."),
         Article("b", HOUSING, "2", (), "Subject to Article 1 of the Work Code and Article 9."),
@@ -240,7 +213,7 @@ def test_cross_references_join_positions_once_and_never_an_article_with_itself()
     assert references.unresolved == 2  # there is no Article 9, and a lease is no law
 
 
-def test_hostile_questions_are_answered_in_no_time() -> None:
+def test_hostile_questions_are_answered_in_no_time():
     resolver = CitationResolver(
         (f"{law}-{n}", f"第{law}法", str(n)) for law in range(1000) for n in range(1, 30)
     )
@@ -252,13 +225,11 @@ def test_hostile_questions_are_answered_in_no_time() -> None:
             resolver.resolve((piece * 10_000)[:10_000])
 
 
-def test_a_text_of_many_citations_is_searched_for_other_laws_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    searched: list[str] = []
+def test_a_text_of_many_citations_is_searched_for_other_laws_once(monkeypatch):
+    searched = []
 
     class Counted:
-        def search(self, text: str) -> None:
+        def search(self, text):
             searched.append(text)
 
     monkeypatch.setattr(citation_resolver, "OTHER_LAW", Counted())
@@ -267,7 +238,7 @@ def test_a_text_of_many_citations_is_searched_for_other_laws_once(
     assert len(searched) == 1
 
 
-def test_no_question_takes_more_steps_than_its_bounds_allow() -> None:
+def test_no_question_takes_more_steps_than_its_bounds_allow():
     resolver = CitationResolver(
         (f"{law}-{n}", f"第{law}法", str(n)) for law in range(300) for n in range(1, 100)
     )
@@ -282,7 +253,7 @@ def test_no_question_takes_more_steps_than_its_bounds_allow() -> None:
             resolver.resolve_question(question[:2_000])
 
 
-def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named() -> None:
+def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named():
     resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 40)])
     ranges = [f"{n} to {n + 1}" for n in range(1, 11)]
     # A repeated range counts once, and one that the law lacks does not count.
@@ -295,7 +266,7 @@ def test_of_a_question_eight_ranges_are_followed_and_the_others_are_named() -> N
     assert len(resolver.resolve(question)[9].ids) == 2  # a text of our own has no such bounds
 
 
-def test_a_number_with_a_dash_is_no_range_of_a_question() -> None:
+def test_a_number_with_a_dash_is_no_range_of_a_question():
     numbers = [f"13-{n}" for n in range(1, 15)]
     resolver = CitationResolver([(n, HOUSING, n) for n in numbers])
     for dash in "-–":
@@ -307,13 +278,9 @@ def test_a_number_with_a_dash_is_no_range_of_a_question() -> None:
 
 @pytest.mark.parametrize(
     ("piece", "n_cited"),
-    [
-        ("art. {n} Housing Code; ", 30),
-        ("第{n}条，", 30),
-        ("s {n}! ", 1),
-    ],  # a lone "s" may not cite
+    [("art. {n} Housing Code; ", 30), ("第{n}条，", 30), ("s {n}! ", 1)],  # a lone "s" may not cite
 )
-def test_a_question_is_read_up_to_its_thirtieth_citation(piece: str, n_cited: int) -> None:
+def test_a_question_is_read_up_to_its_thirtieth_citation(piece, n_cited):
     resolver = CitationResolver([(str(n), HOUSING, str(n)) for n in range(1, 100)])
     question = "".join(piece.format(n=n) for n in range(1, 41))
     read = resolver.resolve_question(question)
@@ -322,7 +289,7 @@ def test_a_question_is_read_up_to_its_thirtieth_citation(piece: str, n_cited: in
     assert resolver.resolve_question(question[: -len(read.unread)]).unread == ""
 
 
-def test_a_citation_of_any_law_is_followed_through_so_many_laws() -> None:
+def test_a_citation_of_any_law_is_followed_through_so_many_laws():
     resolver = CitationResolver(
         (f"{law}-{n}", f"L{law}", str(n)) for law in range(2000) for n in "123"
     )
@@ -332,7 +299,7 @@ def test_a_citation_of_any_law_is_followed_through_so_many_laws() -> None:
     assert (three.ids, three.unfollowed, three.missing) == ((), "art. 3", False)
 
 
-def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> None:
+def test_every_citation_of_the_demo_law_resolves(aldermere_articles):
     lines = aldermere_articles.read_text(encoding="utf-8").splitlines()
     articles = [json.loads(line) for line in lines]
     resolver = CitationResolver((a["id"], a["law"], a["number"]) for a in articles)
@@ -357,9 +324,7 @@ def test_every_citation_of_the_demo_law_resolves(aldermere_articles: Path) -> No
         ("code_du_travail_fr", 0.94, 12_000),
     ],
 )
-def test_cross_references_of_real_law_resolve(
-    real_data: Callable[[str], Path], corpus: str, share: float, pairs: int
-) -> None:
+def test_cross_references_of_real_law_resolve(real_data, corpus, share, pairs):
     articles = StatuteCorpus.read(real_data(corpus)).articles
     resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
     own = [
@@ -382,9 +347,7 @@ def test_cross_references_of_real_law_resolve(
         ("stard_zh", "民法典第1079条怎么规定？", "第一千零七十九条"),
     ],
 )
-def test_questions_pin_articles_of_real_law(
-    real_data: Callable[[str], Path], corpus: str, question: str, number: str
-) -> None:
+def test_questions_pin_articles_of_real_law(real_data, corpus, question, number):
     articles = StatuteCorpus.read(real_data(corpus))
     resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
     assert [articles[articles.position(i)].number for i in pins(resolver, question)] == [number]

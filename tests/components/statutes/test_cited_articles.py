@@ -5,11 +5,8 @@ named without doubt; `doubt`, whether others may be found that are not sure ("ei
 will do); and `known_wrong`, where the resolver does not read it so yet.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 from components.statutes.citations.resolver import CitationResolver
 
@@ -49,10 +46,7 @@ LAWS = {
     "penal": ("Code pénal", TO_60),
     "penalsoc": ("Code pénal social", TO_60),
     "baux": ("Loi du 12 mars 2003 relative aux baux", TO_60),
-    "bgb": (
-        "Bürgerliches Gesetzbuch (BGB)",
-        [*TO_60, "242", "573", "812", "813", "814", "823"],
-    ),
+    "bgb": ("Bürgerliches Gesetzbuch (BGB)", [*TO_60, "242", "573", "812", "813", "814", "823"]),
     "stgb": ("Strafgesetzbuch (StGB)", [*TO_60, "242"]),
     "gg": ("Grundgesetz für die Bundesrepublik Deutschland", TO_60),
     "huur": ("Huurwet 2011", TO_60),
@@ -68,11 +62,11 @@ LAWS = {
 }
 
 
-def articles_read(resolver: CitationResolver, row: dict[str, Any]) -> tuple[list[str], bool]:
+def articles_read(resolver, row):
     """The articles named without doubt, and whether others are found with doubt."""
     within = row.get("within")
     language = "fr" if within and within.startswith(("civil", "travail")) else None
-    sure: set[str] = set()
+    sure = set()
     doubt = False
     for each in resolver.resolve(row["text"], within=within, language=language):
         citation = each.citation
@@ -85,7 +79,7 @@ def articles_read(resolver: CitationResolver, row: dict[str, Any]) -> tuple[list
     return sorted(sure), doubt
 
 
-def test_the_articles_that_a_lawyer_reads_are_found() -> None:
+def test_the_articles_that_a_lawyer_reads_are_found():
     resolver = CitationResolver(
         (f"{key} {number}", law, number)
         for key, (law, numbers) in LAWS.items()

@@ -1,12 +1,11 @@
 """Reading corpora and questions: every fault is reported by file, line and field."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
 import pickle
 from datetime import date
+from functools import partial
 from itertools import chain, repeat
 
 import pytest
@@ -22,7 +21,7 @@ from components.statutes import (
     iter_articles,
     read_questions,
 )
-from components.statutes.article import articles_of_laws, normalised
+from components.statutes.article import normalised
 from components.statutes.sources.records import LONGEST_LINE, read_table
 
 # The second of three lines, and the field that the report names.
@@ -34,46 +33,34 @@ BAD_ARTICLES = {
     "a key twice": (b'{"id": "a2", "id": "a3"}\n', None),
     "half a surrogate pair": (b'{"id": "\\ud83d"}\n', None),
     "not UTF-8": (b'{"id": "caf\xe9"}\n', None),
-    "id missing": (line(article(id_=...)), "id"),
-    "id empty": (line(article("")), "id"),
     "id a number": (line(article(7)), "id"),
     "id with a newline": (line(article("a\n2")), "id"),
     "id repeated": (line(article("a1")), "id"),
     "law missing": (line(article("a2", law=...)), "law"),
-    "law only spaces": (line(article("a2", law="  ")), "law"),
     "number null": (line(article("a2", number=None)), "number"),
-    "headings missing": (line(article("a2", headings=...)), "headings"),
+    "heading empty": (line(article("a2", headings=[""])), "headings"),
     "headings not a list": (line(article("a2", headings="Book I")), "headings"),
     "heading a number": (line(article("a2", headings=["Book I", 2])), "headings"),
-    "heading empty": (line(article("a2", headings=[""])), "headings"),
     "text empty": (line(article("a2", text="")), "text"),
     "text with NUL": (line(article("a2", text="a\0b")), "text"),
     "language an object": (line(article("a2", language={})), "language"),
     "date in words": (line(article("a2", valid_from="1 May 2020")), "valid_from"),
-    "impossible date": (line(article("a2", valid_to="2023-02-29")), "valid_to"),
-    "date as a week": (line(article("a2", valid_to="2023-W05")), "valid_to"),
     "date a number": (line(article("a2", valid_from=2020)), "valid_from"),
-    "ends before it starts": (
-        line(article("a2", valid_from="2021-01-01", valid_to="2020-12-31")),
-        "valid_to",
-    ),
+    "impossible date": (line(article("a2", valid_to="2023-02-29")), "valid_to"),
+    "ends first": (line(article("a2", valid_from="2021-01-01", valid_to="2020-12-31")), "valid_to"),
 }
 BAD_QUESTIONS = {
-    "not JSON": (b"x\n", None),
-    "text missing": (line(question("q2", text=...)), "text"),
     "text empty": (line(question("q2", text=" ")), "text"),
     "text invisible": (line(question("q2", text="\u200b")), "text"),
     "text too long": (line(question("q2", text="a" * 10_001)), "text"),
-    "id repeated": (line(question("q1")), "id"),
+    "id repeated": (line(question("a1")), "id"),
     "relevant missing": (line(question("q2", relevant=...)), "relevant"),
     "relevant a text": (line(question("q2", relevant="a1")), "relevant"),
-    "relevant a number": (line(question("q2", relevant=[1])), "relevant"),
     "relevant empty": (line(question("q2", relevant=[])), "relevant"),
     "relevant unknown": (line(question("q2", relevant=["a1", "zz"])), "relevant"),
     "answerable a text": (line(question("q2", answerable="no")), "answerable"),
     "answerable denied": (line(question("q2", answerable=False)), "answerable"),
     "split unknown": (line(question("q2", split="validation")), "split"),
-    "split a number": (line(question("q2", split=1)), "split"),
 }
 
 
@@ -83,31 +70,26 @@ def problems_of(read, *arguments, **options):
     return raised.value.problems
 
 
-def check_fault(path, field, read, ids):
+of_a1 = partial(read_questions, corpus_ids=["a1"])
+
+
+FAULTS = {
+    **{f"article: {name}": (StatuteCorpus.read, article, *b) for name, b in BAD_ARTICLES.items()},
+    **{f"question: {name}": (of_a1, question, *b) for name, b in BAD_QUESTIONS.items()},
+}
+
+
+@pytest.mark.parametrize(("read", "record", "bad", "field"), FAULTS.values(), ids=FAULTS)
+def test_a_bad_line_is_named_and_can_be_skipped(tmp_path, read, record, bad, field):
+    packed = ".gz" if field == "text" else ""
+    path = write(tmp_path / f"a.jsonl{packed}", line(record("a1")), bad, line(record("a9")))
     (problem,) = problems_of(read, path)
     assert (problem.file, problem.line, problem.field) == (str(path), 2, field)
     assert problem.repair
     assert str(problem).startswith(f"{path}:2: " + (f"field '{field}': " if field else ""))
     found = read(path, skip_bad=True)
-    assert [each.id for each in found] == ids
+    assert [each.id for each in found] == ["a1", "a9"]
     assert (found.problems, found.left_out) == ([problem], 1)
-
-
-@pytest.mark.parametrize(("bad", "field"), BAD_ARTICLES.values(), ids=BAD_ARTICLES)
-def test_a_bad_article_is_named_and_can_be_skipped(tmp_path, bad, field):
-    packed = ".gz" if field == "text" else ""
-    path = write(tmp_path / f"a.jsonl{packed}", line(article("a1")), bad, line(article("a9")))
-    check_fault(path, field, StatuteCorpus.read, ["a1", "a9"])
-
-
-@pytest.mark.parametrize(("bad", "field"), BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
-def test_a_bad_question_is_named_and_can_be_skipped(tmp_path, bad, field):
-    path = write(tmp_path / "q.jsonl", line(question("q1")), bad, line(question("q9")))
-
-    def read(path, **options):
-        return read_questions(path, corpus_ids=["a1"], **options)
-
-    check_fault(path, field, read, ["q1", "q9"])
 
 
 def test_all_problems_are_reported_at_once_and_a_line_counts_once(tmp_path):
@@ -132,7 +114,6 @@ def test_an_error_lists_twenty_problems_and_can_be_pickled():
 REFUSED = {
     "empty": (b"", None),
     "blank": (b"\n \n", None),
-    "a byte order mark alone": (b"\xef\xbb\xbf", None),
     "no readable article": (b"x\n", 1),
     "a list over several lines": (b"\n[" + line(article()).rstrip() + b",\n" + b"{}]\n", 2),
     "UTF-16": (line(article()).decode().encode("utf-16"), 1),
@@ -193,14 +174,11 @@ def test_every_field_of_an_article_is_read_and_written(tmp_path):
 @pytest.mark.parametrize(
     ("start", "end", "day", "state"),
     [
-        ("2020-01-01", "2024-12-31", "2019-12-31", "not yet in force"),
         ("2020-01-01", "2024-12-31", "2020-01-01", "in force"),
         ("2020-01-01", "2024-12-31", "2024-12-31", "in force"),
         ("2020-01-01", "2024-12-31", "2025-01-01", "repealed"),
         ("2020-01-01", None, "2019-12-31", "not yet in force"),
-        ("2020-01-01", None, "2025-01-01", "in force"),
         (None, "2024-12-31", "2022-06-01", "in force"),
-        (None, "2024-12-31", "2025-01-01", "repealed"),
         (None, None, "2022-06-01", "unknown"),
     ],
 )
@@ -234,37 +212,26 @@ def test_streaming_yields_articles_until_the_first_fault(tmp_path):
     problems = []
     stream = iter_articles(path, skip_bad=True, problems=problems)
     assert (next(stream)[0], problems) == (1, [])
-    assert next(stream)[0] == 3
-    assert [problem.line for problem in problems] == [2]
+    assert (next(stream)[0], [each.line for each in problems]) == (3, [2])
     strict = iter_articles(path)
     assert next(strict)[1].id == "a1"
     assert [each.line for each in problems_of(next, strict)] == [2, 4]
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_an_open_file_is_read_by_its_name_and_left_open(packed):
-    content = line(article("a1")) + b"x\n" + line(article("a2"))
-    stream = io.BytesIO(gzip.compress(content) if packed else content)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_an_open_file_is_read_by_its_name_and_left_open(pack):
+    stream = io.BytesIO(pack(line(article("a1")) + b"x\n" + line(article("a2"))))
     stream.name = "upload.jsonl"
-    for ends in (False, True):
+    for ids in (["a1"], ["a1", "a2"]):  # left in the middle, and read to the end
+        stream.seek(0)
         problems = []
         reader = iter_articles(stream, skip_bad=True, problems=problems)
-        assert next(reader)[1].id == "a1"
-        assert not ends or [each.id for _, each in reader] == ["a2"]
+        assert [next(reader)[1].id for _ in ids] == ids
         reader.close()
         assert not stream.closed
-        stream.seek(0)
     assert str(problems[0]).startswith("upload.jsonl:2:")
-    reader = iter_articles(stream)
-    next(reader)
-    stream.close()
-    reader.close()
-
-
-def test_a_file_open_as_text_is_refused(tmp_path):
-    path = write(tmp_path / "articles.jsonl", line(article("a1")))
-    with path.open(encoding="utf-8") as stream, pytest.raises(CorpusError, match="'rb'"):
-        list(iter_articles(stream))
+    with pytest.raises(CorpusError, match="'rb'"):
+        list(iter_articles(io.StringIO("{}")))
 
 
 def test_a_corpus_finds_articles_by_position_id_and_law():
@@ -391,7 +358,6 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
 
 def test_reading_stops_after_too_many_bad_lines_or_rows(monkeypatch):
     monkeypatch.setattr("components.statutes.sources.records.MOST_UNREAD", 50)
-    monkeypatch.setattr("components.statutes.sources.records.MOST_UNREAD", 50)
     start = line(article("a1"))
     for bad in (b"\n", b" \r\n", b"x\n", b"\xff\n", start):
         *_, fault = problems_of(StatuteCorpus.read, Endless(start, bad), skip_bad=True)
@@ -418,11 +384,6 @@ def test_twins_differ_only_in_case_space_and_compatibility_characters():
         assert normalised(same) == normalised(text)
     for other in ("The landlord shall pay", "The landlords shall pay.", ""):
         assert normalised(other) != normalised(text)
-
-
-def test_counts_agree_with_their_nouns():
-    assert articles_of_laws(1, 1) == "1 article of 1 law"
-    assert articles_of_laws(13_012, 40) == "13,012 articles of 40 laws"
 
 
 @pytest.mark.parametrize(

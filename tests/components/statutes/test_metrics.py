@@ -1,7 +1,5 @@
 """Metrics: worked by hand, compared with their definitions, and their protocol."""
 
-from __future__ import annotations
-
 import math
 
 import ir_measures
@@ -22,17 +20,11 @@ def one(metric, ranking, gold, depth=1000):
     ("metric", "gold", "value"),
     [
         ("R@1", "abc", 1 / 3),
-        ("R@5", "abc", 2 / 3),
         ("MAP", "abc", (1 / 1 + 2 / 3) / 3),
-        ("MAP@100", "abc", (1 / 1 + 2 / 3) / 3),
         ("MAP@2", "abc", 1 / 3),
         ("R-precision", "abc", 2 / 3),
-        ("MRR@10", "abc", 1.0),
         ("nDCG@10", "abc", (1 + 1 / math.log2(4)) / (1 + 1 / math.log2(3) + 1 / math.log2(4))),
-        ("Exist@1", "abc", 1.0),
         ("MRR@10", "y", 0.25),
-        ("MRR@3", "y", 0.0),
-        ("Exist@3", "y", 0.0),
         ("Exist@4", "y", 1.0),
         ("R@10", ["a", "a", "b"], 1.0),  # a repeated gold id counts once
         ("R-precision", ["a", "a", "x"], 1.0),

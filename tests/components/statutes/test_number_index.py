@@ -1,7 +1,5 @@
 """Ranges that a law holds in part, and numbers that are parts of an article."""
 
-from __future__ import annotations
-
 import pytest
 
 from components.statutes.citations.resolver import CitationResolver
@@ -21,7 +19,7 @@ ENTRIES = [
 
 
 @pytest.fixture(scope="module")
-def resolver() -> CitationResolver:
+def resolver():
     return CitationResolver(ENTRIES)
 
 
@@ -43,15 +41,13 @@ def resolver() -> CitationResolver:
         ("Rules 2 to 4 of the Conduct Rules", ["r2"], "4"),
     ],
 )
-def test_a_range_finds_what_there_is_of_it(
-    resolver: CitationResolver, question: str, ids: list[str], absent: str | None
-) -> None:
+def test_a_range_finds_what_there_is_of_it(resolver, question, ids, absent):
     (resolved,) = resolver.resolve(question)
     assert (list(resolved.ids), resolved.absent) == (ids, absent)
     assert resolved.missing == (not ids)
 
 
-def test_a_range_of_no_named_law_lacks_what_every_law_lacks() -> None:
+def test_a_range_of_no_named_law_lacks_what_every_law_lacks():
     entries = [*(("a" + n, "A Code", n) for n in "123"), *(("b" + n, "B Code", n) for n in "1234")]
     (resolved,) = CitationResolver(entries).resolve("articles 2 to 4")
     assert (resolved.ids, resolved.absent) == (("a2", "a3", "b2", "b3", "b4"), None)
@@ -69,8 +65,8 @@ def test_a_range_of_no_named_law_lacks_what_every_law_lacks() -> None:
     ],
 )
 def test_of_a_long_range_the_first_200_articles_are_taken_and_the_rest_is_named(
-    question: str, first: int, absent: str | None
-) -> None:
+    question, first, absent
+):
     resolver = CitationResolver((str(n), HOUSING, f"Art. {n}") for n in range(1, 400))
     (resolved,) = resolver.resolve_question(question).citations
     assert resolved.ids == tuple(str(n) for n in range(first, first + 200))
@@ -80,7 +76,7 @@ def test_of_a_long_range_the_first_200_articles_are_taken_and_the_rest_is_named(
     assert (within.ids, within.missing, within.unfollowed) == ((), False, None)
 
 
-def test_of_a_long_range_in_several_laws_200_articles_of_each_are_taken() -> None:
+def test_of_a_long_range_in_several_laws_200_articles_of_each_are_taken():
     entries = [(f"{law}{n}", f"{law} Code", str(n)) for law in "AB" for n in range(1, 300)]
     (resolved,) = CitationResolver(entries).resolve_question("articles 1 to 250").citations
     assert resolved.ids == tuple(f"{law}{n}" for law in "AB" for n in range(1, 201))
@@ -88,13 +84,13 @@ def test_of_a_long_range_in_several_laws_200_articles_of_each_are_taken() -> Non
 
 
 @pytest.mark.parametrize("end", ["9" * 5_000, "L. " + "9" * 5_000, "9-" * 2_000 + "9"])
-def test_a_range_to_a_number_too_long_for_python_lacks_its_end(end: str) -> None:
+def test_a_range_to_a_number_too_long_for_python_lacks_its_end(end):
     resolver = CitationResolver(ENTRIES)
     (resolved,) = resolver.resolve(f"articles 14 to {end} of the Housing Code")
     assert resolved.absent is not None
 
 
-def test_in_an_article_a_range_begins_where_it_says(resolver: CitationResolver) -> None:
+def test_in_an_article_a_range_begins_where_it_says(resolver):
     (resolved,) = resolver.resolve("Articles 1 to 5 apply.", within="14")
     assert resolved.ids == ()
     (resolved,) = resolver.resolve("Articles 13-60 apply.", within="14")
@@ -111,14 +107,12 @@ def test_in_an_article_a_range_begins_where_it_says(resolver: CitationResolver) 
         ("article 2.1", ["r2.1"]),
     ],
 )
-def test_a_paragraph_behind_a_dot(
-    resolver: CitationResolver, question: str, ids: list[str]
-) -> None:
+def test_a_paragraph_behind_a_dot(resolver, question, ids):
     (resolved,) = resolver.resolve(question)
     assert (list(resolved.ids), resolved.missing) == (ids, not ids)
 
 
-def test_a_paragraph_behind_a_dot_is_no_article_in_a_law_s_own_text_nor_among_some() -> None:
+def test_a_paragraph_behind_a_dot_is_no_article_in_a_law_s_own_text_nor_among_some():
     entries = [("a", HOUSING, "12"), ("b", HOUSING, "13")]
     assert CitationResolver(entries).resolve("article 12.3", within="b")[0].ids == ()
     assert CitationResolver(entries, whole=False).resolve("article 12.3")[0].ids == ()
@@ -134,7 +128,7 @@ def test_a_paragraph_behind_a_dot_is_no_article_in_a_law_s_own_text_nor_among_so
         ("Schedule 1, or Schedule 2 and paragraph 2 of that Schedule", ["s2.2"]),
     ],
 )
-def test_a_paragraph_of_the_list_or_of_the_schedule_just_named(text: str, ids: list[str]) -> None:
+def test_a_paragraph_of_the_list_or_of_the_schedule_just_named(text, ids):
     resolver = CitationResolver((id_, "One Code", number) for id_, _, number in ENTRIES)
     found = resolver.resolve(text, within="5")
     assert [id_ for each in found for id_ in each.ids] == ids

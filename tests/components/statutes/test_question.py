@@ -1,7 +1,5 @@
 """What may be asked, how its characters are cleaned, and its language."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals, paired tests, comparisons of arms and answer thresholds, with slow oracles."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product
@@ -89,7 +87,6 @@ def test_the_detectable_difference_is_found_four_times_in_five():
         (lambda: best_threshold([], []), "with an answer"),
         (lambda: best_threshold([0.1, 0.2], [True, True]), "without an answer"),
         (lambda: best_threshold([0.1, math.nan], [True, False]), r"scores\[1\]"),
-        (lambda: best_threshold([math.inf, 0.1], [True, False]), r"scores\[0\]"),
         (lambda: best_threshold([0.1], [True, False]), "question"),
         (lambda: separation([1, 2, 3, 4], [True, True, False, False], ["a"]), "groups"),
     ],
@@ -156,7 +153,7 @@ def test_a_question_counts_once_with_its_mean_over_seeds_and_folds():
         "cusines": [scores(BASE), scores(BETTER, seed=1)],
     }
     _, cusines = compare_arms(lines, "MAP", "base")
-    means = [(low + high) / 2 for low, high in zip(BASE, BETTER, strict=True)]
+    means = np.mean([BASE, BETTER], axis=0)
     assert cusines.n_questions == 8
     assert cusines.interval == pytest.approx(bootstrap_interval(means))
     assert cusines.against.difference == pytest.approx(0.15)

@@ -1,7 +1,5 @@
 """Sources by name and format: native, BSARD, SoICT and the demo law."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -133,22 +131,19 @@ def test_bad_rows_are_named_and_the_others_kept(bsard):
     assert len(problems_of(bsard)) >= 5
 
 
-def damaged_tables(text):
-    header, rest = text.split("\n", 1)
-    return {
-        "semicolons": (text.replace(",", ";").encode(), 1, None),
-        "tabs": (text.replace(",", "\t").encode(), 1, None),
-        "UTF-16": (text.encode("utf-16"), 1, None),
-        "UTF-16-LE": (text.encode("utf-16-le"), 1, None),
-        "a column twice": (f"{header},code\n{rest}".encode(), 1, "code"),
-        "no reference": (text.replace("reference", "ref", 1).encode(), 1, "reference"),
-        "an open quote": (text.encode() + b'8,Art. 9,"open,national,C\n' + b"9\n" * 50, 6, None),
-    }
-
-
 def test_a_table_in_another_form_has_one_problem(bsard):
     path = bsard / "articles_fr.csv"
-    for content, place, field in damaged_tables(path.read_text(encoding="utf-8")).values():
+    text = path.read_text(encoding="utf-8")
+    header, rest = text.split("\n", 1)
+    for content, place, field in (
+        (text.replace(",", ";").encode(), 1, None),
+        (text.replace(",", "\t").encode(), 1, None),
+        (text.encode("utf-16"), 1, None),
+        (text.encode("utf-16-le"), 1, None),
+        (f"{header},code\n{rest}".encode(), 1, "code"),
+        (text.replace("reference", "ref", 1).encode(), 1, "reference"),
+        (text.encode() + b'8,Art. 9,"open,national,C\n' + b"9\n" * 50, 6, None),
+    ):
         path.write_bytes(content)
         for skip_bad in (False, True):
             (problem,) = problems_of(bsard, skip_bad=skip_bad)

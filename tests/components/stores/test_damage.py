@@ -1,7 +1,5 @@
 """Crafted and damaged store files: each is refused with its name, or answers like any other."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -209,17 +207,13 @@ OTHER = ("documents", "housing-0")
 SHORT = np.float32([1.0]).tobytes()
 VALUES = {
     "vector of NaN": (embedding(*[float("nan")] * DIM), VECTOR),
-    "vector of infinity": (embedding(*[float("-inf")] * DIM), VECTOR),
     "vector of zeros": (embedding(*[0.0] * DIM), VECTOR),
     "short vector": (embedding(1.0, 2.0), VECTOR),
     "vector of odd bytes": (column("embedding", b"12345"), VECTOR),
-    "empty vector": (column("embedding", b""), VECTOR),
     "vector of text": (column("embedding", "v" * 4 * DIM), VECTOR),
-    "vector of one number": (column("embedding", 7), VECTOR),
     "all vectors short": (column("embedding", SHORT, "1"), ("dense", "housing-0")),
     "meta of bytes": (column("meta", b'{"law": "x"}'), META),
     "meta that is a list": (column("meta", "[1]"), ("filter match documents", "housing-3")),
-    "meta that is null": (column("meta", "null"), META),
     "meta cut short": (column("meta", '{"law": "Housing'), META),
     "meta of a million levels": (column("meta", nested(1_000_000)), META),
     "meta of 300 levels": (column("meta", nested(300)), META),
@@ -237,10 +231,8 @@ VALUES = {
     "law of bytes": (column("law", b"Housing Code"), ("citation published", "housing-3")),
     "digest of bytes": (column("text_digest", b"1"), ("published", "housing-3")),
     "position of text": (column("position", "third"), ("", "")),
-    "position of bytes": (column("position", b"\xff"), ("", "")),
     "other that is a list": (other([1]), OTHER),
     "other with a number of bytes": (other({"blob": {"data": 999999999999, "meta": {}}}), OTHER),
-    "other with a byte of 256": (other({"blob": {"data": [256], "meta": {}}}), OTHER),
     "other with a blob of text": (other({"blob": "x"}), OTHER),
     "other with a score of text": (other({"score": "x"}), OTHER),
     "other with an uneven sparse vector": (
@@ -258,22 +250,16 @@ VALUES = {
     "model with a path of numbers": (model(path=7), MODEL),
     "model with an unknown key": (model(qath="m"), MODEL),
     "model that is a list": (fact("model", "[1]"), MODEL),
-    "model of bytes": (fact("model", b"{}"), MODEL),
     "model cut short": (fact("model", '{"path'), MODEL),
     "model of many levels": (fact("model", nested(100_000)), MODEL),
     "version of text": (fact("content_version", '"x"'), ("open bm25 dense", "'content_version'")),
-    "version that is true": (fact("content_version", "true"), ("open", "'content_version'")),
     "no version": (
         sql("DELETE FROM facts WHERE key = 'content_version'"),
         ("open bm25", "'content_version'"),
     ),
     "corpus of numbers": (fact("corpus", "7"), ("records", "'corpus'")),
     "an invalid day": (fact("snapshot", '"soon"'), ("records", "'snapshot'")),
-    "kept vector too short": (
-        column("vector", SHORT, "1", "journal"),
-        ("known journal", "1" * 64),
-    ),
-    "kept vector of text": (column("vector", "x", "1", "journal"), ("known journal", "1" * 64)),
+    "kept vector too short": (column("vector", SHORT, "1", "journal"), ("known journal", "1" * 64)),
     "BM25 index of text": (column("content", "x", f"name = '{BM25}'", "blobs"), ("bm25", BM25)),
     "threshold of many levels": (
         sql(
@@ -313,6 +299,10 @@ def with_(name, change):
 
 BLOBS = {
     "nothing": lambda _: b"",
+    "a pickle": with_("keys", lambda _: np.array([{}], dtype=object)),
+    "too few keys": with_("keys", lambda keys: keys[:1]),
+    "too few scores": with_("data", lambda data: data[:-1]),
+    "too few ranges": with_("indptr", lambda ends: ends[:-1]),
     "half of it": lambda parts: stored(parts)[:-400],
     "packed": lambda parts: stored(parts, np.savez_compressed),
     "keys of text": with_("keys", lambda keys: keys.astype(str)),

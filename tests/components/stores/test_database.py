@@ -1,7 +1,5 @@
 """The store's file: opened, refused, closed, replaced, read by forks and by other users."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -160,50 +158,34 @@ def test_threads_may_create_one_file_at_once_and_leave_no_connections(store):
 
 # In a process of its own: a connection that is closed under its reader ends the process.
 READ_WHILE_CLOSED = """
-import sys, threading
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from components.stores.sqlite import StatuteDocumentStore
 
 store = StatuteDocumentStore(sys.argv[1])
-failures = []
-ready = threading.Barrier(4)
+COUNTS = [
+    lambda: len(store.filter_documents()),
+    lambda: sum(1 for _ in store.entries()),
+    lambda: len(store.fetch(store.vectors()[0])),
+    lambda: store.vectors()[1].sum() / 2,
+]
 
-def read(work):
-    try:
-        ready.wait()
-        for _ in range(10):
-            work()
-    except BaseException as error:
-        failures.append(repr(error))
+def read(count):
+    return [count() for _ in range(4)] == [300] * 4
 
-def rows():
-    assert len(store.filter_documents()) == 300
-
-def entries():
-    assert sum(1 for _ in store.entries()) == 300
-
-def get():
-    keys, matrix = store.vectors()
-    assert len(store.fetch(keys)) == 300 and matrix.sum() == 600
-
-threads = [threading.Thread(target=read, args=(work,)) for work in (rows, entries, get)]
-for thread in threads:
-    thread.start()
-ready.wait()
-while any(thread.is_alive() for thread in threads):
-    store.close()
-print(failures or "all was read")
+with ThreadPoolExecutor(4) as threads:
+    reading = [threads.submit(read, count) for count in COUNTS]
+    while not all(each.done() for each in reading):
+        store.close()
+    print(all(each.result() for each in reading))
 """
 
 
 def test_closing_closes_no_connection_in_use(tmp_path):
     path = filled(tmp_path / "law.db", *law())
-    child = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", READ_WHILE_CLOSED, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (child.returncode, child.stdout.strip()) == (0, "all was read"), child.stderr[-2000:]
+    command = [sys.executable, "-X", "faulthandler", "-c", READ_WHILE_CLOSED, str(path)]
+    child = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (child.returncode, child.stdout.strip()) == (0, "True"), child.stderr[-2000:]
 
 
 def test_reads_and_writes_in_progress_end_before_the_file_is_closed(store):
@@ -238,21 +220,17 @@ FIRST_READS = {
 
 
 @pytest.mark.parametrize(("read", "found"), FIRST_READS.values(), ids=FIRST_READS)
-def test_every_first_read_follows_a_replaced_file(tmp_path, read, found):
-    path = tmp_path / "law.db"
-    store = StatuteDocumentStore(path)
+def test_every_first_read_follows_a_replaced_file(store, tmp_path, read, found):
     store.write_documents([Document(id="1", content="x", meta={"law": "Old"})])
     other = StatuteDocumentStore(tmp_path / "new.db")
     other.publisher.record_model(MODEL)
     other.publisher.record_corpus("c0ffee")
-    meta = {"law": "New"}
-    other.write_documents(
-        [Document(id=str(n), content="x", meta=meta, embedding=[1.0, 0.0]) for n in range(5)]
-    )
+    new = {"content": "x", "meta": {"law": "New"}, "embedding": [1.0, 0.0]}
+    other.write_documents([Document(id=str(number), **new) for number in range(5)])
     other.close()
     for end in ("-wal", "-shm"):
-        path.with_name(f"law.db{end}").unlink()
-    (tmp_path / "new.db").replace(path)
+        (tmp_path / f"law.db{end}").unlink()
+    (tmp_path / "new.db").replace(tmp_path / "law.db")
     assert read(store) == found
 
 
@@ -276,59 +254,67 @@ def test_a_deleted_file_is_not_recreated_by_a_late_thread(store, tmp_path):
 # Forks
 
 
-class Child:
-    """A fork of this process that waits for a signal, works, and ends with a status."""
+def forked(work, owner=lambda: None, unprivileged=False):
+    """Run `work` in a fork; return what it raised, or ''.
 
-    def __init__(self, work):
-        reading, self._go = os.pipe()
-        self._id = os.fork()
-        if self._id == 0:
-            status = 2
-            try:
-                os.read(reading, 1)
-                status = 0 if work() else 1
-            finally:
-                os._exit(status)
-        os.close(reading)
+    Where `work` calls the function it is given, `owner` runs in between, in this process. An
+    unprivileged fork may not write to folders of others.
+    """
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
 
-    def status(self):
-        os.write(self._go, b"x")
-        os.close(self._go)
-        return os.waitstatus_to_exitcode(os.waitpid(self._id, 0)[1])
+        def wait_for_owner():
+            theirs.send(b"?")
+            theirs.recv(1)
+
+        try:
+            if unprivileged and os.geteuid() == 0:
+                os.setuid(65_534)
+            work(wait_for_owner)
+            theirs.send(b"-")
+        except BaseException as error:  # noqa: BLE001 - reported to the parent
+            theirs.send(f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    theirs.close()
+    while (reported := ours.recv(4000)) == b"?":
+        owner()
+        ours.send(b"!")
+    ours.close()
+    os.waitpid(child, 0)
+    return "" if reported == b"-" else reported.decode()
 
 
 def test_a_fork_and_its_parent_keep_each_their_own_connection(store):
     store.write_documents([Document(id="parent", content="x", meta={"law": "L"})])
-    child = Child(lambda: store.write_documents([Document(id="child", content="y")]) == 1)
-    store.close()
-    assert child.status() == 0
-    assert StatuteDocumentStore(store.path).count_documents() == 2
 
-    def closes():
+    def writes(wait_for_owner):
+        wait_for_owner()
+        assert store.write_documents([Document(id="child", content="y")]) == 1
+
+    def closes(wait_for_owner):
+        wait_for_owner()
         store.close()
-        return store.count_documents() == 3
+        assert store.count_documents() == 3
 
+    assert forked(writes, store.close) == ""
+    assert StatuteDocumentStore(store.path).count_documents() == 2
     assert store.count_documents() == 2
-    child = Child(closes)
-    store.write_documents([Document(id="later", content="y")])
-    assert child.status() == 0
+    assert forked(closes, lambda: store.write_documents([Document(id="later", content="y")])) == ""
     assert store.count_documents() == 3
 
 
 def test_a_store_in_use_is_refused_in_a_fork(store):
     store.write_documents(law(number=1))
-
-    def is_refused():
-        entries.close()
-        try:
-            StatuteDocumentStore(store.path).count_documents()
-        except StoreError as error:
-            return "forked" in str(error)
-        return False
-
     entries = store.entries()
     next(entries)
-    assert Child(is_refused).status() == 0
+
+    def opens(_):
+        entries.close()
+        StatuteDocumentStore(store.path).count_documents()
+
+    refused = forked(opens)
+    assert refused.startswith("StoreError") and "forked" in refused
     assert list(entries) == []
     assert store.count_documents() == 1
 
@@ -359,36 +345,6 @@ def texts(store):
     return {(document.content or "").split()[0] for document in store.filter_documents()}
 
 
-def unprivileged(work, owner=lambda: None):
-    """Run `work` in a child process without write access; return what it raised, or ''.
-
-    Where `work` calls the function it is given, `owner` runs in between, in this process.
-    """
-    ours, theirs = socket.socketpair()
-    child = os.fork()
-    if child == 0:
-
-        def wait_for_owner():
-            theirs.send(b"?")
-            theirs.recv(1)
-
-        try:
-            if os.geteuid() == 0:
-                os.setuid(65_534)
-            work(wait_for_owner)
-            theirs.send(b"-")
-        except BaseException as error:  # noqa: BLE001 - reported to the parent
-            theirs.send(f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-    theirs.close()
-    while (reported := ours.recv(4000)) == b"?":
-        owner()
-        ours.send(b"!")
-    ours.close()
-    os.waitpid(child, 0)
-    return "" if reported == b"-" else reported.decode()
-
-
 def test_a_guarded_store_can_be_read_and_not_written(guarded):
     guarded.chmod(0o444)
 
@@ -398,16 +354,8 @@ def test_a_guarded_store_can_be_read_and_not_written(guarded):
     def write(_):
         StatuteDocumentStore(guarded).write_documents([Document(id="new", content="x")])
 
-    assert unprivileged(read) == ""
-    assert "StoreError" in unprivileged(write)
-
-
-def rewritten(path):
-    with writable(path):
-        store = StatuteDocumentStore(path)
-        store.delete_all_documents()
-        store.write_documents([*law("new"), Document(id="more", content="new " * 9000)])
-        store.close()
+    assert forked(read, unprivileged=True) == ""
+    assert "StoreError" in forked(write, unprivileged=True)
 
 
 def test_changes_by_the_owner_are_followed(guarded):
@@ -419,7 +367,14 @@ def test_changes_by_the_owner_are_followed(guarded):
         assert store.content_version() != before
         assert texts(store) == {"new"}
 
-    assert unprivileged(read, lambda: rewritten(guarded)) == ""
+    def rewrite():
+        with writable(guarded):
+            store = StatuteDocumentStore(guarded)
+            store.delete_all_documents()
+            store.write_documents([*law("new"), Document(id="more", content="new " * 9000)])
+            store.close()
+
+    assert forked(read, rewrite, unprivileged=True) == ""
 
 
 def test_the_owners_write_ahead_log_is_read(guarded):
@@ -436,7 +391,7 @@ def test_the_owners_write_ahead_log_is_read(guarded):
             wait_for_owner()
             assert texts(store) == {text}
 
-    assert unprivileged(read, write) == ""
+    assert forked(read, write, unprivileged=True) == ""
     assert guarded.with_name("law.db-wal").stat().st_size
     owned.close()
 
@@ -449,5 +404,5 @@ def test_a_copy_of_an_open_store_is_refused(guarded):
         for end in ("", "-wal"):  # without the file that readers share with the writer
             shutil.copyfile(f"{guarded}{end}", f"{elsewhere}{end}")
         store.close()
-    refused = unprivileged(lambda _: StatuteDocumentStore(elsewhere).count_documents())
+    refused = forked(lambda _: StatuteDocumentStore(elsewhere).count_documents(), unprivileged=True)
     assert refused.startswith("StoreError") and "copy.db" in refused

@@ -1,7 +1,5 @@
 """Filters rewritten for engines mean what Haystack means, and metadata survive their rows."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 
 import pytest
@@ -48,11 +46,7 @@ EQUAL = {
     "id": ["a0", "a5", None],
     "source_url": ["https://law", None],
 }
-ORDERED = {
-    "meta.valid_from": MOMENTS,
-    "valid_to": MOMENTS,
-    "meta.position": [0, 7, 7.5, None],
-}
+ORDERED = {"meta.valid_from": MOMENTS, "valid_to": MOMENTS, "meta.position": [0, 7, 7.5, None]}
 
 
 def comparison(field, operators, values):

@@ -1,7 +1,5 @@
 """SQL filters compared with Haystack's in-memory matcher, and the syntax of filters."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 from haystack.errors import FilterError
@@ -103,7 +101,6 @@ def test_sql_equals_the_in_memory_matcher(shared, metas, filters):
         ({"law": ["a"]}, "meta.law", "==", '["a"]'),  # a list is not its JSON
         ({"law": ["a"]}, "meta.law", "in", ['["a"]']),
         ({"k": "a\0b"}, "meta.k", "==", "a"),  # nor a text what stands before its NUL
-        ({"k": "a\0b"}, "meta.k", "!=", "a\0b"),
         ({"k": "a\0b"}, "meta.k", "in", ["a", "a\0b"]),
         ({"k": "a\0b"}, "meta.k", "not in", ["a"]),
         ({"day": "2020-01-01\0"}, "meta.day", "==", "2020-01-01"),

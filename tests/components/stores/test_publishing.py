@@ -1,7 +1,5 @@
 """Publishing whole laws: vectors, graphs, the order of articles, and failures on the way."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from contextlib import closing
@@ -42,8 +40,12 @@ def law(name, *texts, start=0):
     return articles
 
 
-def encode(store, *texts):
-    store.journal.keep(PLAIN.digest, {text_digest(text): vector(text) for text in texts})
+def digests(*texts):
+    return {text_digest(text) for text in texts}
+
+
+def encode(store, *texts, model=PLAIN.digest):
+    store.journal.keep(model, {text_digest(text): vector(text) for text in texts})
 
 
 def contents(store):
@@ -70,18 +72,17 @@ def plain(store):
     return store
 
 
-def test_a_published_law_has_the_journals_vectors(plain):
-    assert contents(plain) == {"L/1": "a", "L/2": "b"}
+def test_only_what_changed_is_written(plain):
     check_vectors(plain)
     assert plain.publisher.published() == {
         f"L/{n}": Published("L", text_digest(text), has_vector=True)
         for n, text in enumerate("ab", start=1)
     }
-
-
-def test_only_what_changed_is_written(plain):
     before = plain.content_version()
     assert plain.publisher.publish({"L": law("L", "a", "b")}) == 0
+    with pytest.raises(StoreError, match="L/2"):  # its vector is missing
+        plain.publisher.publish({"L": law("L", "a", "new")})
+    assert contents(plain) == {"L/1": "a", "L/2": "b"}
     assert plain.content_version() == before
     keys = plain.keys_of(["L/1"])
     encode(plain, "new")
@@ -107,12 +108,6 @@ def test_articles_and_laws_go_and_move(plain):
     check_vectors(plain)
     assert plain.publisher.publish({"L": []}) == 1
     assert contents(plain) == {"L/2": "b"}
-
-
-def test_a_missing_vector_is_named_and_nothing_is_published(plain):
-    with pytest.raises(StoreError, match="L/2"):
-        plain.publisher.publish({"L": law("L", "a", "new")})
-    assert contents(plain) == {"L/1": "a", "L/2": "b"}
 
 
 def test_the_model_may_change_until_there_are_vectors(store):
@@ -188,6 +183,51 @@ def test_the_day_of_a_corpus_is_kept_until_there_is_another_corpus(store, monkey
     assert publisher.recorded_days() == ("2026-04-01", "2026-05-01")
 
 
+# The journal: vectors of texts, by encoder
+
+
+def test_vectors_come_from_the_journal_or_the_documents(plain):
+    many = [f"text {number}" for number in range(1_200)]
+    encode(plain, *many)
+    encode(plain, "a", "other", model="another model")
+    assert plain.journal.known(PLAIN.digest) == digests("a", "b", *many)
+    assert plain.journal.known("another model") == digests("a", "other")
+    found = plain.journal.vectors(PLAIN.digest, digests("a", "other", *many))
+    assert set(found) == digests("a", *many)
+    for text in ("a", *many):
+        np.testing.assert_array_equal(found[text_digest(text)], vector(text))
+
+
+def test_vectors_can_be_held_before_their_documents_go(plain):
+    plain.journal.hold(PLAIN.digest, digests("a"))
+    plain.delete_all_documents()
+    plain.journal.hold("another model", digests("a"))
+    assert plain.journal.known(PLAIN.digest) == digests("a")
+    assert plain.journal.known("another model") == set()
+
+
+def test_only_needed_vectors_are_kept(store):
+    encode(store, "a", "b", "c")
+    encode(store, "b", model="another model")
+    store.journal.keep_only(PLAIN.digest, digests("b", "c", "never encoded"))
+    assert store.journal.known(PLAIN.digest) == digests("b", "c")
+    assert store.journal.known("another model") == set()
+
+
+@pytest.mark.parametrize("kept", [None, "article 7"])
+def test_the_file_shrinks_with_the_journal(store, kept):
+    wide = np.ones(512, dtype=np.float32)
+    store.journal.keep(PLAIN.digest, {text_digest(f"article {n}"): wide for n in range(1000)})
+    store.close()
+    full = store.database.path.stat().st_size
+    if kept is None:
+        store.journal.clear()
+    else:
+        store.journal.keep_only(PLAIN.digest, digests(kept))
+    store.close()
+    assert store.database.path.stat().st_size < full / 10
+
+
 # Vectors that a graph made, with the state of each law that they were made from
 
 ONE, TWO, THREE = [1.0, 0, 0, 0], [0, 2.0, 0, 0], [0, 0, 3.0, 0]
@@ -210,15 +250,9 @@ def graph(store):
     return store
 
 
-def test_a_law_is_published_with_given_vectors_and_their_state(graph):
-    assert vectors(graph) == {"L/1": ONE, "L/2": TWO, "M/1": THREE}
-    assert graph.publisher.law_states() == {"L": "s1", "M": "s2"}
-    assert graph.model == GRAPH
-    assert (GRAPH.through_graph, GRAPH.biencoder_digest) == (True, PLAIN.digest)
-    assert (PLAIN.through_graph, PLAIN.biencoder_digest) == (False, PLAIN.digest)
-
-
 def test_only_vectors_that_differ_are_written(graph):
+    assert vectors(graph) == {"L/1": ONE, "L/2": TWO, "M/1": THREE}
+    assert (graph.model, graph.publisher.law_states()) == (GRAPH, {"L": "s1", "M": "s2"})
     publish = graph.publisher.publish
     keys, before = graph.keys_of(["L/1", "L/2"]), graph.content_version()
     assert publish({"L": law("L", "a", "b")}, {"L": made("s9", ONE, TWO)}) == 0

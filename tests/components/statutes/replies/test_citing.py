@@ -1,91 +1,71 @@
 """What of a reply is a citation of the writer's, and which article and law it names."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from components.statutes.replies.checked import CheckState
+from components.statutes import Article
 from components.statutes.replies.checking import check_reply
 
 
-@dataclass(frozen=True)
-class Given:
-    id: str
-    law: str
-    number: str
-    text: str
-    language: str | None = None
+def article(id_, law, number, text, language=None):
+    return Article(id_, law, number, (), text, language)
 
 
-DWELLING = Given("h1", "Housing Act", "12", "A dwelling has a floor of at least 9 m² a person.")
-AIR = Given("h2", "Housing Act", "13", "The sum is paid [2] within ten working days of notice.")
-FORMULA = Given("h3", "Fees Act", "7", "They follow E*, the value_of_fees, under R. *3231-1 alone.")
+DWELLING = article("h1", "Housing Act", "12", "A dwelling has a floor of at least 9 m² a person.")
+AIR = article("h2", "Housing Act", "13", "The sum is paid [2] within ten working days of notice.")
+FEES = "They follow E*, the value_of_fees, under R. *3231-1 alone."
+FORMULA = article("h3", "Fees Act", "7", FEES)
 SOURCES = [DWELLING, AIR, FORMULA]
 
 
 @pytest.mark.parametrize(
-    "written",
-    ["9 m²", "9m²", "9 cm²", "2 m³", "5 mg/m³", "10³ crowns", "12 km²", "5 sq ft²"],
+    "written", ["9 m²", "9m²", "9 cm²", "2 m³", "5 mg/m³", "10³ crowns", "12 km²", "5 sq ft²"]
 )
-def test_a_power_is_no_mark(written: str) -> None:
+def test_a_power_is_no_mark(written):
     checked = check_reply(f"A dwelling needs {written} of floor.", SOURCES)
     assert checked.citations == []
     assert [each.uncited for each in checked.statements] == [True]
 
 
 @pytest.mark.parametrize("written", ["so²", "them²", "room.²", "2019²", "»²"])
-def test_a_raised_figure_behind_a_word_is_a_mark(written: str) -> None:
+def test_a_raised_figure_behind_a_word_is_a_mark(written):
     marks = check_reply(f"It is {written} and goes on.", SOURCES).citations
     assert [each.text for each in marks] == ["²"]
 
 
-def test_what_is_quoted_keeps_its_power() -> None:
-    checked = check_reply('It needs "a floor of at least 9 m²" [1].', SOURCES)
-    assert [each.state for each in checked.quotations] == ["verified"]
-    assert [each.text for each in checked.citations] == ["[1]"]
-
-
-def test_brackets_in_quoted_law_are_the_laws() -> None:
-    checked = check_reply('It says "The sum is paid [2] within ten working days" [2].', SOURCES)
-    assert [each.state for each in checked.quotations] == ["verified"]
-    assert [(each.text, each.ids) for each in checked.citations] == [("[2]", ("h2",))]
-    alone = check_reply('It says "The sum is paid [2] within ten working days".', SOURCES)
-    assert alone.citations == []
-    assert [each.cited for each in alone.statements] == [False]
-
-
-def test_marks_at_the_end_of_a_quotation_are_the_writers() -> None:
-    checked = check_reply('It says "within ten working days of notice [1][2]."', SOURCES)
-    assert [each.text for each in checked.citations] == ["[1]", "[2]"]
-    checked = check_reply('It says "within ten working days of notice [2]."', SOURCES)
-    assert [each.state for each in checked.quotations] == ["verified"]
-
-
-def test_a_quotation_without_an_end_hides_no_mark() -> None:
-    checked = check_reply('It says "at least 9 m² [1]. The sum is paid [2] in ten days.', SOURCES)
-    assert [each.text for each in checked.citations] == ["[1]", "[2]"]
-
-
 @pytest.mark.parametrize(
-    "quoted",
+    ("reply", "quotations", "marks"),
     [
-        "the value_of_fees, under R. *3231-1",
-        "They follow E*, the value_of_fees",
-        "R. *3231-1 alone",
+        # A quotation keeps its power.
+        ('It needs "a floor of at least 9 m²" [1].', ["verified"], ["[1]"]),
+        # Brackets in quoted law are the law's, marks at the end of a quotation the writer's.
+        ('It says "The sum is paid [2] within ten working days" [2].', ["verified"], ["[2]"]),
+        ('It says "The sum is paid [2] within ten working days".', ["not checked"], []),
+        ('It says "within ten working days of notice [2]."', ["verified"], ["[2]"]),
+        ('It says "within ten working days of notice [1][2]."', ["verified"], ["[1]", "[2]"]),
+        # A quotation without an end hides no mark.
+        (
+            'It says "at least 9 m² [1]. The sum is paid [2] in ten days.',
+            ["not checked"],
+            ["[1]", "[2]"],
+        ),
+        # Emphasis is the writer's, but where the law has such signs they are its text.
+        (
+            'It says "The **sum** is _paid_ [2] within *ten* working days" [2].',
+            ["verified"],
+            ["[2]"],
+        ),
+        ('It says "the value_of_fees, under R. *3231-1" [3].', ["verified"], ["[3]"]),
+        ('It says "They follow E*, the value_of_fees" [3].', ["verified"], ["[3]"]),
+        ('It says "R. *3231-1 alone" [3].', ["verified"], ["[3]"]),
     ],
 )
-def test_signs_of_emphasis_that_the_law_holds_are_its_text(quoted: str) -> None:
-    checked = check_reply(f'It says "{quoted}" [3].', SOURCES)
-    assert [each.state for each in checked.quotations] == ["verified"]
-    elsewhere = check_reply(f'It says "{quoted}" [1].', SOURCES).quotations[0].why
-    assert elsewhere == "it stands in Fees Act, 7, not in the article cited"
-
-
-def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
-    checked = check_reply(
-        'It says "The **sum** is _paid_ [2] within *ten* working days" [2].', SOURCES
-    )
-    assert [each.state for each in checked.quotations] == ["verified"]
+def test_marks_and_emphasis_within_a_quotation(reply, quotations, marks):
+    checked = check_reply(reply, SOURCES)
+    assert [each.state for each in checked.quotations] == quotations
+    assert [each.text for each in checked.citations] == marks
+    assert [each.cited for each in checked.statements][:1] == [bool(marks)]
 
 
 @pytest.mark.parametrize(
@@ -105,20 +85,20 @@ def test_emphasis_of_the_writers_is_none_of_the_laws() -> None:
         ("Section 12 of the Housing Act (Northern Ireland)", "not found"),
     ],
 )
-def test_a_name_that_goes_on_names_another_law(cited: str, state: CheckState) -> None:
+def test_a_name_that_goes_on_names_another_law(cited, state):
     (citation,) = check_reply(f"{cited} says so.", SOURCES).citations
     assert citation.state == state
     if state == "not checked":
         assert citation.why == "it names the law otherwise"
 
 
-def test_a_name_may_go_on_as_the_law_is_called() -> None:
+def test_a_name_may_go_on_as_the_law_is_called():
     act = replace(DWELLING, law="Housing Act (Northern Ireland) 1988")
     for cited in ("Section 12 Housing Act (Northern Ireland)", "Section 12 Housing Act 1988"):
         assert [e.state for e in check_reply(f"{cited} says so.", [act]).citations] == ["verified"]
 
 
-RENT = Given(
+RENT = article(
     "h4",
     "Housing Code",
     "12",
@@ -145,16 +125,7 @@ RENT = Given(
         ("Article 12(500) of the Housing Code", "not checked"),
         ("Article 12(30) of the Housing Code", "not checked"),
         ("Article 12(c) of the Housing Code", "not checked"),
-    ],
-)
-def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -> None:
-    (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
-    assert (citation.state, citation.ids) == (state, ("h4",))
-
-
-@pytest.mark.parametrize(
-    ("cited", "state"),
-    [
+        # In front of its article.
         ("Paragraph 2 of article 12 of the Housing Code", "verified"),
         ("Point (b) of Article 12(2) of the Housing Code", "verified"),
         ("Paragraph 7 of article 12 of the Housing Code", "not checked"),
@@ -163,12 +134,12 @@ def test_a_paragraph_must_be_one_of_the_article(cited: str, state: CheckState) -
         ("Abs. 7 des § 12 Housing Code", "not checked"),
     ],
 )
-def test_a_paragraph_in_front_of_its_article_is_read(cited: str, state: CheckState) -> None:
+def test_a_paragraph_must_be_one_of_the_article(cited, state):
     (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
     assert (citation.state, citation.ids) == (state, ("h4",))
 
 
-CODE = Given(
+CODE = article(
     "c5", "Code civil", "5", "§ 1er. Le juge entend.\n§ 2. Il décide.\n§ 3. Il signe.", "fr-BE"
 )
 
@@ -189,9 +160,7 @@ CODE = Given(
         ("Le § 2 le dit.", ["not checked"]),
     ],
 )
-def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(
-    reply: str, states: list[CheckState]
-) -> None:
+def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(reply, states):
     assert [each.state for each in check_reply(reply, [CODE]).citations] == states
 
 
@@ -211,23 +180,17 @@ def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(
         ("As the Housing Code of Freedonia says in article 12 [1]", "not checked"),
         ("As the GDPR says in article 12 [1]", "not checked"),
         ("Le Code pénal dit, à l'article 12 [1]", "not checked"),
-        ("Article No. 99", "not found"),
-        ("Article #99", "not found"),
-        ("Article (99)", "not found"),
-        ("Article: 99", "not found"),
         ("Article XCIX", "not found"),
         ("Article XII of the Housing Code", "verified"),
     ],
 )
-def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(
-    cited: str, state: CheckState
-) -> None:
+def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(cited, state):
     code = replace(RENT, law="Housing Code of Aldermere (invented)")
     named = [e for e in check_reply(f"{cited} says so.", [code]).citations if e.text != "[1]"]
     assert [each.state for each in named] == [state]
 
 
-def test_every_article_of_a_list_is_looked_up() -> None:
+def test_every_article_of_a_list_is_looked_up():
     for cited in (
         "Article 12 of the Housing Act and 99 of the Fees Act",
         "Articles 12 [1] and 99 [2] of the Housing Act",
@@ -238,6 +201,6 @@ def test_every_article_of_a_list_is_looked_up() -> None:
 
 
 @pytest.mark.parametrize("reply", ["It is so [1" + " " * 9_000 + "x", "x.[1" + "and" * 3_000])
-def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply: str) -> None:
+def test_brackets_that_do_not_end_take_no_time_to_speak_of(reply):
     """What was quartic took hours, and runs into the suite's limit."""
     assert check_reply(reply, SOURCES).citations == []

