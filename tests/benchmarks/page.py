@@ -19,7 +19,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -86,29 +86,37 @@ def answers(browser: Browser, url: str, asked: list[str]) -> list[float]:
     return took[1:]
 
 
-def search_of(url: str) -> tuple[int, list[Any]]:
-    """Number of the function that searches, and what its fields hold in a fresh page."""
+def search_of(url: str) -> tuple[int, Callable[[str], list[Any]]]:
+    """Number of the function that searches, and its fields for a question in a fresh page."""
     document = httpx.get(url).text
     found = re.search(r"window\.gradio_config = (\{.*?\});</script>", document)
     assert found, "the page has no configuration"
     config = json.loads(found[1])
     search = next(each for each in config["dependencies"] if each["api_name"] == "search")
-    values = {each["id"]: each["props"].get("value") for each in config["components"]}
-    return search["id"], [values[each] for each in search["inputs"]]
+    fields = {each["id"]: each["props"] for each in config["components"]}
+
+    def asking(question: str) -> list[Any]:
+        return [
+            question if fields[each].get("elem_id") == "question" else fields[each].get("value")
+            for each in search["inputs"]
+        ]
+
+    assert "?" in asking("?"), "the search takes no question"
+    return search["id"], asking
 
 
 async def one_round(
     url: str, asked: Iterator[str], sessions: Iterator[str]
 ) -> tuple[bench.Floats, float]:
     """Milliseconds of each question, NaN where there was no answer, and the seconds of all."""
-    index, fields = search_of(url)
+    index, asking = search_of(url)
     of_client = [next(sessions) for _ in range(bench.CLIENTS)]
     limits = httpx.Limits(max_connections=2 * bench.CLIENTS)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
 
         async def ask(client: int, _: int) -> bool:
             session = {"session_hash": of_client[client]}
-            call = {"fn_index": index, "data": [next(asked), *fields[1:]], **session}
+            call = {"fn_index": index, "data": asking(next(asked)), **session}
             joined = await http.post("gradio_api/queue/join", json=call)
             stream = await http.get("gradio_api/queue/data", params=session)
             return joined.is_success and "<article" in stream.text
