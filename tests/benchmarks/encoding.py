@@ -1,4 +1,4 @@
-"""Encoding articles beside sentence-transformers: `python tests/benchmarks/encoding.py`.
+"""Encoding articles next to sentence-transformers: `python tests/benchmarks/encoding.py`.
 
     python tests/benchmarks/encoding.py [--corpus PATH] [--articles N] [--model M] [--device cuda]
 
@@ -9,16 +9,9 @@ GPU in bfloat16 at the fastest of several batch sizes. Its fastest batch size is
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
+import bench
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
@@ -29,7 +22,6 @@ from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 
-ROUNDS = 8
 BATCH_SIZES = {"cpu": (8, 32, 128), "cuda": (32, 128, 512)}
 TARGET_DIFFERENCE = 1e-4
 TARGET_COSINE = 0.9995
@@ -43,13 +35,7 @@ TARGETS = {
 }
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--corpus", default="aldermere", help="a corpus, or aldermere")
-    parser.add_argument("--articles", type=int, default=100, help="how many, drawn at random")
-    parser.add_argument("--model", default=BUNDLED_MODEL)
-    parser.add_argument("--device", default="cpu")
-    return parser.parse_args()
+Way = Callable[[object], Tensor]
 
 
 class Peer:
@@ -59,27 +45,25 @@ class Peer:
         self.model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": dtype})
         self.texts = texts
         sizes, sample = BATCH_SIZES[torch.device(device).type], texts[::3]
-        self.encode(sizes[0], sample[:8])
-        self.best_batch = min(sizes, key=lambda size: self.seconds(size, sample))
+        self.best_batch = min(
+            sizes, key=lambda size: bench.milliseconds(lambda t: self.encode(size, t), [sample] * 2)
+        )
 
     def encode(self, batch_size: int, texts: list[str]) -> Tensor:
         vectors = self.model.encode(texts, batch_size=batch_size, normalize_embeddings=True)
         return torch.from_numpy(np.asarray(vectors, np.float32))
 
-    def seconds(self, batch_size: int, texts: list[str]) -> float:
-        rounds = []
-        for _ in range(2):
-            started = time.perf_counter()
-            self.encode(batch_size, texts)
-            rounds.append(time.perf_counter() - started)
-        return min(rounds)
-
-    def at(self, batch_size: int) -> Callable[[], Tensor]:
-        return lambda: self.encode(batch_size, self.texts)
+    def at(self, batch_size: int) -> Way:
+        return lambda _: self.encode(batch_size, self.texts)
 
 
 def main() -> None:
-    options = arguments()
+    parser = bench.parser(__doc__, articles=100)
+    parser.add_argument("--corpus", default="aldermere", help="a corpus, or aldermere")
+    parser.add_argument("--model", default=BUNDLED_MODEL)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=8)
+    options = parser.parse_args()
     kind = torch.device(options.device).type
     corpus = StatuteCorpus.read(options.corpus)
     chosen = np.random.default_rng(0).permutation(len(corpus))[: options.articles]
@@ -87,31 +71,24 @@ def main() -> None:
     folder = str(find_model(options.model))
 
     peer = Peer(folder, options.device, torch.float32, texts)
-    ways: dict[str, Callable[[], Tensor]] = {DEFAULT: peer.at(32), TUNED: peer.at(peer.best_batch)}
+    ways: dict[str, Way] = {DEFAULT: peer.at(32), TUNED: peer.at(peer.best_batch)}
     if kind == "cuda":
         half = Peer(folder, options.device, torch.bfloat16, texts)
         ways[TUNED_BF16] = half.at(half.best_batch)
     for dtype in ("float32", "bfloat16"):
         model = BiEncoder.load(folder, device=options.device, dtype=dtype)
         model.encode_articles(texts[:8])
-        ways[f"lexarbor {dtype}"] = lambda model=model: model.encode_articles(texts)
+        ways[f"lexarbor {dtype}"] = lambda _, model=model: model.encode_articles(texts)
     report = model.encode_articles_report(texts)[1]
     tokens = report.n_tokens - report.tokens_cut
 
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    vectors: dict[str, Tensor] = {}
-    for _ in range(ROUNDS):
-        for name, way in ways.items():
-            started = time.perf_counter()
-            vectors[name] = way()
-            times[name].append(time.perf_counter() - started)
+    vectors = {name: way(0) for name, way in ways.items()}
+    times = bench.in_turns(ways, range(options.rounds), options.device)
     exact = vectors[DEFAULT]
-    best = {name: min(rounds) for name, rounds in times.items()}
+    best = {name: rounds.min() for name, rounds in times.items()}
 
     print(f"{len(texts)} articles of {options.corpus}, {tokens:,} tokens, {options.device},")
-    print(
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads, best of {ROUNDS} rounds\n"
-    )
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, best of the rounds\n")
     print(f"{'':34}{'seconds':>9}{'tokens/s':>10}{'times':>7}{'difference':>12}{'cosine':>9}")
     reference = best[DEFAULT]
     for name in ways:
@@ -127,8 +104,7 @@ def main() -> None:
         if (kind, dtype) in TARGETS:
             name, least = TARGETS[kind, dtype]
             ratio = best[name] / best[ours]
-            verdict = "holds" if ratio >= least else "FAILS"
-            print(f"{ours}: {ratio:.2f} times {name} (at least {least}): {verdict}")
+            print(f"{ours}: {ratio:.2f} times {name} ({bench.at_least(ratio, least)})")
     difference = float((vectors["lexarbor float32"] - exact).abs().max())
     cosine = float((vectors["lexarbor bfloat16"] * exact).sum(1).min())
     print(f"float32 vectors within {TARGET_DIFFERENCE}: {difference <= TARGET_DIFFERENCE}")

@@ -8,9 +8,7 @@ own time and disk are not measured: within the process they are not the servers 
 from __future__ import annotations
 
 import json
-import os
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -19,9 +17,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
+import bench
 from haystack import Document
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from milvus_haystack import MilvusDocumentStore
@@ -88,10 +84,8 @@ def embedded(articles: StatuteCorpus, model: str) -> tuple[list[Document], float
     """The articles with vectors, and how many a second were encoded."""
     encoder = BiEncoder.load(model)
     texts = [indexed_text(each.headings, each.text) for each in articles]
-    encoder.encode_articles_report(texts[:20])
-    started = time.perf_counter()
     vectors, _ = encoder.encode_articles_report(texts)
-    speed = len(texts) / (time.perf_counter() - started)
+    speed = len(texts) / bench.seconds(encoder.encode_articles_report, texts)
     documents = [
         replace(
             document := as_document(article, position),
@@ -106,14 +100,15 @@ def embedded(articles: StatuteCorpus, model: str) -> tuple[list[Document], float
 
 
 def main() -> None:
+    bench.parser(__doc__).parse_args()
     corpus = StatuteCorpus(StatuteCorpus.read("aldermere")[:N_ARTICLES])
     model = bundled_model()
     assert model, "pip install 'lexarbor[demo]'"
     documents, speed = embedded(corpus, model)
     n = len(documents)
-    started = time.perf_counter()
-    weighted = StatuteSparseDocumentEmbedder().run(documents)["documents"]
-    words = n / (time.perf_counter() - started)
+    weighing = StatuteSparseDocumentEmbedder()
+    weighted = weighing.run(documents)["documents"]
+    words = n / bench.seconds(weighing.run, documents)
     counted = StatuteSparseDocumentEmbedder(weighting="count").run(documents)["documents"]
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)

@@ -8,40 +8,26 @@ metrics, seconds aside.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shared"))
-
+import bench
 from runs import of_aldermere, outcome, work_of
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.statutes.corpus import StatuteCorpus
 
-ROOT = Path(__file__).resolve().parents[2]
-POLL_SECONDS = 0.01
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
-
 
 def start(model: Path, output: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "training.cusines", *of_aldermere(model, output)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        cwd=bench.ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -50,7 +36,7 @@ def start(model: Path, output: Path) -> subprocess.Popen[str]:
 
 def wait_for_work(process: subprocess.Popen[str], output: Path) -> None:
     while process.poll() is None and not work_of(output).exists():
-        time.sleep(POLL_SECONDS)
+        time.sleep(0.01)
 
 
 def whereabouts(output: Path) -> str:
@@ -62,7 +48,10 @@ def whereabouts(output: Path) -> str:
 
 
 def main() -> None:
-    options = arguments()
+    parser = bench.parser(__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -88,7 +77,7 @@ def main() -> None:
             try:
                 process.communicate(timeout=moment)
             except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
+                process.kill()
                 process.communicate()
             left = whereabouts(output)
             again = start(model, output)
@@ -109,8 +98,10 @@ def main() -> None:
             )
             if not whole:
                 print(said[-1_000:])
-    verdict = "holds" if held == options.kills else "FAILS"
-    print(f"\n{held} of {options.kills} end as the run left alone: {verdict}")
+    print(
+        f"\n{held} of {options.kills} end as the run left alone: "
+        f"{bench.verdict(held == options.kills)}"
+    )
     sys.exit(held < options.kills)
 
 

@@ -3,28 +3,21 @@
     python tests/benchmarks/negative_ranking.py [--device cuda] [--threads N]
 
 A corpus of BSARD's size (22,633 articles, 768 dimensions), questions with 5 positives, three views:
-milliseconds a question of each part and of the whole draw, in the blocks that a draw makes; beside
-them a search of networkx from the question's positives, which gives the distances of one view. Then
+milliseconds a question of each part and of the whole draw, in the blocks that a draw makes; then
+a search of networkx from the question's positives, which gives the distances of one view. Then
 the memory that a draw takes at STARD's size, 57,755 articles and 970 questions, in a process of its
 own; of that, the vectors are given to it by the model.
 """
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
-import statistics
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
+import bench
 import networkx
 import numpy as np
 import torch
-from tree_distances import corpus
 
 from components.statutes import Article, LegislativeTree, Question
 from training.negatives import CurriculumNegatives, Gold
@@ -40,7 +33,7 @@ N_POSITIVES = 5
 ROUNDS = 5
 TARGET_MS = {"cpu": 15.0, "cuda": 0.2}
 LARGE = (57_755, 970)
-TARGET_BYTES = 1e9
+TARGET_MEGABYTES = 1_000
 DYNAMIC, STATIC = ("tree", "sequence", "semantic"), ("tree", "sequence", "bm25")
 
 
@@ -59,22 +52,23 @@ def unit_vectors(n: int, device: torch.device) -> torch.Tensor:
     return torch.nn.functional.normalize(vectors, dim=1)
 
 
+def given_vectors(
+    n_questions: int, n_articles: int, device: torch.device
+) -> dict[str, torch.Tensor]:
+    return {
+        "questions": unit_vectors(n_questions, device),
+        "articles": unit_vectors(n_articles, device),
+    }
+
+
 def milliseconds(call: Callable[[], object], device: torch.device, rounds: int = ROUNDS) -> float:
-    """Of the fastest round, after one that warms up."""
-    times = []
-    for _ in range(rounds + 1):
-        started = time.perf_counter()
-        call()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        times.append((time.perf_counter() - started) * 1e3)
-    return min(times[1:])
+    return bench.milliseconds(lambda _: call(), range(rounds), device)
 
 
 def parts(articles: list[Article], asked: list[Question], device: torch.device) -> dict[str, float]:
     """Milliseconds a question of each part, over one block."""
     gold = Gold.of(articles, asked)
-    rows = np.arange(max(1, BLOCK_CELLS // len(articles)))
+    rows = np.arange(min(len(asked), max(1, BLOCK_CELLS // len(articles))))
     tree = TreeView(LegislativeTree(articles), gold, device)
     sequence = SequenceView(gold, device)
     semantic = SemanticView(gold.n_questions, gold.n_articles, device)
@@ -101,13 +95,12 @@ def searched(articles: list[Article], asked: list[Question]) -> float:
     tree = LegislativeTree(articles)
     graph = tree.to_networkx()
     node_of = dict(zip((each.id for each in articles), tree.article_node.tolist(), strict=True))
-    times = []
-    for question in asked[:5]:
-        started = time.perf_counter()
-        sources = {node_of[each] for each in question.relevant}
-        networkx.multi_source_dijkstra_path_length(graph, sources)
-        times.append((time.perf_counter() - started) * 1e3)
-    return statistics.median(times)
+    return bench.milliseconds(
+        lambda question: networkx.multi_source_dijkstra_path_length(
+            graph, {node_of[each] for each in question.relevant}
+        ),
+        asked[:5],
+    )
 
 
 def megabytes_of_a_draw(views: tuple[str, ...], threads: int) -> float:
@@ -123,52 +116,35 @@ def megabytes_of_a_draw(views: tuple[str, ...], threads: int) -> float:
     ]
     asked = questions(articles, n_questions)
     del ranks
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = resident_bytes("VmRSS")
-    negatives = CurriculumNegatives(articles, asked, views=views, device="cpu")
-    cpu = torch.device("cpu")
-    vectors = (
-        {"questions": unit_vectors(n_questions, cpu), "articles": unit_vectors(n_articles, cpu)}
-        if negatives.needs_vectors
-        else {}
-    )
-    negatives.draw(0, 0.0, **vectors)
-    return (resident_bytes("VmHWM") - before) / 1e6
 
+    def draw() -> None:
+        negatives = CurriculumNegatives(articles, asked, views=views, device="cpu")
+        cpu = torch.device("cpu")
+        given = negatives.needs_vectors
+        vectors = given_vectors(n_questions, n_articles, cpu) if given else {}
+        negatives.draw(0, 0.0, **vectors)
 
-def resident_bytes(field: str) -> int:
-    """VmRSS is the memory now, VmHWM its peak, of this process (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+    return bench.peak_bytes(draw) / 1e6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = bench.parser(__doc__, articles=bench.N_ARTICLES)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     given = parser.parse_args()
     device = torch.device(given.device)
     torch.set_num_threads(given.threads)
 
-    # Every article with words of its own: a twin of a positive would be left out.
-    articles = [
-        Article(each.id, each.law, each.number, each.headings, f"words {each.id}")
-        for each in corpus()
-    ]
+    articles = bench.law(given.articles)
     asked = questions(articles, N_QUESTIONS)
     print(f"{len(articles):,} articles, {DIM} dimensions, {given.threads} threads, {device}")
     print("milliseconds a question:")
     for name, took in parts(articles, asked, device).items():
         print(f"  {name:22}{took:9.3f}")
-    vectors = {
-        "questions": unit_vectors(len(asked), device),
-        "articles": unit_vectors(len(articles), device),
-    }
+    vectors = given_vectors(len(asked), len(articles), device)
     negatives = CurriculumNegatives(articles, asked, views=DYNAMIC, device=device)
     whole = milliseconds(lambda: negatives.draw(0, 0.0, **vectors), device, 3) / len(asked)
-    target = TARGET_MS[device.type]
-    verdict = "holds" if whole <= target else "FAILS"
-    print(f"  {'the whole draw':22}{whole:9.3f}   at most {target}: {verdict}")
+    print(f"  {'the whole draw':22}{whole:9.3f}   {bench.at_most(whole, TARGET_MS[device.type])}")
     single = CurriculumNegatives(articles, asked[:1], views=DYNAMIC, device=device)
     alone = {"questions": vectors["questions"][:1], "articles": vectors["articles"]}
     took = milliseconds(lambda: single.draw(0, 0.0, **alone), device)
@@ -181,8 +157,7 @@ def main() -> None:
     for views in (DYNAMIC, STATIC):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             peak = pool.apply(megabytes_of_a_draw, (views, given.threads))
-        verdict = "holds" if peak * 1e6 <= TARGET_BYTES else "FAILS"
-        print(f"  {', '.join(views):26}{peak:7.0f}   at most {TARGET_BYTES / 1e6:.0f}: {verdict}")
+        print(f"  {', '.join(views):26}{peak:7.0f}   {bench.at_most(peak, TARGET_MEGABYTES)}")
 
 
 if __name__ == "__main__":

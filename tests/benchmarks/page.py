@@ -17,16 +17,13 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+import bench
 import httpx
 import numpy as np
 import psutil
@@ -34,12 +31,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from pipelines.indexing import index_corpus
 
-ROOT = Path(__file__).resolve().parents[2]
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 COLD_CONTEXTS = 10
 ANSWERS = 40
-CLIENTS = 50
-QUESTIONS_A_ROUND = 500
 
 # From the click until the articles of this very question are in the document.
 TIMED_SEARCH = """question => new Promise((resolve) => {
@@ -62,26 +56,6 @@ FIRST_PAINT = """() => new Promise((resolve) => {
     if (paint) resolve(paint.startTime);
   }).observe({ type: 'paint', buffered: true });
 })"""
-
-
-def questions() -> list[str]:
-    lines = (ROOT / "pipelines" / "demo" / "questions.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line)["text"] for line in lines]
-
-
-def start(home: Path, flags: list[str]) -> tuple[subprocess.Popen[bytes], str]:
-    """The page's process and address."""
-    log = home / "log"
-    environment = {**os.environ, "LEXARBOR_HOME": str(home)}
-    command = [sys.executable, "-m", "ui", "--port", "0", *flags]
-    with log.open("wb") as written:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=written)
-    while process.poll() is None:
-        said = re.search(r"The page is at (\S+)", log.read_text("utf-8"))
-        if said:
-            return process, said[1]
-        time.sleep(0.1)
-    sys.exit(log.read_text("utf-8"))
 
 
 def first_paints(browser: Browser, url: str) -> list[float]:
@@ -112,44 +86,42 @@ def answers(browser: Browser, url: str, asked: list[str]) -> list[float]:
     return took[1:]
 
 
-def search_of(url: str) -> tuple[int, list[Any]]:
-    """Number of the function that searches, and what its fields hold in a fresh page."""
+def search_of(url: str) -> tuple[int, Callable[[str], list[Any]]]:
+    """Number of the function that searches, and its fields for a question in a fresh page."""
     document = httpx.get(url).text
     found = re.search(r"window\.gradio_config = (\{.*?\});</script>", document)
     assert found, "the page has no configuration"
     config = json.loads(found[1])
     search = next(each for each in config["dependencies"] if each["api_name"] == "search")
-    values = {each["id"]: each["props"].get("value") for each in config["components"]}
-    return search["id"], [values[each] for each in search["inputs"]]
+    fields = {each["id"]: each["props"] for each in config["components"]}
+
+    def asking(question: str) -> list[Any]:
+        return [
+            question if fields[each].get("elem_id") == "question" else fields[each].get("value")
+            for each in search["inputs"]
+        ]
+
+    assert "?" in asking("?"), "the search takes no question"
+    return search["id"], asking
 
 
-async def one_round(url: str, asked: Iterator[str], sessions: Iterator[int]) -> list[float]:
-    """Milliseconds of each question; NaN where there was no answer."""
-    index, fields = search_of(url)
-    left = iter(range(QUESTIONS_A_ROUND))
-    took: list[float] = []
-    limits = httpx.Limits(max_connections=2 * CLIENTS)
+async def one_round(
+    url: str, asked: Iterator[str], sessions: Iterator[str]
+) -> tuple[bench.Floats, float]:
+    """Milliseconds of each question, NaN where there was no answer, and the seconds of all."""
+    index, asking = search_of(url)
+    of_client = [next(sessions) for _ in range(bench.CLIENTS)]
+    limits = httpx.Limits(max_connections=2 * bench.CLIENTS)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
 
-        async def client() -> None:
-            session = f"client{next(sessions)}"
-            for _ in left:
-                call = {"fn_index": index, "session_hash": session}
-                data = [next(asked), *fields[1:]]
-                begun = time.perf_counter()
-                joined = await http.post("gradio_api/queue/join", json={**call, "data": data})
-                stream = await http.get("gradio_api/queue/data", params={"session_hash": session})
-                milliseconds = (time.perf_counter() - begun) * 1e3
-                is_answer = joined.is_success and "<article" in stream.text
-                took.append(milliseconds if is_answer else float("nan"))
+        async def ask(client: int, _: int) -> bool:
+            session = {"session_hash": of_client[client]}
+            call = {"fn_index": index, "data": asking(next(asked)), **session}
+            joined = await http.post("gradio_api/queue/join", json=call)
+            stream = await http.get("gradio_api/queue/data", params=session)
+            return joined.is_success and "<article" in stream.text
 
-        await asyncio.gather(*(client() for _ in range(CLIENTS)))
-    return took
-
-
-def quantiles(values: list[float]) -> str:
-    p50, p95, longest = np.nanquantile(values, [0.5, 0.95, 1.0])
-    return f"{p50:.0f} | {p95:.0f} | {longest:.0f}"
+        return await bench.ask_at_once(ask)
 
 
 def measure(url: str, process: psutil.Process, rounds: int) -> None:
@@ -166,42 +138,40 @@ def measure(url: str, process: psutil.Process, rounds: int) -> None:
         print("|---|---|---|---|")
         for address in ("", "fr"):
             paints = first_paints(browser, url + address)
-            print(f"| first paint of /{address}, {len(paints)} times | {quantiles(paints)} |")
-        waits = answers(browser, url, questions())
-        print(f"| click to articles, {len(waits)} questions | {quantiles(waits)} |")
+            print(f"| first paint of /{address}, {len(paints)} times | {bench.quantiles(paints)} |")
+        waits = answers(browser, url, bench.demo_questions())
+        print(f"| click to articles, {len(waits)} questions | {bench.quantiles(waits)} |")
         browser.close()
-    print(f"\n{CLIENTS} clients at once, {QUESTIONS_A_ROUND} questions a round\n")
+    print(f"\n{bench.CLIENTS} clients at once, {bench.QUESTIONS_A_ROUND} questions a round\n")
     print("| round | errors | questions/s | p50 ms | p95 ms | longest ms | memory MB |")
     print("|---|---|---|---|---|---|---|")
-    asked, sessions = itertools.cycle(questions()), itertools.count()
+    asked = itertools.cycle(bench.demo_questions())
+    sessions = (f"client{number}" for number in itertools.count())
     for number in range(1, rounds + 1):
-        begun = time.perf_counter()
-        took = asyncio.run(one_round(url, asked, sessions))
-        rate = len(took) / (time.perf_counter() - begun)
-        errors = int(np.isnan(took).sum())
+        took, seconds = asyncio.run(one_round(url, asked, sessions))
+        errors, rate = int(np.isnan(took).sum()), len(took) / seconds
         size = process.memory_info().rss / 1e6
-        print(f"| {number} | {errors} | {rate:.1f} | {quantiles(took)} | {size:.0f} |", flush=True)
+        print(
+            f"| {number} | {errors} | {rate:.1f} | {bench.quantiles(took)} | {size:.0f} |",
+            flush=True,
+        )
 
 
 def main() -> None:
-    parser = ArgumentParser()
+    parser = bench.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--model", metavar="DIR", help="a model folder with a ranker")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
+        flags = ["--model", MODEL]
         if options.model:
             store = f"{home}/law.db"
             index_corpus("aldermere", store, model=options.model)
             flags = ["--store", store, "--pipeline", "hybrid_rerank"]
-        else:
-            flags = ["--model", MODEL]
-        process, url = start(Path(home), flags)
-        try:
-            measure(url, psutil.Process(process.pid), options.rounds)
-        finally:
-            process.terminate()
-            process.wait()
-    print(f"\nended with {process.returncode}")
+        command = ["ui", "--port", "0", *flags]
+        with bench.service(command, r"The page is at (\S+)", LEXARBOR_HOME=home) as started:
+            process, said = started
+            measure(said[1], process, options.rounds)
 
 
 if __name__ == "__main__":

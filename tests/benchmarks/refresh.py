@@ -1,25 +1,17 @@
 """What the dynamic view costs: `python tests/benchmarks/refresh.py [--data PLACE] [--rounds N]`.
 
-The refresh of an epoch (articles and questions, as the training run encodes them) beside the same
+The refresh of an epoch (articles and questions, as the training run encodes them) next to the same
 engine over the same texts, and over the articles alone, in turns, the best round of each; and one
-epoch of training, for the share of it that the refresh takes beside the N / (N + 3 Q (P + n)) that
+epoch of training, for the share of it that the refresh takes next to the N / (N + 3 Q (P + n)) that
 arithmetic gives.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
+import bench
 import torch
 from accelerate import Accelerator
 
@@ -35,7 +27,7 @@ from training.start import starting_model
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = bench.parser(__doc__)
     parser.add_argument("--data", default="aldermere", help="a law with questions")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -56,24 +48,20 @@ def main() -> None:
     articles, asking = run.articles, run.questions.encoder
     asked = asking.tokenize([question.text for question in (*data.train, *data.dev)])
 
-    def encode_articles() -> None:
+    def encode_articles(_: object) -> None:
         encode_tokenized(articles.encoder, articles.passages, dtype=run.dtype)
 
-    def encode_all() -> None:
-        encode_articles()
+    def encode_all(_: object) -> None:
+        encode_articles(_)
         encode_tokenized(asking, asked, dtype=run.dtype)
 
-    ways: dict[str, Callable[[], object]] = {
+    ways: dict[str, bench.Call] = {
         "articles alone": encode_articles,
         "the same texts": encode_all,
-        "refresh": lambda: run.encode(accelerator, lambda _: None),
+        "refresh": lambda _: run.encode(accelerator, lambda _: None),
     }
-    best = dict.fromkeys(ways, float("inf"))
-    for _ in range(options.rounds):
-        for name, way in ways.items():
-            started = time.perf_counter()
-            way()
-            best[name] = min(best[name], time.perf_counter() - started)
+    times = bench.in_turns(ways, range(options.rounds), accelerator.device)
+    best = {name: each.min() for name, each in times.items()}
     questions = len(data.train) + len(data.dev)
     print(
         f"{options.data}: {len(data.corpus):,} articles, {questions:,} questions, {run.dtype_name}"

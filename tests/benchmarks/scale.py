@@ -2,35 +2,23 @@
 
 Synthetic unit vectors of 384 numbers in a store of their own, written in laws of a thousand
 articles. Timed are questions for the 10 and the 250 nearest, by the index alone and by the
-retriever, which reads what it found from SQLite; beside them stand bytes on disk, memory and the
+retriever, which reads what it found from SQLite; then bytes on disk, memory and the
 time to load. A million vectors take 1.5 GB on disk and twice that in memory; five million 7.7 GB.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import resource
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
-os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import numpy as np
-from synthetic import milliseconds, unit_vectors
+import bench
+from bench import milliseconds, unit_vectors
 
 from components.models.dense_index import DenseIndex
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.stores.rows import INSERT
 from components.stores.sqlite import StatuteDocumentStore
-
-Vectors = np.ndarray[Any, np.dtype[np.float32]]
-Times = dict[int, float]
 
 DIM = 384
 TEXT = "The landlord keeps the dwelling fit to live in, and mends what wears out. " * 8
@@ -38,7 +26,7 @@ AT_ONCE = 10_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser = bench.parser(__doc__)
     parser.add_argument("--vectors", type=int, default=100_000, metavar="N")
     parser.add_argument("--questions", type=int, default=20, metavar="N")
     parser.add_argument("--folder", default=None, help="where the store is written; default: /tmp")
@@ -47,10 +35,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "law.db"
         store = StatuteDocumentStore(str(path))
-        started = time.perf_counter()
-        fill(store, options.vectors)
-        written = time.perf_counter() - started
-        store.close()  # what SQLite keeps beside the file until then goes into it
+        written = bench.seconds(fill, store, options.vectors)
+        store.close()  # what SQLite keeps next to the file until then goes into it
         on_disk = sum(each.stat().st_size for each in Path(folder).iterdir())
         loaded, retrieved = of_the_retriever(store, questions)
         _, matrix = store.vectors()
@@ -60,7 +46,7 @@ def main() -> None:
             for k in (10, 250)
         }
         store.close()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    peak = bench.memory_bytes("VmHWM") / 2**30
     print(f"{options.vectors:,} vectors of {DIM} numbers, articles of {len(TEXT)} characters")
     print(f"  written in {written:.1f} s, loaded in {loaded:.1f} s, {peak:.1f} GiB at most")
     print(f"  on disk {on_disk / 1e9:.2f} GB, {on_disk / options.vectors:,.0f} bytes an article")
@@ -68,12 +54,12 @@ def main() -> None:
         print(f"  top {k:<4} index {searched[k]:8.1f} ms   retriever {retrieved[k]:8.1f} ms")
 
 
-def of_the_retriever(store: StatuteDocumentStore, questions: Vectors) -> tuple[float, Times]:
-    """Seconds to load, and milliseconds a question by how many are wanted; all is let go of."""
+def of_the_retriever(
+    store: StatuteDocumentStore, questions: bench.Vectors
+) -> tuple[float, dict[int, float]]:
+    """Seconds to load, and milliseconds a question by how many are asked for; closes the store."""
     retriever = StatuteEmbeddingRetriever(store)
-    started = time.perf_counter()
-    retriever.warm_up()
-    loaded = time.perf_counter() - started
+    loaded = bench.seconds(retriever.warm_up)
     vectors = [question.tolist() for question in questions]
     times = {
         k: milliseconds(lambda each, k=k: retriever.run(each, top_k=k), vectors) for k in (10, 250)

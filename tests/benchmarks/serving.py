@@ -9,59 +9,25 @@ last round one more client sends bodies of 20 MB all the time. The clients run o
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import re
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
 
+import bench
 import httpx
-import numpy as np
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
-CLIENTS = 50
-QUESTIONS_A_ROUND = 500
-ROUNDS = 8
 LONG_BODY = b" " * 20_000_000
 
 
-def questions() -> list[str]:
-    lines = (ROOT / "pipelines" / "demo" / "questions.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line)["text"] for line in lines]
-
-
-def start(flags: list[str], log: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """The service, and the address of its (first) pipeline."""
-    command = [sys.executable, "-m", "pipelines.serve", "--port", "0", *flags]
-    # Into a file: a pipe that nobody reads would fill up with the log, and stop the service.
-    with log.open("wb") as written:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=written)
-    while process.poll() is None:
-        said = re.search(r"Listening at (\S+) for POST ([^\s,;]+)", log.read_text("utf-8"))
-        if said:
-            return process, said[1].rstrip("/") + said[2]
-        time.sleep(0.1)
-    sys.exit(log.read_text("utf-8"))
-
-
-async def one_round(url: str, asked: list[str], *, disturbed: bool) -> tuple[np.ndarray, float]:
-    """Latencies in milliseconds of all answers, and the seconds of the round."""
-    limits = httpx.Limits(max_connections=CLIENTS + 1)
-    took: list[float] = []
-    left = iter(range(QUESTIONS_A_ROUND))
+async def one_round(url: str, asked: list[str], *, disturbed: bool) -> tuple[bench.Floats, float]:
+    """Milliseconds of each answer, and the seconds of the round."""
+    limits = httpx.Limits(max_connections=bench.CLIENTS + 1)
     async with httpx.AsyncClient(timeout=60, limits=limits) as http:
 
-        async def client() -> None:
-            for number in left:
-                begun = time.perf_counter()
-                response = await http.post(url, json={"query": asked[number % len(asked)]})
-                took.append((time.perf_counter() - begun) * 1e3)
-                assert response.status_code == 200, response.text
-                assert response.json()["documents"]
+        async def ask(_: int, number: int) -> bool:
+            response = await http.post(url, json={"query": asked[number % len(asked)]})
+            assert response.status_code == 200, response.text
+            assert response.json()["documents"]
+            return True
 
         async def disturb() -> None:
             while True:
@@ -69,46 +35,39 @@ async def one_round(url: str, asked: list[str], *, disturbed: bool) -> tuple[np.
                 assert response.status_code == 413
 
         disturbing = asyncio.create_task(disturb()) if disturbed else None
-        begun = time.perf_counter()
-        await asyncio.gather(*(client() for _ in range(CLIENTS)))
-        seconds = time.perf_counter() - begun
+        measured = await bench.ask_at_once(ask)
         if disturbing is not None:
             assert not disturbing.done()
             disturbing.cancel()
-    return np.array(took), seconds
+    return measured
 
 
-async def measure(url: str, memory: psutil.Process, rounds: int) -> None:
-    asked = questions()
+async def measure(url: str, process: psutil.Process, rounds: int) -> None:
+    asked = bench.demo_questions()
     async with httpx.AsyncClient() as http:
         while (await http.get(httpx.URL(url).join("/ready"))).is_error:
             await asyncio.sleep(0.1)
     print(
-        f"{CLIENTS} clients, {QUESTIONS_A_ROUND} questions a round, {os.cpu_count()} cores, {url}\n"
+        f"{bench.CLIENTS} clients, {bench.QUESTIONS_A_ROUND} questions a round, "
+        f"{os.cpu_count()} cores, {url}\n"
     )
     print("| round | questions/s | p50 ms | p95 ms | longest ms | memory MB |")
     print("|---|---|---|---|---|---|")
     for number in range(1, rounds + 1):
         disturbed = number == rounds
         took, seconds = await one_round(url, asked, disturbed=disturbed)
-        p50, p95, longest = np.quantile(took, [0.5, 0.95, 1.0])
         name = f"{number}, and 20 MB bodies" if disturbed else str(number)
-        rate, size = len(took) / seconds, memory.memory_info().rss / 1e6
-        print(f"| {name} | {rate:.1f} | {p50:.0f} | {p95:.0f} | {longest:.0f} | {size:.0f} |")
+        rate, size = len(took) / seconds, process.memory_info().rss / 1e6
+        print(f"| {name} | {rate:.1f} | {bench.quantiles(took)} | {size:.0f} |", flush=True)
 
 
 def main() -> None:
-    flags, rounds = sys.argv[1:], ROUNDS
-    if flags[:1] == ["--rounds"]:
-        rounds, flags = int(flags[1]), flags[2:]
-    with tempfile.TemporaryDirectory() as folder:
-        process, url = start(flags, Path(folder) / "log")
-        try:
-            asyncio.run(measure(url, psutil.Process(process.pid), rounds))
-        finally:
-            process.terminate()
-            process.wait()
-    print(f"\nended with {process.returncode}")
+    parser = bench.parser(__doc__)
+    parser.add_argument("--rounds", type=int, default=8)
+    options, flags = parser.parse_known_args()
+    command = ["pipelines.serve", "--port", "0", *flags]
+    with bench.service(command, r"Listening at (\S+) for POST ([^\s,;]+)") as (process, said):
+        asyncio.run(measure(said[1].rstrip("/") + said[2], process, options.rounds))
 
 
 if __name__ == "__main__":

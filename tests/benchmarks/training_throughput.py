@@ -1,4 +1,4 @@
-"""Training beside sentence-transformers' own trainer.
+"""Training next to sentence-transformers' own trainer.
 
     python tests/benchmarks/training_throughput.py [--data FOLDER] [--steps N] [--device cuda] ...
 
@@ -12,18 +12,13 @@ does. Articles are counted as the pairs list them, repeats too: the work that wa
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
+import bench
 import numpy as np
 import torch
 from accelerate import Accelerator
@@ -50,7 +45,6 @@ from training.objective import Batch, loss_and_gradient, make_batch
 from training.settings import CusinesSettings
 from training.start import starting_model, train_mode
 
-ROOT = Path(__file__).resolve().parents[2]
 TEMPERATURE = 0.05
 LEARNING_RATE = 2e-5
 OURS, PEER = "lexarbor", "sentence-transformers"
@@ -59,8 +53,8 @@ PEER_EAGER = f"{PEER}, eager"
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    default = ROOT.parent / "shared" / "data" / "obliqa_en"
+    parser = bench.parser(__doc__)
+    default = bench.ROOT.parent / "shared" / "data" / "obliqa_en"
     parser.add_argument("--data", default=str(default), help="folder of a law and its questions")
     parser.add_argument("--model", default=BUNDLED_MODEL)
     parser.add_argument("--device", default="cpu")

@@ -216,33 +216,33 @@ def _check_index(checks: Checks, device: torch.device, size: int, dim: int) -> M
     return {f"{name}_ms": 1e3 * seconds(way, device, 10) for name, way in ways.items()}
 
 
-def check_training(checks: Checks, device: torch.device) -> Measured:
+def check_train(checks: Checks, device: torch.device, **sizes: int) -> Measured:
     """Gradients, ranking, refresh and steps; see train_checks.py."""
-    from train_checks import check_train
+    import train_checks
 
-    return check_train(checks, device, seconds, texts, base_model)
+    return train_checks.check_train(checks, device, seconds, texts, base_model, **sizes)
 
 
-def check_the_graph(checks: Checks, device: torch.device) -> Measured:
+def check_graph(checks: Checks, device: torch.device, **sizes: int) -> Measured:
     """The graph network; see graph_checks.py."""
-    from graph_checks import check_graph
+    import graph_checks
 
-    return check_graph(checks, device, seconds, texts)
+    return graph_checks.check_graph(checks, device, seconds, texts, **sizes)
 
 
-def check_the_ranker(checks: Checks, device: torch.device) -> Measured:
+def check_ranker(checks: Checks, device: torch.device, **sizes: int) -> Measured:
     """The cross-encoder; see ranker_checks.py."""
-    from ranker_checks import check_ranker
+    import ranker_checks
 
-    return check_ranker(checks, device, seconds, texts, base_model)
+    return ranker_checks.check_ranker(checks, device, seconds, texts, base_model, **sizes)
 
 
 CHECKS = {
     "encode": check_encode,
     "index": check_index,
-    "train": check_training,
-    "graph": check_the_graph,
-    "ranker": check_the_ranker,
+    "train": check_train,
+    "graph": check_graph,
+    "ranker": check_ranker,
 }
 
 

@@ -6,15 +6,20 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from slow_cases import slow
 
 SCRIPT = Path(__file__).with_name("run.py")
 
 
-def script():
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
     specification = importlib.util.spec_from_file_location("gpu_run", SCRIPT)
+    assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
@@ -31,57 +36,25 @@ def test_without_a_gpu_it_says_so_and_exits_1(tmp_path):
     assert not (tmp_path / "metrics").exists()
 
 
-def test_its_index_checks_hold_on_the_cpu():
-    run = script()
-    checks = run.Checks()
-    measured = run.check_index(checks, torch.device("cpu"), sizes=(1_500,), dim=48)
+@pytest.mark.parametrize(
+    ("name", "sizes", "expected"),
+    [
+        ("graph", {"number": 300, "n_questions": 20, "dim": 32, "epochs": 6}, {"steps": 6}),
+        *slow(
+            ("encode", {"number": 48, "hidden": 64, "layers": 1}, {"articles": 48}),
+            ("ranker", {"n_questions": 2, "hidden": 384, "layers": 6}, {"pairs": 180}),
+        ),
+    ],
+)
+def test_its_checks_hold_on_the_cpu_but_for_speed(script, name, sizes, expected):
+    checks = script.Checks()
+    measured = script.CHECKS[name](checks, torch.device("cpu"), **sizes)
+    assert [each for each in checks.failed if "times" not in each and "rate" not in each] == []
+    assert measured.items() >= expected.items()
+
+
+def test_its_index_checks_hold_on_the_cpu(script):
+    checks = script.Checks()
+    measured = script.check_index(checks, torch.device("cpu"), sizes=(1_500,), dim=48)
     assert checks.failed == []
     assert measured["1500"].keys() >= {"one_query_ms", "batch_ms"}
-
-
-@pytest.mark.slow
-def test_its_encoding_checks_hold_on_the_cpu_but_for_speed():
-    run = script()
-    checks = run.Checks()
-    measured = run.check_encode(checks, torch.device("cpu"), number=48, hidden=64, layers=1)
-    assert [name for name in checks.failed if "times" not in name and "rate" not in name] == []
-    assert measured["articles"] == 48
-
-
-def test_its_graph_checks_hold_on_the_cpu():
-    run = script()
-    sys.path.insert(0, str(SCRIPT.parent))
-    try:
-        from graph_checks import check_graph
-    finally:
-        sys.path.remove(str(SCRIPT.parent))
-    checks = run.Checks()
-    small = {"number": 300, "n_questions": 20, "dim": 32, "epochs": 6}
-    measured = check_graph(checks, torch.device("cpu"), run.seconds, run.texts, **small)
-    assert checks.failed == []
-    assert measured["steps"] == 6
-
-
-# The ranker
-
-
-@pytest.fixture(autouse=True)
-def beside_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SCRIPT.parent))
-
-
-@pytest.mark.slow
-def test_its_checks_hold_on_the_cpu_but_for_speed():
-    specification = importlib.util.spec_from_file_location("gpu_run", SCRIPT)
-    assert specification is not None and specification.loader is not None
-    run = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(run)
-    from ranker_checks import check_ranker
-
-    checks = run.Checks()
-    small = {"n_questions": 2, "hidden": 384, "layers": 6}
-    measured = check_ranker(
-        checks, torch.device("cpu"), run.seconds, run.texts, run.base_model, **small
-    )
-    assert [name for name in checks.failed if "times" not in name] == []
-    assert measured["pairs"] == 180

@@ -1,4 +1,4 @@
-"""Runs that are stopped at the moment when their model is there and nothing is tidied up."""
+"""Runs that are stopped in their midst, or as their model is there and nothing is tidied up."""
 
 from __future__ import annotations
 
@@ -18,3 +18,32 @@ def die_once_saved(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(BiEncoder, "save", dying)
+
+
+class KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+def kill_at(step: int, watch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a run of transformers' trainer killed before a step that `watch` sees begin."""
+    begin = watch.on_step_begin
+
+    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == step:
+            raise KilledError
+        begin(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(watch, "on_step_begin", killed)
+
+
+def lose_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the loss of one step of transformers' trainer not be a number."""
+    from transformers import Trainer
+
+    train = Trainer.training_step
+
+    def broken(self: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = train(self, *args, **kwargs)
+        return loss * float("nan") if self.state.global_step == step else loss
+
+    monkeypatch.setattr(Trainer, "training_step", broken)

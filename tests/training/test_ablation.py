@@ -24,7 +24,7 @@ from components.statutes.article import indexed_text
 from components.statutes.fusion import fuse_ranks
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
-from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
+from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, METRICS
 from training.ablation.dataset import Dataset, folds_of
 from training.ablation.grid import Outcome, Results, make_missing, runs_of
 from training.ablation.plots import plot_arms
@@ -34,8 +34,6 @@ from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError
 from training.cusines import start
 from training.loop import fit
-from training.ranking.data import ArticlePairs
-from training.ranking.measuring import DevLists
 from training.records import environment
 from training.settings import FUSED_FROM, CusinesSettings
 
@@ -51,7 +49,7 @@ def runs(grid_settings: Callable[..., GridSettings]) -> Callable[..., list[Run]]
     return of
 
 
-def a_line(run: Run, *, value: float = 0.5, seconds: float = 1.0, **fields: Any) -> dict[str, Any]:
+def line(run: Run, *, value: float = 0.5, seconds: float = 1.0) -> dict[str, Any]:
     """What a run's line could be, every question's value the same."""
     rows = list(run.split.rows)
     epoch = {"epoch": 0, "dev": dict.fromkeys(DENSE_METRICS, value), "negatives": NEGATIVES}
@@ -69,7 +67,6 @@ def a_line(run: Run, *, value: float = 0.5, seconds: float = 1.0, **fields: Any)
         "questions": rows,
         "unseen": rows[:1],
         "values": {metric: [value] * len(rows) for metric in METRICS},
-        **fields,
     }
 
 
@@ -82,12 +79,6 @@ NEGATIVES = {
     "ties": {"tree": 0.9},
     "audit": {"above_best_positive": [0.3, None, 0.6], "above_a_positive": [0.3, None, 0.6]},
 }
-
-
-@pytest.fixture(scope="session")
-def line() -> Callable[..., dict[str, Any]]:
-    """`line(run, value=, seconds=, **fields)`: a made-up line of a run."""
-    return a_line
 
 
 # Arms
@@ -122,20 +113,10 @@ def test_an_arm_is_a_switch_away_from_cusines(settings, arm, differs):
 
 def test_in_batch_encodes_as_many_articles_a_step_and_in_all(settings):
     base = settings(negatives_per_question=4, batch_size=6, epochs=3)
-    arm, other = (
-        CUSINES_ARMS.settings_of("in_batch", base),
-        CUSINES_ARMS.settings_of("random", base),
-    )
+    arm, other = (CUSINES_ARMS.settings_of(name, base) for name in ("in_batch", "random"))
     assert arm.batch_size == other.batch_size * (1 + other.negatives_per_question)
     assert arm.epochs == other.epochs * (1 + other.negatives_per_question)
     assert arm.negatives_per_question == 0
-
-
-@pytest.mark.parametrize("arms", [CUSINES_ARMS, GRAPH_ARMS])
-def test_tables_name_arms_and_have_the_baseline_to_compare_with(arms):
-    for table, names in arms.tables.items():
-        assert set(names) <= set(arms.arms), table
-        assert arms.baseline in names, table
 
 
 # Data and folds
@@ -256,19 +237,16 @@ def test_every_fold_and_arm_has_a_key_of_its_own_but_for_arms_with_equal_setting
 
 # Runs of a grid
 
-Line = Callable[..., dict[str, Any]]
-
 
 class FakeRuns:
     """Makes runs at once, and notes which; each takes as many seconds as it says."""
 
-    def __init__(self, line: Line, path: Path, seconds: float = 10.0) -> None:
+    def __init__(self, path: Path, seconds: float = 10.0) -> None:
         self.made: list[Run] = []
         self.now = 0.0
         self.broken: dict[str, Exception] = {}
         self.results = Results(path / "results.jsonl")
         self.work = path / "work"
-        self._line = line
         self._seconds = seconds
 
     def __call__(self, run: Run, work: Path) -> dict[str, Any]:
@@ -279,7 +257,7 @@ class FakeRuns:
         self.made.append(run)
         seconds = self._seconds if run.trained else 1.0
         self.now += seconds
-        return self._line(run, seconds=seconds)
+        return line(run, seconds=seconds)
 
     def go(self, runs: list[Run], budget_s: float | None = None) -> Outcome:
         return make_missing(
@@ -288,8 +266,8 @@ class FakeRuns:
 
 
 @pytest.fixture
-def fake(line: Line, tmp_path: Path) -> FakeRuns:
-    return FakeRuns(line, tmp_path)
+def fake(tmp_path: Path) -> FakeRuns:
+    return FakeRuns(tmp_path)
 
 
 def named(runs: list[Run]) -> list[tuple[int, int, str]]:
@@ -304,7 +282,7 @@ def test_all_arms_of_a_seed_and_fold_come_before_the_next(runs, fake):
     assert outcome == Outcome(0, [])
 
 
-def test_runs_that_are_found_are_not_made_again(runs, fake, line, capsys):
+def test_runs_that_are_found_are_not_made_again(runs, fake, capsys):
     all_of_them = runs(seeds=(0, 1))
     fake.results.add(line(all_of_them[1]))
     fake.go(all_of_them)
@@ -326,7 +304,7 @@ def test_a_run_that_goes_wrong_is_named_and_the_others_are_made(runs, fake):
     assert len(list(fake.work.iterdir())) == 2
 
 
-def test_what_another_process_makes_is_left_to_it(runs, fake, line):
+def test_what_another_process_makes_is_left_to_it(runs, fake):
     three = runs(arms=("random", "tree", "cusines"))
     with folder_lock(fake.work / three[0].key, wait=False):
         assert fake.go(three) == Outcome(0, [], elsewhere=1)
@@ -380,41 +358,22 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     assert tuple(measured) == METRICS
 
 
-# As in test_fusion_weight.py: the first fold alone needs the order before the ranker.
-BY_FIRST, BY_RANKER = {0, 5, 10}, {2, 3}
-
-
-def lists(split: str) -> DevLists:
-    questions = [Question(f"{split}{n}", f"{split} {n}", ("a1",)) for n in range(12)]
-    orders = [["a0", "a1"] if n in BY_RANKER else ["a1", "a0"] for n in range(12)]
-    return DevLists(questions, orders, ArticlePairs.of([], []), 2)
-
-
 # Results
 
 
 @pytest.fixture
-def two(runs: Runs, line: Line) -> list[dict[str, Any]]:
+def two(runs: Runs) -> list[dict[str, Any]]:
     return [line(run) for run in runs()]
 
 
-def written(path: Path, lines: list[dict[str, Any]]) -> bytes:
-    results = Results(path)
-    for each in lines:
-        results.add(each)
-    return path.read_bytes()
-
-
-def test_what_was_added_is_found_again_one_line_a_run(two, tmp_path):
+def test_lines_are_found_again_and_one_cut_anywhere_is_removed(two, tmp_path, capsys):
     path = tmp_path / "new" / "results.jsonl"
-    text = written(path, two)
+    results = Results(path)
+    for each in two:
+        results.add(each)
+    text = path.read_bytes()
     assert [json.loads(raw) for raw in text.splitlines()] == two
     assert Results(path).lines == {each["key"]: each for each in two}
-
-
-def test_a_last_line_cut_anywhere_is_removed_with_a_message(two, tmp_path, capsys):
-    path = tmp_path / "results.jsonl"
-    text = written(path, two)
     first = text.index(b"\n") + 1
     for size in {*range(first + 1, len(text) - 1, 97), first + 1, len(text) - 2}:
         path.write_bytes(text[:size])
@@ -449,19 +408,13 @@ def cells(text: str, first: str, nth: int = 0) -> list[list[str]]:
     return [header, *rows]
 
 
-def lines_of(runs: list[Run], line: Line, values: dict[str, float]) -> dict[str, Any]:
-    lines: dict[str, Any] = {}
-    for run in runs:
-        lines.setdefault(run.arm, []).append(line(run, value=values[run.arm]))
-    return lines
-
-
-def test_means_costs_and_a_table_a_metric(runs, line):
+def test_means_costs_and_a_table_a_metric(runs):
     made = runs(arms=("untrained", "bm25_fixed", "cusines"), seeds=(0, 1))
     reached = {"untrained": 0.25, "bm25_fixed": 0.5, "cusines": 0.75}
-    text = tables(
-        "law", lines_of(made, line, reached), 2, ("R@100", "fused R@10"), "bm25_fixed", LEARNERS
-    )
+    lines = {
+        arm: [line(run, value=v) for run in made if run.arm == arm] for arm, v in reached.items()
+    }
+    text = tables("law", lines, 2, ("R@100", "fused R@10"), "bm25_fixed", LEARNERS)
     assert text.startswith("## law\n\nQuestions: 4 (dev); seeds: 0, 1.")
     header, *rows = cells(text, "arm")
     assert tuple(header[2 : 2 + len(METRICS)]) == METRICS
@@ -483,13 +436,9 @@ def test_means_costs_and_a_table_a_metric(runs, line):
 # Plots
 
 
-def a_line_an_arm(runs: list[Run], line: Line) -> dict[str, Any]:
-    return {run.arm: [line(run, value=0.5)] for run in runs}
-
-
-def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(runs, line, tmp_path):
+def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(runs, tmp_path):
     arms = ("bm25_fixed", "constant", "cusines", "buckets_2", "buckets_4")
-    lines = a_line_an_arm(runs(arms=arms), line)
+    lines = {run.arm: [line(run)] for run in runs(arms=arms)}
     files = plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
     stems = ("law-arms", "law-schedules", "law-buckets")
     assert [file.name for file in files] == [

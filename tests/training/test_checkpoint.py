@@ -102,10 +102,8 @@ def test_a_flipped_bit_in_the_state_is_refused_or_changes_nothing(tmp_path):
     whole = (folder / STATE_FILE).read_bytes()
     expected = dict(read_checkpoint(folder).state)
     changed = []
-    flips = 0
     for place in range(len(whole)):
         for bit in (place % 8, (place + 3) % 8):
-            flips += 1
             content = bytearray(whole)
             content[place] ^= 1 << bit
             (folder / STATE_FILE).write_bytes(bytes(content))
@@ -115,7 +113,7 @@ def test_a_flipped_bit_in_the_state_is_refused_or_changes_nothing(tmp_path):
                 continue
             if found != expected:
                 changed.append((place, bit))
-    assert not changed, f"{len(changed)} of {flips} flipped bits are not noticed"
+    assert not changed, "flipped bits that are not noticed"
 
 
 def test_the_newest_complete_one_is_found_and_every_broken_one_named(tmp_path):
@@ -182,12 +180,6 @@ def checkpoint(work: Path, step: int) -> Path:
     return folder
 
 
-def test_the_newest_is_the_one_of_most_steps(tmp_path):
-    for step in (9, 100, 20):
-        seal(checkpoint(tmp_path, step))
-    assert newest_complete(tmp_path, print) == tmp_path / "checkpoint-100"
-
-
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -199,9 +191,9 @@ def test_the_newest_is_the_one_of_most_steps(tmp_path):
     ],
 )
 def test_a_newer_one_that_is_broken_is_named_and_passed_over(tmp_path, kind, name):
-    good, bad = checkpoint(tmp_path, 10), checkpoint(tmp_path, 20)
-    seal(good)
-    seal(bad)
+    _, good, bad = (checkpoint(tmp_path, step) for step in (9, 100, 200))
+    for folder in tmp_path.iterdir():
+        seal(folder)
     damage(kind, bad / name, 0)
     said: list[str] = []
     assert newest_complete(tmp_path, said.append) == good
@@ -220,14 +212,6 @@ def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(way, "gain", lambda: 1.0)
 
 
-def computed() -> tuple[bool, str, str]:
-    return (
-        fast_bf16(CPU),
-        LINEAR.on(CPU),
-        ATTENTION.on(CPU),
-    )
-
-
 @pytest.mark.parametrize(
     ("begun", "expected"),
     [
@@ -241,12 +225,15 @@ def test_a_run_goes_on_as_its_newest_checkpoint_says(neither_is_faster, tmp_path
     write_checkpoint(tmp_path / "step-2", {}, {"fixed": {"dtype": "bfloat16"}})
     write_checkpoint(tmp_path / "step-10", {}, {"fixed": begun})
     compute_as_begun(tmp_path)
-    assert computed() == expected
+    assert (fast_bf16(CPU), LINEAR.on(CPU), ATTENTION.on(CPU)) == expected
 
 
 # Resumed in the same process
 
 Fit = Callable[..., tuple[BiEncoder, RunState]]
+
+
+HEADED = {"head": "paper", "passage_tokens": 16, "gradient_caching": True, "token_budget": 90}
 
 
 class Killed(BaseException):
@@ -312,52 +299,43 @@ def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alo
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("owner", "name", "call", "fields"),
     [
-        {"head": "paper", "passage_tokens": 16, "gradient_caching": True, "token_budget": 90},
+        # At one of the moments when a file or folder is brought to the disk, some 40 in all.
+        (os, "fsync", 15, {}),
+        *slow(*((os, "fsync", moment, {}) for moment in (1, 4, 9, 21, 28, 34))),
+        # Between epochs.
+        (Resuming, "save", 3, {"epochs": 3}),
         *slow(
-            {"refresh_every": 2, "epochs": 3},
-            {"views": ("tree", "sequence"), "schedule": "reversed"},
-            {"negatives_per_question": 0},
-            {"dtype": "bfloat16"},
-            {"frozen_layers": 1},
-            {"max_steps": 5},
+            (Resuming, "save_best", 1, {"epochs": 3}),
+            (TrainingLoop, "_draw", 2, {"epochs": 3}),
+            (TrainingLoop, "_measure", 3, {"epochs": 3}),
+            (checkpoints.shutil, "rmtree", 5, {"epochs": 3}),
+        ),
+        # Within an epoch, in runs of every kind.
+        (Optimizer, "step", 5, HEADED),
+        *slow(
+            *(
+                (Optimizer, "step", 5, fields)
+                for fields in (
+                    {"refresh_every": 2, "epochs": 3},
+                    {"views": ("tree", "sequence"), "schedule": "reversed"},
+                    {"negatives_per_question": 0},
+                    {"dtype": "bfloat16"},
+                    {"frozen_layers": 1},
+                    {"max_steps": 5},
+                )
+            )
         ),
     ],
-    ids=lambda fields: next(iter(fields)),
 )
-def test_every_kind_of_run_can_be_taken_up(train, fields):
-    expected = train("alone", **fields)
-    with killed_at(5, Optimizer, "step"):
+def test_interrupted_anywhere_a_run_ends_as_if_it_had_not_been(
+    train, alone, owner, name, call, fields
+):
+    expected = train("alone", **fields) if fields else alone
+    with killed_at(call, owner, name):
         train("work", **fields)
     assert_same(train("work", **fields), expected)
-
-
-@pytest.mark.parametrize("moment", [15, *slow(1, 4, 9, 21, 28, 34)])
-def test_interrupted_while_it_writes_a_run_ends_as_if_it_had_not_been(train, alone, moment):
-    """At one of the moments when a file or folder is brought to the disk, some 40 in all."""
-    with killed_at(moment, os, "fsync"):
-        train("work")
-    assert_same(train("work"), alone)
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "call"),
-    [
-        (Resuming, "save", 3),
-        *slow(
-            (Resuming, "save_best", 1),
-            (TrainingLoop, "_draw", 2),
-            (TrainingLoop, "_measure", 3),
-            (checkpoints.shutil, "rmtree", 5),
-        ),
-    ],
-)
-def test_interrupted_between_epochs_a_run_ends_as_if_it_had_not_been(train, owner, name, call):
-    expected = train("alone", epochs=3)
-    with killed_at(call, owner, name):
-        train("work", epochs=3)
-    assert_same(train("work", epochs=3), expected)
 
 
 def test_a_run_that_is_finished_is_not_trained_again(train, monkeypatch):
@@ -373,23 +351,17 @@ def interrupted(train: Fit, work: str = "work", **fields: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "damage"),
+    ("kind", "part"),
     [
-        ("model.safetensors", "a bit"),
-        *slow(("optimizer.safetensors", "half"), ("state.json", "missing")),
+        ("bit", "model.safetensors"),
+        *slow(("half", "optimizer.safetensors"), ("missing", "state.json")),
     ],
 )
 def test_with_a_broken_newest_checkpoint_the_one_before_is_used_and_that_is_said(
-    train, alone, tmp_path, capsys, part, damage
+    train, alone, tmp_path, capsys, kind, part
 ):
     interrupted(train)
-    path = tmp_path / "work" / "step-5" / part
-    content = bytearray(path.read_bytes())
-    if damage == "a bit":
-        content[len(content) // 2] ^= 4
-    path.write_bytes(bytes(content[: len(content) // 2] if damage == "half" else content))
-    if damage == "missing":
-        path.unlink()
+    damage(kind, tmp_path / "work" / "step-5" / part, 0)
     capsys.readouterr()
     found = train("work", checkpoint_every=5)
     said = capsys.readouterr().err

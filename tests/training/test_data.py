@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repeated_law import forbidden, repeated_laws
 
 from components.models.folder import MANIFEST_FILE, Manifest
-from components.statutes import Article
 from components.statutes.article import normalised
 from components.statutes.question import Question
 from components.statutes.sources.records import CorpusError
@@ -174,22 +174,6 @@ def test_no_text_stands_in_two_splits_and_each_stays_where_it_is_last(drawn):
 # Batches
 
 THOROUGH = settings(max_examples=80, deadline=None)
-TEXTS = ["rent due", "Rent  due", "notice", "NOTICE", "repair", "wages", "leave"]
-
-
-def words(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def law(texts) -> list[Article]:
-    return [Article(f"a{n}", "Code", str(n), (f"Part {n}",), text) for n, text in enumerate(texts)]
-
-
-def asked(questions) -> list[Question]:
-    return [
-        Question(f"q{n}", text, tuple(f"a{position}" for position in relevant))
-        for n, (text, relevant) in enumerate(questions)
-    ]
 
 
 def as_drawn(negatives) -> DrawnNegatives:
@@ -203,10 +187,7 @@ def as_drawn(negatives) -> DrawnNegatives:
 @st.composite
 def steps(draw: st.DrawFn):
     """A law and questions that repeat their words, drawn negatives, and some of the pairs."""
-    articles = law(draw(st.lists(st.sampled_from(TEXTS), min_size=3, max_size=10)))
-    positions = st.lists(st.integers(0, len(articles) - 1), min_size=1, max_size=3, unique=True)
-    text = st.sampled_from(["Who pays?", "who  PAYS?", "Who evicts?", "Who repairs?"])
-    questions = asked(draw(st.lists(st.tuples(text, positions.map(tuple)), min_size=1, max_size=5)))
+    articles, questions = case = draw(repeated_laws())
     gold = Gold.of(articles, questions)
     negatives = []
     for excluded in gold.excluded:
@@ -216,38 +197,25 @@ def steps(draw: st.DrawFn):
         )
     pairs = [(row, p) for row, own in enumerate(gold.positives) for p in own.tolist()]
     chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=8, unique=True))
-    return articles, questions, gold, negatives, np.array(chosen, dtype=np.int64)
-
-
-def candidates_by_loops(articles, questions, negatives, pairs, in_batch) -> list[set[int]]:
-    """Of each pair, the positions of its negatives."""
-    listed = {p for _, p in pairs} | {n for question, _ in pairs for n in negatives[question]}
-    found = []
-    for question, _ in pairs:
-        answers = {
-            words(articles[int(article[1:])].text)
-            for other in questions
-            if words(other.text) == words(questions[question].text)
-            for article in other.relevant
-        }
-        pool = listed if in_batch else set(negatives[question])
-        found.append({n for n in pool if words(articles[n].text) not in answers})
-    return found
+    return case, gold, negatives, np.array(chosen, dtype=np.int64)
 
 
 @THOROUGH
 @given(steps(), st.booleans())
 def test_candidates_are_what_plain_loops_find(step, in_batch):
-    articles, questions, gold, negatives, pairs = step
+    case, gold, negatives, pairs = step
     batch = make_batch(pairs, as_drawn(negatives), gold, in_batch=in_batch)
-    found = [set(batch.articles[row].tolist()) for row in batch.candidates]
-    assert found == candidates_by_loops(articles, questions, negatives, pairs.tolist(), in_batch)
+    listed = {p for _, p in pairs.tolist()} | {n for q, _ in pairs.tolist() for n in negatives[q]}
+    for (question, _), row in zip(pairs.tolist(), batch.candidates, strict=True):
+        pool = listed if in_batch else set(negatives[question])
+        found = set(batch.articles[row].tolist())
+        assert found == pool - set(forbidden(case, case[1][question]))
 
 
 @THOROUGH
 @given(steps())
 def test_each_distinct_text_is_encoded_once_and_rows_point_back(step):
-    _, _, gold, negatives, pairs = step
+    _, gold, negatives, pairs = step
     batch = make_batch(pairs, as_drawn(negatives), gold, in_batch=True)
     listed = [p for _, p in pairs] + [n for q, _ in pairs.tolist() for n in negatives[q]]
     assert batch.articles.tolist() == sorted(set(listed))

@@ -18,10 +18,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from repeated_law import Case, forbidden, repeated_laws
 from torch.nn.functional import normalize
 
 from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
-from components.statutes.article import normalised
 from training.negatives import sampling
 from training.negatives.curriculum import (
     MAX_BUCKETS,
@@ -51,11 +51,6 @@ share_rows = bucket_counts.flatmap(
 
 def chance(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-@pytest.mark.parametrize("phase", range(3))
-def test_three_buckets_have_the_papers_shares(phase):
-    assert list(shares(3, phase)) == PAPER[phase]
 
 
 def test_schedules_order_the_phases():
@@ -168,58 +163,12 @@ def test_a_questions_places_depend_on_seed_epoch_and_question_alone():
 # Positives and their twins
 
 
-def law(*texts: str) -> list[Article]:
-    return [Article(f"a{n}", "Code", str(n), (f"Part {n}",), text) for n, text in enumerate(texts)]
-
-
-def asked(*questions: tuple[str, tuple[int, ...]]) -> list[Question]:
-    return [
-        Question(f"q{n}", text, tuple(f"a{position}" for position in relevant))
-        for n, (text, relevant) in enumerate(questions)
-    ]
-
-
-def lists(arrays):
-    return [each.tolist() for each in arrays]
-
-
-@st.composite
-def repeating(draw: st.DrawFn) -> tuple[list[Article], list[Question]]:
-    """Few texts, in several spellings, so that articles and questions repeat."""
-    text = st.sampled_from(["rent due", "Rent  due", "RENT DUE ", "notice", "Notice", "repair"])
-    articles = law(*draw(st.lists(text, min_size=1, max_size=8)))
-    positions = st.lists(st.integers(0, len(articles) - 1), min_size=1, max_size=3).map(tuple)
-    questions = draw(st.lists(st.tuples(text, positions), min_size=1, max_size=6))
-    return articles, asked(*questions)
-
-
 @settings(max_examples=80, deadline=None)
-@given(repeating())
-def test_excluded_are_what_plain_loops_find(case):
-    articles, questions = case
-    gold = Gold.of(articles, questions)
-
-    def same(one: str, other: str) -> bool:
-        return one.lower().split() == other.lower().split()
-
-    for row, question in enumerate(questions):
-        expected = [
-            position
-            for position, article in enumerate(articles)
-            if any(
-                same(question.text, other.text)
-                and any(same(article.text, articles[int(p[1:])].text) for p in other.relevant)
-                for other in questions
-            )
-        ]
-        assert gold.excluded[row].tolist() == expected
-
-
-@settings(max_examples=50, deadline=None)
-@given(repeating())
-def test_negatives_stand_where_the_corpus_without_the_excluded_has_them(case):
+@given(repeated_laws())
+def test_what_is_excluded_and_where_the_others_stand_is_what_plain_loops_find(case):
     gold = Gold.of(*case)
-    for row, excluded in enumerate(gold.excluded):
+    for row, (question, excluded) in enumerate(zip(case[1], gold.excluded, strict=True)):
+        assert excluded.tolist() == forbidden(case, question)
         left = [n for n in range(gold.n_articles) if n not in excluded]
         places = np.arange(len(left))[::-1]
         assert gold.negatives_at(row, places).tolist() == left[::-1]
@@ -245,23 +194,9 @@ def vectors(n_questions: int, n_articles: int) -> dict[str, torch.Tensor]:
     }
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Article], list[Question]]:
-    """Articles and questions that repeat each other's words; two laws."""
-    words = st.sampled_from(["rent due", "Rent  DUE", "notice", "repair", "wage", "court", "sale"])
-    articles = [
-        Article(f"a{n}", f"Law {n % 2}", str(n), (f"Part {n % 3}",), text, "en")
-        for n, text in enumerate(draw(st.lists(words, min_size=4, max_size=16)))
-    ]
-    ids = st.lists(st.sampled_from([each.id for each in articles]), min_size=1, max_size=2)
-    asked = draw(st.lists(st.tuples(words, ids.map(tuple)), min_size=1, max_size=5))
-    questions = [Question(f"q{n}", text, own) for n, (text, own) in enumerate(asked)]
-    return articles, questions
-
-
 @settings(max_examples=80, deadline=None)
 @given(
-    cases(),
+    repeated_laws(),
     st.sampled_from([("tree", "sequence", "semantic"), ("semantic",), STATIC, ()]),
     st.sampled_from(["curriculum", "constant", "reversed", "fixed"]),
     st.sampled_from(["mid_rank", "permutation"]),
@@ -282,16 +217,10 @@ def test_no_positive_nor_its_twin_is_ever_drawn(case, views, schedule, ties, buc
         return
     given = vectors(len(questions), len(articles)) if negatives.needs_vectors else {}
     drawn = negatives.draw(1, progress, **given)
-
-    def same(one: str, other: str) -> bool:
-        return one.lower().split() == other.lower().split()
-
     for row, question in enumerate(questions):
-        gold = {p for other in questions if same(other.text, question.text) for p in other.relevant}
-        chosen = [articles[position] for position in drawn.of(row)]
-        assert len({article.id for article in chosen}) == len(chosen) == n
-        for article in chosen:
-            assert not any(same(article.text, articles[int(p[1:])].text) for p in gold)
+        chosen = drawn.of(row).tolist()
+        assert len(set(chosen)) == len(chosen) == n
+        assert not set(chosen) & set(forbidden(case, question))
 
 
 @pytest.mark.parametrize(
@@ -315,6 +244,7 @@ def test_neither_block_nor_threads_change_what_is_drawn(aldermere, monkeypatch, 
         torch.set_num_threads(1)
 
 
+@pytest.mark.slow
 def test_the_processs_hash_seed_changes_nothing(aldermere):
     program = """
 import json, sys
@@ -451,64 +381,29 @@ def test_wrong_options_are_refused_when_it_is_made(options, message):
 # Negatives of a ranker
 
 STRATEGIES = get_args(Strategy)
-# So few texts that articles are twins, and questions are asked twice.
-TEXTS = ("Rent is due.", "rent  is DUE.", "Notice is given.", "Repairs are made.", "Wages.")
-WORDS = ("Who pays?", "who PAYS?", "When is notice due?", "What now?")
-
-
-def article(position: int, text: str) -> Article:
-    return Article(f"a{position}", "Code", str(position), (), text)
 
 
 @st.composite
 def mining_problems(
     draw: st.DrawFn,
-) -> tuple[list[Article], list[Question], np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
+) -> tuple[Case, np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
     """Articles, questions, and what a first stage found for each."""
-    n_articles = draw(st.integers(1, 12))
-    unique = st.sampled_from([f"Rule {n}." for n in range(6)])
-    articles = [
-        article(n, draw(st.one_of(st.sampled_from(TEXTS), unique))) for n in range(n_articles)
-    ]
-    questions = [
-        Question(
-            f"q{n}",
-            draw(st.sampled_from(WORDS)),
-            tuple(
-                f"a{p}"
-                for p in draw(
-                    st.lists(st.integers(0, n_articles - 1), min_size=1, max_size=3, unique=True)
-                )
-            ),
-        )
-        for n in range(draw(st.integers(1, 6)))
-    ]
-    m = draw(st.integers(0, n_articles))
-    rows = [draw(st.permutations(range(n_articles)))[:m] for _ in questions]
-    return articles, questions, np.array(rows, np.int64).reshape(len(questions), m)
-
-
-def forbidden(articles: list[Article], questions: list[Question], question: Question) -> set[int]:
-    """Positions that may never be negatives of a question, from their definition."""
-    answers = {
-        article_id
-        for other in questions
-        if normalised(other.text) == normalised(question.text)
-        for article_id in other.relevant
-    }
-    texts = {normalised(each.text) for each in articles if each.id in answers}
-    return {place for place, each in enumerate(articles) if normalised(each.text) in texts}
+    case = draw(repeated_laws())
+    articles, questions = case
+    m = draw(st.integers(0, len(articles)))
+    rows = [draw(st.permutations(range(len(articles))))[:m] for _ in questions]
+    return case, np.array(rows, np.int64).reshape(len(questions), m)
 
 
 @given(mining_problems(), st.sampled_from(STRATEGIES), st.integers(1, 12), st.integers(0, 3))
 def test_no_positive_and_no_twin_ever_and_as_many_as_there_are(problem, strategy, n, seed):
-    articles, questions, found = problem
+    (articles, questions), found = problem
     mined = mine_negatives(Gold.of(articles, questions), found, strategy=strategy, n=n, seed=seed)
     short = []
     for row, question in enumerate(questions):
         drawn = mined.of(row).tolist()
         pool = range(len(articles)) if strategy == "easy" else found[row].tolist()
-        allowed = [each for each in pool if each not in forbidden(articles, questions, question)]
+        allowed = [each for each in pool if each not in forbidden(problem[0], question)]
         assert set(drawn) <= set(allowed)
         assert len(set(drawn)) == len(drawn) == min(n, len(allowed))
         if strategy == "hard":
@@ -521,7 +416,7 @@ def test_no_positive_and_no_twin_ever_and_as_many_as_there_are(problem, strategy
 
 @given(mining_problems(), st.integers(1, 6), st.integers(0, 6))
 def test_fewer_semi_hard_negatives_are_the_first_of_more(problem, n, more):
-    articles, questions, found = problem
+    (articles, questions), found = problem
     gold = Gold.of(articles, questions)
     few, many = (
         mine_negatives(gold, found, strategy="semi_hard", n=size, seed=0) for size in (n, n + more)
@@ -552,17 +447,21 @@ ARTICLES = [
 QUESTIONS = [Question("q0", "one?", ("a0",)), Question("q1", "two?", ("a3", "a6"))]
 
 
-def negatives(**options: object) -> CurriculumNegatives:
-    options = {"views": ("tree", "sequence"), "negatives_per_question": 2, "buckets": 2} | options
-    return CurriculumNegatives(ARTICLES, QUESTIONS, **options)  # type: ignore[arg-type]
+def negatives() -> CurriculumNegatives:
+    options: dict[str, Any] = {"negatives_per_question": 2, "buckets": 2}
+    return CurriculumNegatives(ARTICLES, QUESTIONS, views=("tree", "sequence"), **options)
 
 
-def drawn(*articles: int, buckets: tuple[int, ...] = (0, 1, 1, 1)) -> DrawnNegatives:
+def drawn(
+    *articles: int,
+    buckets: tuple[int, ...] = (0, 1, 1, 1),
+    views: tuple[int, ...] = (0, 0, 1, 0),
+) -> DrawnNegatives:
     return DrawnNegatives(
         np.array(articles),
         np.array([0, 2, 4]),
-        np.array(buckets, dtype=np.int8),
-        np.array([0, 0, 1, 0], dtype=np.int8),
+        np.array(buckets, np.int8),
+        np.array(views, np.int8),
     )
 
 
@@ -595,19 +494,9 @@ def test_the_audit_compares_with_the_best_and_the_worst_positive():
     assert got["audit"]["above_best_positive"] == [0.5, None]
 
 
-def source_of(questions=QUESTIONS, articles=ARTICLES, **options: object) -> CurriculumNegatives:
-    options = {"views": ("tree", "sequence"), "negatives_per_question": 2, "buckets": 2} | options
-    return CurriculumNegatives(articles, questions, **options)  # type: ignore[arg-type]
-
-
 def test_an_example_says_what_was_drawn_how_hard_and_how_far_by_hand():
-    drawn = DrawnNegatives(
-        np.array([3, 6, 4, 1]),
-        np.array([0, 2, 4]),
-        np.array([0, 1, 1, 1], dtype=np.int8),
-        np.array([0, 1, -1, 0], dtype=np.int8),
-    )
-    first, second = examples(drawn, source_of(), QUESTIONS)
+    of = drawn(3, 6, 4, 1, views=(0, 1, -1, 0))
+    first, second = examples(of, negatives(), QUESTIONS)
     assert first == {
         "question": "q0",
         "text": "one?",

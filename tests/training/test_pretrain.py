@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from dying import KilledError, kill_at, lose_at
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
@@ -23,7 +24,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from slow_cases import slow
 from torch import Tensor
-from transformers import PreTrainedTokenizerFast, Trainer
+from transformers import PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
 from components.models.folder import file_digest, read_manifest
@@ -80,23 +81,12 @@ def fresh(small_law: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def test_a_fresh_model_encodes(fresh):
+def test_a_fresh_model_encodes_and_says_what_made_it(fresh):
     model = BiEncoder.load(fresh, device="cpu")
     vectors = model.encode_articles(["The landlord must give notice.", "wages " * 200])
     assert vectors.shape == (2, 16)
     assert model.query.max_tokens == 32
     torch.testing.assert_close(vectors.norm(dim=1), torch.ones(2))
-
-
-def test_cusines_starts_from_it(fresh, settings, tiny_bert):
-    cpu = torch.device("cpu")
-    assert starting_model(settings(model=str(fresh)), cpu).dim == 16
-    # The paper's way: questions by the model as it was, articles by the one that read the law.
-    both = settings(model=None, query_model=str(fresh), passage_model=str(fresh))
-    assert not starting_model(both, cpu).siamese
-
-
-def test_the_folder_says_what_made_it(fresh, small_law):
     manifest = read_manifest(fresh)
     assert manifest.base_model == "scratch"
     assert manifest.config["layers"] == 1
@@ -104,6 +94,13 @@ def test_the_folder_says_what_made_it(fresh, small_law):
     losses = manifest.metrics["held_out_loss"]
     records = [json.loads(line) for line in (fresh / "metrics.jsonl").read_text().splitlines()]
     assert losses == {"before": records[0]["held_out_loss"], "after": records[-1]["held_out_loss"]}
+
+
+def test_cusines_starts_from_it(fresh, settings):
+    # The paper's way: questions by the model as it was, articles by the one that read the law.
+    both = settings(model=None, query_model=str(fresh), passage_model=str(fresh))
+    model = starting_model(both, torch.device("cpu"))
+    assert (model.dim, model.siamese) == (16, False)
 
 
 def test_it_goes_on_from_a_lexarbor_folder(fresh, small_law, tmp_path):
@@ -148,10 +145,6 @@ def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(small_law, tmp_pa
 # The run
 
 STEPS = 17
-
-
-class KilledError(Exception):
-    """Stands for a kill."""
 
 
 Run = tuple[dict[str, Tensor], list[dict[str, Any]]]
@@ -205,24 +198,13 @@ def train(train_in: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
     return lambda name, **fields: train_in(tmp_path / name, **fields)
 
 
-def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = hf.RunWatch.on_step_begin
-
-    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step == step:
-            raise KilledError
-        begin(self, args, state, control, **kwargs)
-
-    monkeypatch.setattr(hf.RunWatch, "on_step_begin", killed)
-
-
 @pytest.mark.parametrize("step", [11, *slow(3, 5, 16)])
 def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
     step, alone, train, monkeypatch, capsys
 ):
     weights, records = alone
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(step, patch)
+        kill_at(step, hf.RunWatch, patch)
         train("killed")
     # Chance was somewhere else when the process died.
     torch.manual_seed(12345)
@@ -242,13 +224,7 @@ def test_the_held_out_blocks_cost_less_in_the_end(train):
 def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_weights(
     train, tmp_path, monkeypatch
 ):
-    step = Trainer.training_step
-
-    def broken(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        loss = step(self, *args, **kwargs)
-        return loss * float("nan") if self.state.global_step == 7 else loss
-
-    monkeypatch.setattr(Trainer, "training_step", broken)
+    lose_at(7, monkeypatch)
     with pytest.raises(TrainingError, match="up to step 10: loss is nan"):
         train("run")
     assert [path.name for path in (tmp_path / "run").glob("checkpoint-*")] == ["checkpoint-5"]
@@ -266,13 +242,9 @@ def settings(model: str | Path, **fields: Any) -> PretrainSettings:
     return PretrainSettings(corpus=corpus, output=output, model=Place(str(model)), **fields)
 
 
-def fresh_start(work: Path, **fields: Any) -> Path:
-    small = {"vocabulary": 300, "layers": 2, "width": 16, "heads": 2, "block_tokens": 24}
-    return start_folder(settings("scratch", **small, **fields), TEXTS, work)
-
-
 def test_a_fresh_model_has_the_size_asked_for(tmp_path):
-    start = open_start(fresh_start(tmp_path), seed=0)
+    small = {"vocabulary": 300, "layers": 2, "width": 16, "heads": 2, "block_tokens": 24}
+    start = open_start(start_folder(settings("scratch", **small), TEXTS, tmp_path), seed=0)
     assert start.tower.dim == 16
     assert start.tower.max_tokens == 24
     assert start.encoder.config.num_hidden_layers == 2
@@ -313,10 +285,6 @@ def tokenizer(
     return train_tokenizer(texts, kind, vocabulary, max_tokens=64)
 
 
-def tokens(trained: PreTrainedTokenizerFast, text: str) -> list[str]:
-    return list(trained.convert_ids_to_tokens(trained.encode(text, add_special_tokens=False)))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_texts_give_the_same_tokenizer_in_every_process(kind):
@@ -343,7 +311,7 @@ def test_no_word_of_the_corpus_is_unknown(kind, texts):
 
 
 def test_wordpiece_takes_each_chinese_character_as_a_word():
-    assert tokens(tokenizer(CHINESE, "wordpiece"), "权利和义务") == list("权利和义务")
+    assert tokenizer(CHINESE, "wordpiece").tokenize("权利和义务") == list("权利和义务")
 
 
 FRENCH_BPE = tokenizer(FRENCH, "bpe")

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import torch
+from dying import KilledError, kill_at, lose_at
 from ranker_flags import ranker_flags
 from sentence_transformers import CrossEncoder
 from slow_cases import slow
 from torch import Tensor
-from transformers import Trainer
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, RankerSettings
@@ -72,6 +72,10 @@ def trained(
     return output
 
 
+def logits(folder: Path) -> Tensor:
+    return CrossEncoderRanker.load(folder, device="cpu", dtype="float32").logits(PAIRS)
+
+
 def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained):
     ranker = CrossEncoderRanker.load(trained, device="cpu", dtype="float32")
     assert (ranker.settings.passages, ranker.settings.passage_tokens) == (2, 12)
@@ -81,16 +85,13 @@ def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained):
     torch.testing.assert_close(ranker.logits(PAIRS), expected, atol=1e-5, rtol=0)
 
 
-def test_the_first_stage_is_taken_over_as_it_was(trained, first_stage):
-    assert read_manifest(trained).kind == ("biencoder", "ranker")
+def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained, first_stage):
+    manifest = read_manifest(trained)
+    assert manifest.kind == ("biencoder", "ranker")
     weights = "biencoder/query/model.safetensors"
     assert (trained / weights).stat().st_ino == (first_stage / weights).stat().st_ino
     before, after = (BiEncoder.load(each, device="cpu") for each in (first_stage, trained))
     assert before.digest == after.digest
-
-
-def test_the_folder_says_what_made_it(trained):
-    manifest = read_manifest(trained)
     assert manifest.config["strategy"] == "semi_hard"
     assert set(manifest.data) == {"corpus_sha256", "questions_sha256"}
     assert manifest.metrics["negatives"] == 24
@@ -105,11 +106,7 @@ def test_the_folder_says_what_made_it(trained):
 def test_another_ranker_goes_on_from_it(trained, flags, no_dev, tmp_path):
     more = flags(**no_dev, dev_share=0.0, model=trained, start=trained, output=tmp_path / "more")
     assert main(more) == DONE
-    before, after = (
-        CrossEncoderRanker.load(each, device="cpu", dtype="float32")
-        for each in (trained, tmp_path / "more")
-    )
-    assert not torch.equal(before.logits(PAIRS), after.logits(PAIRS))
+    assert not torch.equal(logits(trained), logits(tmp_path / "more"))
 
 
 def test_a_law_without_dev_gives_the_last_weights(flags, no_dev, tmp_path):
@@ -133,11 +130,7 @@ def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
     assert main(flags(start=trained, output=tmp_path / "worse", max_steps=12)) == DONE
     said = capsys.readouterr().err
     assert "Training did not help: on dev the start has MRR@10 0.900, the best epoch 0.600" in said
-    before, after = (
-        CrossEncoderRanker.load(each, device="cpu", dtype="float32")
-        for each in (trained, tmp_path / "worse")
-    )
-    assert torch.equal(before.logits(PAIRS), after.logits(PAIRS))
+    assert torch.equal(logits(trained), logits(tmp_path / "worse"))
     assert read_manifest(tmp_path / "worse").metrics["epoch"] == 0
 
 
@@ -168,10 +161,6 @@ def test_what_is_read_is_remembered(flags, tmp_path, capsys, monkeypatch):
 Run = tuple[dict[str, Tensor], list[dict[str, Any]]]
 # 22 positives and 24 negatives are 6 steps of 8 an epoch.
 STEPS = 12
-
-
-class KilledError(Exception):
-    """Stands for the death of the process."""
 
 
 @pytest.fixture(scope="module")
@@ -213,24 +202,13 @@ def alone(train_in: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory
     return train_in(tmp_path_factory.mktemp("alone"))
 
 
-def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = watch.RankerWatch.on_step_begin
-
-    def killed(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step == step:
-            raise KilledError
-        begin(self, args, state, control, **kwargs)
-
-    monkeypatch.setattr(watch.RankerWatch, "on_step_begin", killed)
-
-
 @pytest.mark.parametrize("step", [6, *slow(3, 5, 9)])
 def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
     step, alone, train_in, tmp_path, monkeypatch, capsys
 ):
     weights, records = alone
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(step, patch)
+        kill_at(step, watch.RankerWatch, patch)
         train_in(tmp_path / "killed")
     # Chance was somewhere else when the process died.
     torch.manual_seed(12345)
@@ -258,13 +236,7 @@ def test_the_weights_that_were_best_on_dev_are_kept_and_no_others(train_in, tmp_
 def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_weights(
     train_in, tmp_path, monkeypatch
 ):
-    step = Trainer.training_step
-
-    def broken(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        loss = step(self, *args, **kwargs)
-        return loss * float("nan") if self.state.global_step == 7 else loss
-
-    monkeypatch.setattr(Trainer, "training_step", broken)
+    lose_at(7, monkeypatch)
     with pytest.raises(TrainingError, match="loss is nan"):
         train_in(tmp_path / "run")
     kept = {path.name for path in (tmp_path / "run").glob("checkpoint-*")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,6 @@ from training.command_line import (
     run,
     settings_from,
 )
-from training.loop import EPSILON
 from training.negatives.options import CurriculumSettings
 from training.pretraining import PretrainSettings
 from training.settings import CusinesSettings, GraphSettings, RankerTrainingSettings, RunSettings
@@ -194,39 +194,81 @@ def test_an_error_is_a_message_and_an_exit_code(capsys, error, code):
     assert expected in said.err or "law.jsonl" in said.err
 
 
-# training.cusines
+# Values of each training
 
 
 def made(**fields) -> CusinesSettings:
     return CusinesSettings(corpus="aldermere", questions="aldermere", output="x", **fields)
 
 
+OUT_OF_RANGE: list[tuple[type, str, Any, str]] = [
+    *(
+        (CusinesSettings, field, value, rf"^{field}")
+        for field, value in (
+            ("epochs", 0),
+            ("max_steps", 0),
+            ("batch_size", 0),
+            ("frozen_layers", -1),
+            ("negatives_per_question", -1),
+            ("seed", -1),
+            ("seed", 2**32),
+            ("weight_decay", -0.1),
+            ("weight_decay", math.nan),
+            ("temperature", -0.01),
+            ("learning_rate", math.inf),
+            ("head_lr", math.nan),
+            ("clip", 0.0),
+            ("dropout", 1.0),
+            ("dev_share", 1.0),
+            ("warmup", math.nan),
+            ("select_by", "recall"),
+            ("select_by", "R@0"),
+        )
+    ),
+    *(
+        (PretrainSettings, field, value, f"{field} is {value}")
+        for field, value in (
+            ("block_tokens", 4),
+            ("masked", 0.0),
+            ("masked", 1.0),
+            ("held_out", 0.0),
+            ("warmup", 1.0),
+            ("learning_rate", 0.0),
+            ("clip", math.inf),
+            ("seed", 2**32),
+        )
+    ),
+    *(
+        (RankerTrainingSettings, field, value, message)
+        for field, value, message in (
+            ("negatives", 0, "negatives is 0"),
+            ("candidates", 0, "candidates is 0"),
+            ("passage_tokens", 7, "passage_tokens is 7"),
+            ("learning_rate", math.nan, "learning_rate is nan"),
+            ("weight_decay", math.inf, "weight_decay is inf"),
+            ("dev_candidates", 91, "the first stage finds 90"),
+            ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
+            ("select_by", "MRR", "select_by: .*MRR"),
+            ("select_by", "Exist@90", "Exist@90, which no order of the 90 .* can change"),
+            ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
+        )
+    ),
+    (GraphSettings, "layers", 0, "layers is 0"),
+    (GraphSettings, "heads", 0, "heads is 0"),
+    (GraphSettings, "min_steps", -1, "min_steps is -1"),
+]
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("epochs", 0),
-        ("max_steps", 0),
-        ("batch_size", 0),
-        ("frozen_layers", -1),
-        ("negatives_per_question", -1),
-        ("seed", -1),
-        ("seed", 2**32),
-        ("weight_decay", -0.1),
-        ("weight_decay", float("nan")),
-        ("temperature", -0.01),
-        ("learning_rate", float("inf")),
-        ("head_lr", float("nan")),
-        ("clip", 0.0),
-        ("dropout", 1.0),
-        ("dev_share", 1.0),
-        ("warmup", float("nan")),
-        ("select_by", "recall"),
-        ("select_by", "R@0"),
-    ],
+    ("kind", "field", "value", "message"),
+    [pytest.param(*row, id=f"{row[0].__name__}-{row[1]}-{row[2]}") for row in OUT_OF_RANGE],
 )
-def test_a_value_out_of_range_is_refused_by_the_field_s_name(field, value):
-    with pytest.raises(SettingsError, match=rf"^{field}"):
-        made(**{field: value})
+def test_a_value_out_of_range_is_refused_by_the_field_s_name(kind, field, value, message):
+    places = {"corpus": Place("law"), "output": Target("model")}
+    if kind is not PretrainSettings:
+        places["questions"] = Place("law")
+    with pytest.raises(SettingsError, match=message):
+        kind(**places, **{field: value})
 
 
 @pytest.mark.parametrize(
@@ -284,102 +326,6 @@ def test_the_bsard_preset_is_the_paper_s_setting():
     assert (found.buckets, found.passage_tokens, found.max_passages) == (3, 128, 8)
     assert (found.temperature, found.in_batch, found.select_by) == (0.01, True, "R@200")
     assert (found.warmup, found.weight_decay, found.clip) == (0.05, 0.01, 1.0)
-
-
-# training.pretrain
-
-
-def pretrain_settings(**values: Any) -> PretrainSettings:
-    return PretrainSettings(corpus=Place("aldermere"), output=Place("out"), **values)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("epochs", 0),
-        ("max_steps", 0),
-        ("batch_size", 0),
-        ("block_tokens", 4),
-        ("masked", 0.0),
-        ("masked", 1.0),
-        ("held_out", 0.0),
-        ("warmup", 1.0),
-        ("learning_rate", 0.0),
-        ("clip", 0.0),
-        ("weight_decay", -0.1),
-        ("learning_rate", float("nan")),
-        ("clip", float("inf")),
-        ("seed", 2**32),
-    ],
-)
-def test_a_value_out_of_range_is_refused_by_name(name, value):
-    with pytest.raises(SettingsError, match=f"{name} is {value}"):
-        pretrain_settings(**{name: value})
-
-
-# training.ranker
-
-
-def ranker_settings(**fields: Any) -> RankerTrainingSettings:
-    return RankerTrainingSettings(
-        corpus=Place("law"), questions=Place("questions"), output=Target("model"), **fields
-    )
-
-
-def test_the_papers_values_are_the_defaults():
-    chosen = ranker_settings()
-    assert (chosen.candidates, chosen.strategy, chosen.epochs) == (90, "semi_hard", 2)
-    assert (chosen.learning_rate, chosen.select_by) == (2e-5, "MRR@10")
-    assert chosen.re_ranked == 90
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("negatives", 0, "negatives is 0"),
-        ("candidates", 0, "candidates is 0"),
-        ("passage_tokens", 7, "passage_tokens is 7"),
-        ("max_steps", 0, "max_steps is 0"),
-        ("seed", 2**32, "seed is 4294967296"),
-        ("learning_rate", float("nan"), "learning_rate is nan"),
-        ("weight_decay", float("inf"), "weight_decay is inf"),
-        ("warmup", 1.0, "warmup is 1.0"),
-        ("dev_candidates", 91, "the first stage finds 90"),
-        ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
-        ("select_by", "MRR", "select_by: .*MRR"),
-        ("select_by", "Exist@90", "Exist@90, which no order of the 90 candidates .* can change"),
-        ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
-    ],
-)
-def test_a_value_out_of_range_is_refused_by_name_ranker(field, value, message):
-    with pytest.raises(SettingsError, match=message):
-        ranker_settings(**{field: value})
-
-
-# training.graph
-
-
-def test_the_defaults_are_g_dsr_s():
-    default = GraphSettings(corpus=Place("law"), questions=Place("law"), output=Target("model"))
-    assert (default.network, default.layers, default.epochs, default.min_steps) == (
-        *("gatv2", 3, 10, 500),
-    )
-    assert (default.batch_size, default.learning_rate, default.weight_decay) == (512, 2e-4, 0.1)
-    assert (default.clip, default.temperature, EPSILON) == (1.0, 0.01, 1e-7)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"layers": 0}, "layers is 0"),
-        ({"heads": 0}, "heads is 0"),
-        ({"min_steps": -1}, "min_steps is -1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
-    ],
-)
-def test_a_setting_out_of_its_range_is_refused(graph_settings, fields, message):
-    with pytest.raises(SettingsError, match=message):
-        graph_settings(**fields)
 
 
 # Grids
