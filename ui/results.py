@@ -163,7 +163,7 @@ QUESTION_SHOWN = 300
 
 # What names an article, or has read it with the question, needs no second opinion.
 _SURE = frozenset({"citation", "reranker"})
-# How far two stages look for an article that both have found (tests/benchmarks/agreement.py).
+# How far two stages look for an article that both have found (tests/benchmarks/hybrid_lists.py).
 _NEAR = 10
 
 
