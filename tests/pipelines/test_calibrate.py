@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,7 +20,6 @@ from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
-from pipelines.calibrate import main as command_line_main
 from pipelines.calibration import Calibration, answers_taken_out, calibrate, without
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
@@ -70,24 +69,6 @@ def store(law_store, tmp_path) -> Path:
     return copied(law_store, tmp_path / "own.db")
 
 
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(capsys) -> Command:
-    """Runs the command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = command_line_main([str(each) for each in arguments])
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
 def measured(store: Path, questions: list[Question], name: str = "dense") -> Calibration:
     return calibrate(name, QuestionSet(questions), "dev", store=store, model=None)
 
@@ -127,7 +108,7 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store):
 def test_the_command_writes_what_it_prints(command, store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
     before = StatuteDocumentStore(str(store)).content_version()
-    code, out, err = command("--questions", questions, "--store", store, "--json")
+    code, out, err = command("calibrate", "--questions", questions, "--store", store, "--json")
     assert code == 0
     assert f"wrote the threshold of the stage dense into {store}" in err
     result = json.loads(out)
@@ -161,14 +142,16 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
 
 def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
-    assert command("--questions", questions, "--store", store)[0] == 0
+    assert command("calibrate", "--questions", questions, "--store", store)[0] == 0
     earlier = kept(store)
     assert earlier is not None
     turned = [
         *(Question(f"x{n}", text_of(n), (), "dev", False) for n in range(1, 25)),
         *(replace(each, relevant=("a1",), answerable=True) for each in marked(20)),
     ]
-    code, out, err = command("--questions", write(tmp_path / "no.jsonl", turned), "--store", store)
+    code, out, err = command(
+        "calibrate", "--questions", write(tmp_path / "no.jsonl", turned), "--store", store
+    )
     assert code == 1
     assert "threshold" in out  # what was measured is shown all the same
     assert "does not tell" in err
@@ -179,10 +162,10 @@ def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
 def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, text_store, tmp_path):
     questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
     asked = ("--questions", questions, "--store")
-    code, out, err = command(*asked, law_store, "--pipeline", "lexical")
+    code, out, err = command("calibrate", *asked, law_store, "--pipeline", "lexical")
     assert (code, out) == (2, "")
     assert "a ranker or one dense retriever" in err
-    code, out, err = command(*asked, text_store)
+    code, out, err = command("calibrate", *asked, text_store)
     assert (code, out) == (2, "")
     assert "text alone, no vectors" in err
 

@@ -5,7 +5,6 @@ import json
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
+from waiting import until
 
 from components.models.errors import ModelError, VectorError
 from components.stores.rows import StoreError
@@ -43,18 +43,7 @@ from pipelines.serving.limits import (
 )
 from pipelines.serving.telemetry import JoinedTraces, JsonLines, WordlessTracer
 
-
-@pytest.fixture(scope="session")
-def until() -> Callable[[Callable[[], bool]], None]:
-    """`until(holds)`: wait for what must become true, if need be on a machine that is busy."""
-
-    def wait(holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + 60
-        while not holds():
-            assert time.monotonic() < end
-            time.sleep(0.01)
-
-    return wait
+QUESTION = {"query": "Who decides on rent?"}
 
 
 @component
@@ -148,12 +137,6 @@ def running(
         assert not thread.is_alive()
 
 
-@pytest.fixture(scope="session")
-def serve_law() -> Callable[..., Any]:
-    """`with serve_law(pipelines) as service`: a service of these pipelines, loaded."""
-    return running
-
-
 @pytest.fixture(scope="module")
 def law_service(text_store) -> Iterator[Service]:
     """The lexical pipeline over thirty articles of three laws."""
@@ -194,8 +177,8 @@ class Asking:
             self._threads.append(thread)
 
     def _ask(self) -> None:
-        body = {"query": "Who decides?"}
-        self.answers.append(httpx.post(f"{self._service.url}held/run", json=body, timeout=30))
+        url = f"{self._service.url}held/run"
+        self.answers.append(httpx.post(url, json=QUESTION, timeout=30))
 
     def statuses(self) -> list[int]:
         """Of all, once all are answered."""
@@ -203,14 +186,6 @@ class Asking:
             thread.join(timeout=30)
             assert not thread.is_alive()
         return sorted(each.status_code for each in self.answers)
-
-
-@pytest.fixture(scope="session")
-def asking() -> type[Asking]:
-    return Asking
-
-
-QUESTION = {"query": "Who decides on rent?"}
 
 
 def test_the_answer_is_what_ask_json_prints(law_service, text_store, capsys):
@@ -278,11 +253,11 @@ def test_what_is_not_a_request_is_refused_as_json(law_service, body, kind):
     assert response.json()["error"] == "invalid_request"
 
 
-def test_a_store_that_becomes_empty_is_a_failure(serve_law, tmp_path):
+def test_a_store_that_becomes_empty_is_a_failure(tmp_path):
     store = StatuteDocumentStore(tmp_path / "law.db")
     article = Document(id="a1", content="The rent is due.", meta={"law": "Rent Act", "number": "1"})
     store.write_documents([article])
-    with serve_law({"lexical": load_pipeline("lexical", store.path)}) as service:
+    with running({"lexical": load_pipeline("lexical", store.path)}) as service:
         assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
         store.delete_all_documents()
         response = service.client.post("/lexical/run", json=QUESTION)
@@ -338,9 +313,6 @@ def test_no_web_page_of_another_site_may_call_it(law_service):
     assert preflight.status_code == 405
 
 
-ANY_QUESTION = {"query": "Who decides?"}
-
-
 def chunks(size: int) -> Iterator[bytes]:
     for _ in range(size // 65_536 + 1):
         yield b" " * 65_536
@@ -356,17 +328,15 @@ def test_a_body_over_the_limit_gets_413_however_it_is_sent(law_service, size):
     assert law_service.client.post("/nowhere", content=b" " * size).status_code == 413
 
 
-def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come_back(
-    hold, held, asking, until
-):
+def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come_back(hold, held):
     with hold(at_once=2, waiting=3) as service:
-        clients = asking(service)
+        clients = Asking(service)
         clients.ask(2)
         held.wait_for(2)
         clients.ask(3)
         until(lambda: service.gate.waiting == 3)
         assert service.gate.inside == 2
-        refused = service.client.post("/held/run", json=ANY_QUESTION)
+        refused = service.client.post("/held/run", json=QUESTION)
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == str(RETRY_SECONDS)
         assert refused.json()["error"] == "busy"
@@ -382,16 +352,16 @@ def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come
 def test_a_question_over_its_time_gets_504_and_gives_its_place_back(hold, held):
     with hold(at_once=1, waiting=1, seconds=0.5) as service:
         for _ in range(3):
-            response = service.client.post("/held/run", json=ANY_QUESTION)
+            response = service.client.post("/held/run", json=QUESTION)
             assert response.status_code == 504
             assert "within 0.5 seconds" in response.json()["detail"]
         assert held.ended == 3
         assert (service.gate.inside, service.gate.waiting) == (0, 0)
         held.released.set()
-        assert service.client.post("/held/run", json=ANY_QUESTION).status_code == 200
+        assert service.client.post("/held/run", json=QUESTION).status_code == 200
 
 
-def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held, asking, until):
+def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held):
     with hold(at_once=1, waiting=5) as service:
         with socket.create_connection(("127.0.0.1", service.port)) as raw:
             raw.sendall(
@@ -400,7 +370,7 @@ def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held, asking, 
             )
             held.wait_for(1)
         until(lambda: held.ended == 1)
-        clients = asking(service)
+        clients = Asking(service)
         clients.ask(1)
         held.wait_for(1)
         held.released.set()
@@ -427,12 +397,11 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     [
         (FilterError("No field x."), 422, "filters"),
         (StoreError("/data/law.db: cannot be read. Index again."), 503, "store"),
-        (StoreError("srv holds no article. Index a law into it."), 503, "store"),
         (ModelError("/data/model: weights are NaN. Train again."), 503, "model"),
         (VectorError("The embedding has 3 numbers, the store 384."), 500, "vectors"),
     ],
 )
-def test_our_errors_are_reported_with_their_message(hold, held, until, failure, status, error):
+def test_our_errors_are_reported_with_their_message(hold, held, failure, status, error):
     held.released.set()
     held.failure = failure
     with hold() as service:
@@ -514,7 +483,7 @@ def test_before_it_is_ready_it_says_so(hold, held):
         assert service.client.post("/held/run", json=SECRET_QUESTION).status_code == 200
 
 
-def test_metrics_are_for_prometheus_and_without_words(law_service, until):
+def test_metrics_are_for_prometheus_and_without_words(law_service):
     law_service.client.post("/lexical/run", json=SECRET_QUESTION)
     law_service.client.get(f"/{SECRET}")
     until(lambda: law_service.metric('lexarbor_rejected_total{reason="not_found"}') is not None)

@@ -18,7 +18,6 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, cross_references
-from pipelines.tree import main as tree_main
 from pipelines.tree_view.layout import (
     Attention,
     Citations,
@@ -45,27 +44,12 @@ from pipelines.tree_view.svg import (
     words,
 )
 
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(capsys) -> Command:
-    """Runs the command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = tree_main([str(each) for each in arguments])
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
 
 def test_an_article_is_drawn_into_a_file(command, tmp_path):
     out = tmp_path / "tree.svg"
-    code, printed, said = command("--corpus", "aldermere", "--article", "housing-12", "--out", out)
+    code, printed, said = command(
+        "tree", "--corpus", "aldermere", "--article", "housing-12", "--out", out
+    )
     assert (code, printed) == (0, "")
     assert f"wrote {out}" in said
     picture = ElementTree.parse(out).getroot()
@@ -87,7 +71,7 @@ def test_an_article_is_drawn_into_a_file(command, tmp_path):
 )
 def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     asked = {"--corpus": "aldermere", "--article": "housing-12", "--out": str(tmp_path / "t.svg")}
-    code, out, err = command(*(part for pair in (asked | changed).items() for part in pair))
+    code, out, err = command("tree", *(part for pair in (asked | changed).items() for part in pair))
     assert (code, out) == (2, "")
     assert message in err
     assert not list(tmp_path.iterdir())
@@ -103,7 +87,7 @@ def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     ],
 )
 def test_wrong_arguments_end_with_two(command, line):
-    code, out, err = command(*line.split())
+    code, out, err = command("tree", *line.split())
     assert (code, out) == (2, "")
     assert "error:" in err
 
