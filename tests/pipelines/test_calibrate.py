@@ -33,8 +33,8 @@ def text_of(n: int) -> str:
     return f"Rule {n} on {SUBJECTS[n % 8]}: the {LAWS[n % 3].lower()} officer decides."
 
 
-def answerable(numbers: Iterable[int]) -> list[Question]:
-    return [Question(f"q{n}", text_of(n), (f"a{n}",), "dev") for n in numbers]
+def answerable() -> list[Question]:
+    return [Question(f"q{n}", text_of(n), (f"a{n}",), "dev") for n in range(7, 25)]
 
 
 def marked(n: int) -> list[Question]:
@@ -43,47 +43,32 @@ def marked(n: int) -> list[Question]:
 
 
 def write(path: Path, questions: Iterable[Question]) -> Path:
-    lines = [
-        {
-            "id": each.id,
-            "text": each.text,
-            "relevant": list(each.relevant),
-            "split": each.split,
-            "answerable": each.answerable,
-        }
-        for each in questions
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    fields = ("id", "text", "relevant", "split", "answerable")
+    lines = [json.dumps({name: getattr(each, name) for name in fields}) for each in questions]
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
-
-
-def copied(store: Path, target: Path) -> Path:
-    with sqlite3.connect(store) as source, sqlite3.connect(target) as copy:
-        source.backup(copy)
-    return target
 
 
 @pytest.fixture
 def store(law_store, tmp_path) -> Path:
     """A law store of one's own."""
-    return copied(law_store, tmp_path / "own.db")
+    with sqlite3.connect(law_store) as source, sqlite3.connect(tmp_path / "own.db") as copy:
+        source.backup(copy)
+    return tmp_path / "own.db"
 
 
-def measured(store: Path, questions: list[Question], name: str = "dense") -> Calibration:
-    return calibrate(name, QuestionSet(questions), "dev", store=store, model=None)
+def measured(store: Path, questions: list[Question]) -> Calibration:
+    return calibrate("dense", QuestionSet(questions), "dev", store=store, model=None)
 
 
 def kept(store: Path) -> AnswerThreshold | None:
     opened = StatuteDocumentStore(str(store))
-    try:
-        assert opened.model is not None
-        return load_threshold(opened, "dense", opened.model.digest)
-    finally:
-        opened.close()
+    assert opened.model is not None
+    return load_threshold(opened, "dense", opened.model.digest)
 
 
 def test_enough_marked_questions_are_taken_alone(law_store):
-    found = measured(law_store, [*answerable(range(7, 25)), *marked(20)])
+    found = measured(law_store, [*answerable(), *marked(20)])
     assert found.how == "marked"
     assert [found.n(kind) for kind in ("answerable", "marked", "taken out")] == [18, 20, 0]
     # The articles' own words against volcanoes: nobody errs.
@@ -95,7 +80,7 @@ def test_enough_marked_questions_are_taken_alone(law_store):
 
 
 def test_without_marked_questions_all_answers_are_taken_out(law_store):
-    found = measured(law_store, answerable(range(7, 25)))
+    found = measured(law_store, answerable())
     assert found.how == "taken out"
     scores: dict[str, dict[str, float]] = {}
     for each in found.scored:
@@ -106,33 +91,27 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store):
 
 
 def test_the_command_writes_what_it_prints(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
+    questions = write(tmp_path / "law.jsonl", answerable())
     before = StatuteDocumentStore(str(store)).content_version()
     code, out, err = command("calibrate", "--questions", questions, "--store", store, "--json")
     assert code == 0
     assert f"wrote the threshold of the stage dense into {store}" in err
     result = json.loads(out)
     assert (result["pipeline"], result["stage"], result["split"]) == ("hybrid", "dense", "dev")
-    assert result["how"] == "taken out"
     assert list(result["kinds"]) == ["answerable", "taken out"]
     assert result["kinds"]["answerable"]["n"] == 18
     assert result["kinds"]["answerable"]["median"] > result["kinds"]["taken out"]["median"]
     threshold = kept(store)
     assert threshold is not None
     assert threshold.threshold == result["threshold"]
-    held_out = result["held_out"]
-    assert (threshold.precision, threshold.recall) == (held_out["precision"], held_out["recall"])
-    assert threshold.nothing_precision == held_out["nothing_precision"]
-    assert threshold.nothing_recall == held_out["nothing_recall"]
+    for rate in ("precision", "recall", "nothing_precision", "nothing_recall"):
+        assert getattr(threshold, rate) == result["held_out"][rate]
     assert (threshold.n_answerable, threshold.n_unanswerable) == (18, 18)
     assert threshold.auc == result["auc"]
     low, high = result["intervals"]["auc"]
     assert 0.5 < low <= result["auc"] <= high <= 1
-    assert (threshold.questions, threshold.split, threshold.how) == (
-        "law.jsonl",
-        "dev",
-        "taken out",
-    )
+    assert (threshold.questions, threshold.split) == ("law.jsonl", "dev")
+    assert threshold.how == result["how"] == "taken out"
     assert threshold.questions_sha256 == read_questions(questions).sha256
     opened = StatuteDocumentStore(str(store))
     assert threshold.corpus_sha256 == opened.publisher.recorded_corpus()
@@ -141,7 +120,7 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
 
 
 def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
+    questions = write(tmp_path / "law.jsonl", answerable())
     assert command("calibrate", "--questions", questions, "--store", store)[0] == 0
     earlier = kept(store)
     assert earlier is not None
@@ -160,7 +139,7 @@ def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
 
 
 def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, text_store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
+    questions = write(tmp_path / "law.jsonl", answerable())
     asked = ("--questions", questions, "--store")
     code, out, err = command("calibrate", *asked, law_store, "--pipeline", "lexical")
     assert (code, out) == (2, "")
