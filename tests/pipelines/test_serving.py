@@ -6,7 +6,9 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from haystack.tracing.tracer import disable_tracing, enable_tracing, tracer
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from serving import served
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.testclient import TestClient
@@ -36,10 +39,8 @@ from pipelines.serving.limits import (
     LOOPBACK,
     Gate,
     Limits,
-    address,
     is_from_elsewhere,
     is_named,
-    listen,
 )
 from pipelines.serving.telemetry import JoinedTraces, JsonLines, WordlessTracer
 
@@ -79,13 +80,8 @@ class Held:
 
 
 def held_pipeline(held: Held) -> Pipeline:
-    pipeline = Pipeline(
-        metadata={
-            "name": "held",
-            "inputs": {"query": ["held.query"]},
-            "outputs": {"documents": ["held.documents"]},
-        }
-    )
+    sockets = {"inputs": {"query": ["held.query"]}, "outputs": {"documents": ["held.documents"]}}
+    pipeline = Pipeline(metadata={"name": "held", **sockets})
     pipeline.add_component("held", held)
     return pipeline
 
@@ -95,7 +91,6 @@ class Service:
 
     def __init__(self, url: str, gate: Gate, served: dict[str, ServedPipeline]) -> None:
         self.url = url
-        self.port = httpx.URL(url).port
         self.gate = gate
         self.served = served
         self.client = httpx.Client(base_url=url, timeout=30)
@@ -105,6 +100,12 @@ class Service:
         lines = self.client.get("/metrics").text.splitlines()
         found = [each for each in lines if each.startswith(f"{line} ")]
         return float(found[0].rsplit(" ", 1)[1]) if found else None
+
+    def ask(self, questions: int) -> list[Future[httpx.Response]]:
+        """Answers to questions that are under way, each in its thread."""
+        pool = ThreadPoolExecutor(questions)
+        post = partial(httpx.post, f"{self.url}held/run", json=QUESTION, timeout=30)
+        return [pool.submit(post) for _ in range(questions)]
 
 
 @contextmanager
@@ -117,24 +118,16 @@ def running(
 ) -> Iterator[Service]:
     bounds = Limits(**limits)
     gate = Gate(bounds.at_once, bounds.waiting)
-    served = {
+    loaded = {
         name: ServedPipeline(pipeline, gate, bounds.seconds) for name, pipeline in pipelines.items()
     }
     if ready:
-        for each in served.values():
+        for each in loaded.values():
             each.setup()
-    server = make_server(build_app(served, gate, bounds, names), bounds)
-    listening = listen("127.0.0.1", 0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    service = Service(address(listening), gate, served)
-    try:
+    with served(make_server(build_app(loaded, gate, bounds, names), bounds)) as url:
+        service = Service(url, gate, loaded)
         yield service
-    finally:
         service.client.close()
-        server.should_exit = True
-        thread.join(timeout=20)
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -160,32 +153,6 @@ def hold(held) -> Callable[..., Any]:
         return running({"held": held_pipeline(held)}, **arguments)
 
     return start
-
-
-class Asking:
-    """Questions that are under way, each in its thread."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._threads: list[threading.Thread] = []
-        self.answers: list[httpx.Response] = []
-
-    def ask(self, number: int = 1) -> None:
-        for _ in range(number):
-            thread = threading.Thread(target=self._ask, daemon=True)
-            thread.start()
-            self._threads.append(thread)
-
-    def _ask(self) -> None:
-        url = f"{self._service.url}held/run"
-        self.answers.append(httpx.post(url, json=QUESTION, timeout=30))
-
-    def statuses(self) -> list[int]:
-        """Of all, once all are answered."""
-        for thread in self._threads:
-            thread.join(timeout=30)
-            assert not thread.is_alive()
-        return sorted(each.status_code for each in self.answers)
 
 
 def test_the_answer_is_what_ask_json_prints(law_service, text_store, capsys):
@@ -233,24 +200,19 @@ def test_a_wrong_field_is_refused(law_service, field, values):
         assert told["request_id"] == response.headers["x-request-id"]
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b'{"query": "rent', "application/json"),
+def test_what_is_not_a_request_is_refused_as_json(law_service):
+    for body, kind in (
         (b'{"query": "rent"}', "text/plain"),
-        (b"[1, 2]", "application/json"),
-        (b'"rent"', "application/json"),
-        (b"", "application/json"),
-        (b"\xff\xfe\x00", "application/json"),
+        (b'{"query": "rent', "application/json"),
+        *((body, "application/json") for body in (b"[1, 2]", b'"rent"', b"", b"\xff\xfe\x00")),
         (b"[" * 60_000, "application/json"),
         (b'{"query": "rent", "top_k": ' + b"9" * 5000 + b"}", "application/json"),
         (b'{"query": "\\ud800", "filters": {"a": "\\ud800"}}', "application/json"),
-    ],
-)
-def test_what_is_not_a_request_is_refused_as_json(law_service, body, kind):
-    response = law_service.client.post("/lexical/run", content=body, headers={"Content-Type": kind})
-    assert response.status_code in (400, 422)
-    assert response.json()["error"] == "invalid_request"
+    ):
+        sent = {"content": body, "headers": {"Content-Type": kind}}
+        response = law_service.client.post("/lexical/run", **sent)
+        assert response.status_code in (400, 422), body[:50]
+        assert response.json()["error"] == "invalid_request"
 
 
 def test_a_store_that_becomes_empty_is_a_failure(tmp_path):
@@ -330,10 +292,9 @@ def test_a_body_over_the_limit_gets_413_however_it_is_sent(law_service, size):
 
 def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come_back(hold, held):
     with hold(at_once=2, waiting=3) as service:
-        clients = Asking(service)
-        clients.ask(2)
+        answers = service.ask(2)
         held.wait_for(2)
-        clients.ask(3)
+        answers += service.ask(3)
         until(lambda: service.gate.waiting == 3)
         assert service.gate.inside == 2
         refused = service.client.post("/held/run", json=QUESTION)
@@ -344,7 +305,7 @@ def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come
         assert service.metric("lexarbor_requests_waiting") == 3
         assert service.client.get("/health").status_code == 200
         held.released.set()
-        assert clients.statuses() == [200] * 5
+        assert [each.result(30).status_code for each in answers] == [200] * 5
         until(lambda: service.metric("lexarbor_requests_in_flight") == 0)
         assert service.metric('lexarbor_rejected_total{reason="busy"}') == 1
 
@@ -363,18 +324,17 @@ def test_a_question_over_its_time_gets_504_and_gives_its_place_back(hold, held):
 
 def test_a_client_that_has_gone_gives_its_place_to_the_next(hold, held):
     with hold(at_once=1, waiting=5) as service:
-        with socket.create_connection(("127.0.0.1", service.port)) as raw:
+        with socket.create_connection(("127.0.0.1", service.client.base_url.port)) as raw:
             raw.sendall(
                 b"POST /held/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 17\r\n\r\n" + b'{"query": "rent"}'
             )
             held.wait_for(1)
         until(lambda: held.ended == 1)
-        clients = Asking(service)
-        clients.ask(1)
+        (answer,) = service.ask(1)
         held.wait_for(1)
         held.released.set()
-        assert clients.statuses() == [200]
+        assert answer.result(30).status_code == 200
         until(lambda: service.metric('lexarbor_rejected_total{reason="client_gone"}') == 1)
 
 
@@ -510,22 +470,16 @@ def exporter(monkeypatch) -> Iterator[InMemorySpanExporter]:
 
 def test_a_run_is_traced_by_component_without_its_words(exporter, law_service):
     found = law_service.client.post("/lexical/run", json={"query": f"{SECRET}: rent"}).json()
-    spans = {each.context.span_id: each for each in exporter.get_finished_spans()}
-    by_name: dict[str, list[Any]] = {}
-    for span in spans.values():
-        by_name.setdefault(span.name, []).append(span)
-    components = {
-        each.attributes["haystack.component.name"] for each in by_name["haystack.component.run"]
-    }
-    assert components == {"citation", "bm25", "fuser"}
-    (run,) = by_name["haystack.pipeline.run"]
-    (whole,) = by_name["hayhooks.pipeline.run"]
+    spans = exporter.get_finished_spans()
+    components = [each for each in spans if each.name == "haystack.component.run"]
+    (run,) = (each for each in spans if each.name == "haystack.pipeline.run")
+    (whole,) = (each for each in spans if each.name == "hayhooks.pipeline.run")
+    names = {each.attributes["haystack.component.name"] for each in components}
+    assert names == {"citation", "bm25", "fuser"}
     assert whole.attributes["hayhooks.pipeline.name"] == "lexical"
     assert run.parent.span_id == whole.context.span_id
-    assert all(
-        each.parent.span_id == run.context.span_id for each in by_name["haystack.component.run"]
-    )
-    told = json.dumps([json.loads(span.to_json()) for span in spans.values()])
+    assert {each.parent.span_id for each in components} == {run.context.span_id}
+    told = "".join(span.to_json() for span in spans)
     assert "Unmistakable" not in told
     assert found["documents"][0]["content"] not in told
 
@@ -549,19 +503,23 @@ def test_a_trace_continues_that_of_its_caller(exporter, header, joined):
     assert second.context.trace_id != first.context.trace_id
 
 
-@pytest.mark.parametrize(
-    ("ours", "hosts"),
-    [
-        (True, ["localhost", "localhost:7860", "LOCALHOST:1", "127.0.0.1:80", "[::1]:7860"]),
-        (False, ["", "example.com:7860", "localhost.example.com", "localhost@example.com"]),
-        (False, ["localhost:x", "localhost:7860:7860", "127.0.0.1.nip.io", "127.0.0.2"]),
-        (False, ["0.0.0.0", "::1", "[::1", "[::2]", " localhost", "localhost, example.com"]),
-        (False, ["localhost:7860.example.com", "local\x00host"]),
-    ],
-)
-def test_only_this_machines_own_names_are_ours(ours, hosts):
-    for host in hosts:
-        assert is_named(Headers({"host": host}), LOOPBACK) is ours, host
+def test_only_this_machines_own_names_are_ours():
+    ours = ("localhost", "localhost:7860", "LOCALHOST:1", "127.0.0.1:80", "[::1]:7860")
+    others = (
+        *("", "example.com:7860", "localhost.example.com", "localhost@example.com", "localhost:x"),
+        *(
+            "localhost:7860:7860",
+            "127.0.0.1.nip.io",
+            "127.0.0.2",
+            "0.0.0.0",
+            "::1",
+            "[::1",
+            "[::2]",
+        ),
+        *(" localhost", "localhost, example.com", "localhost:7860.example.com", "local\x00host"),
+    )
+    for host in (*ours, *others):
+        assert is_named(Headers({"host": host}), LOOPBACK) is (host in ours), host
     assert not is_named(Headers({}), LOOPBACK)
     assert not is_named(Headers(raw=[(b"host", b"localhost"), (b"host", b"evil")]), LOOPBACK)
 
@@ -569,25 +527,24 @@ def test_only_this_machines_own_names_are_ours(ours, hosts):
 HERE = "http://localhost:7860"
 
 
-@pytest.mark.parametrize(
-    ("fetched", "origin", "elsewhere"),
-    [
-        (None, None, False),
-        ("same-origin", None, False),
-        ("none", None, False),
-        ("same-site", None, True),  # another port of this machine
-        ("cross-site", HERE, True),
-        ("", None, True),
-        (None, HERE.upper().replace("HTTP", "http"), False),
-        (None, "http://localhost:7861", True),
-        (None, "null", True),
-        (None, "", True),
-        (None, "http://[::1", True),
-        (None, f"{HERE}@example.com", True),
-        ("same-origin", "https://law.example.org", False),  # behind a proxy
-    ],
-)
-def test_a_page_of_another_site_is_recognised(fetched, origin, elsewhere):
-    given = {"host": "localhost:7860", "sec-fetch-site": fetched, "origin": origin}
-    headers = Headers({name: value for name, value in given.items() if value is not None})
-    assert is_from_elsewhere(headers) is elsewhere
+def test_a_page_of_another_site_is_recognised():
+    here = "http://localhost:7860"
+
+    def elsewhere(**given: str) -> bool:
+        headers = {name.replace("_", "-"): value for name, value in given.items()}
+        return is_from_elsewhere(Headers({"host": "localhost:7860", **headers}))
+
+    assert not elsewhere()
+    for fetched, others in (
+        ("same-origin", False),
+        ("none", False),
+        ("same-site", True),
+        ("", True),
+    ):
+        assert elsewhere(sec_fetch_site=fetched) is others, fetched
+    for origin in ("http://localhost:7861", "null", "", "http://[::1", f"{here}@example.com"):
+        assert elsewhere(origin=origin), origin
+    assert not elsewhere(origin="http://LOCALHOST:7860")
+    assert elsewhere(sec_fetch_site="cross-site", origin=here)
+    # Behind a proxy
+    assert not elsewhere(sec_fetch_site="same-origin", origin="https://law.example.org")

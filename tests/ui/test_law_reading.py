@@ -2,41 +2,21 @@
 
 import random
 import threading
-import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from haystack import Document
-from haystack.document_stores.in_memory import InMemoryDocumentStore
-from small_law import HOUSING, RENT, document, in_order, small_law
+from small_law import HOUSING, RENT, document, small_law
+from waiting import until
 
 from components.converters.articles import article_of
-from components.retrievers.resident import ReadableStore, readable
+from components.retrievers.resident import ReadableStore
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui.law_reader import Law, Places, atexit
-
-
-@pytest.fixture(params=["own", "foreign"])
-def make_store(request, tmp_path) -> Callable[..., ReadableStore]:
-    """`make_store(documents)`: Lexarbor's own store, and one of Haystack's."""
-
-    def make(documents: Sequence[Document]) -> ReadableStore:
-        store: Any = (
-            StatuteDocumentStore(str(tmp_path / "law.db"))
-            if request.param == "own"
-            else InMemoryDocumentStore()
-        )
-        store.write_documents(in_order(documents))
-        read = readable(store)
-        read.content_version()  # another store is read by this
-        return read
-
-    return make
 
 
 class Slowly:
@@ -54,14 +34,6 @@ class Slowly:
         self.reads += 1
         self.may.wait(30)
         return self.store.keys_matching(filters)
-
-
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came true")
 
 
 def test_the_law_is_read_once_for_many_readers(make_store):
@@ -161,13 +133,9 @@ def test_citations_read_block_by_block_are_those_of_a_whole_corpus(make_store, m
     law = with_citations(make_store(documents))
     pairs = cross_references([article_of(each) for each in documents]).pairs
     assert law.citations is not None
-    assert [
-        (citing, cited) for citing in range(60) for cited in law.citations.cited_in(citing)
-    ] == pairs
-    assert (
-        sorted((citing, cited) for cited in range(60) for citing in law.citations.citing(cited))
-        == pairs
-    )
+    cited_in, citing = law.citations.cited_in, law.citations.citing
+    assert [(here, cited) for here in range(60) for cited in cited_in(here)] == pairs
+    assert sorted((by, here) for here in range(60) for by in citing(here)) == pairs
 
 
 @pytest.mark.parametrize(
