@@ -1,7 +1,7 @@
 """A small law with vectors, and the store that it is indexed into."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tiny_bert import fixed_wordpiece, save_bert
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
 from components.statutes.graph import EDGE_KINDS
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
@@ -66,6 +67,14 @@ def indexed(folder: Path, model: str) -> Path:
     source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
     index_corpus(source, folder / "law.db", model=model)
     return folder / "law.db"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
+    """A store of the test's own, empty."""
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
 
 
 @pytest.fixture(scope="session")

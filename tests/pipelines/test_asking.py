@@ -111,20 +111,18 @@ def dated_store(tmp_path_factory, make_article, write_corpus) -> Path:
     return folder / "law.db"
 
 
-@pytest.mark.parametrize(
-    ("day", "states"),
-    [
-        (date(2005, 6, 1), {"a8": "unknown", "a24": "in force"}),
-        (date(2019, 12, 31), {"a8": "unknown", "a24": "in force", "a32": "in force"}),
-        (date(2020, 1, 1), {"a8": "unknown", "a16": "in force", "a32": "in force"}),
-        (date(2031, 1, 1), {"a8": "unknown", "a16": "in force"}),
-    ],
-)
-def test_a_day_leaves_out_what_was_not_in_force(dated_store, day, states):
+def test_a_day_leaves_out_what_was_not_in_force(dated_store):
     pipeline = load_pipeline("lexical", store=dated_store)
-    answer = ask(pipeline, "rent officer", as_of=day)
-    assert {each["id"]: each["state"] for each in answer["documents"]} == states
-    assert answer["as_of"] == day.isoformat()
+    for day, in_force in (
+        (date(2005, 6, 1), {"a24"}),
+        (date(2019, 12, 31), {"a24", "a32"}),
+        (date(2020, 1, 1), {"a16", "a32"}),
+        (date(2031, 1, 1), {"a16"}),
+    ):
+        answer = ask(pipeline, "rent officer", as_of=day)
+        states = {each["id"]: each["state"] for each in answer["documents"]}
+        assert states == {"a8": "unknown", **dict.fromkeys(in_force, "in force")}
+        assert answer["as_of"] == day.isoformat()
 
 
 def found(answer: Any) -> set[str]:
@@ -161,13 +159,9 @@ class Everything:
 
 
 def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_store):
-    pipeline = Pipeline(
-        metadata={
-            "name": "own",
-            "inputs": {"query": ["all.query"], "filters": ["all.filters"]},
-            "outputs": {"documents": ["all.documents"]},
-        }
-    )
+    sockets = {"inputs": {"query": ["all.query"], "filters": ["all.filters"]}}
+    outputs = {"outputs": {"documents": ["all.documents"]}}
+    pipeline = Pipeline(metadata={"name": "own", **sockets, **outputs})
     pipeline.add_component("all", Everything(StatuteDocumentStore(str(dated_store))))
     assert found(ask(pipeline, "rent", as_of=date(2005, 6, 1))) == OF_2005
     assert "a24" not in found(ask(pipeline, "rent"))

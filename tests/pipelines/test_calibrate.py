@@ -201,30 +201,26 @@ def test_the_best_score_is_one_that_the_stage_gave(stage, documents, best):
 RENT, WORK = ["Title I", "Chapter 1. Rent"], ["Title I", "Chapter 2. Work"]
 
 
-def taken_document(id_: str, law: str, headings: list[str], text: str) -> Document:
-    meta = {"law": law, "headings": headings, "number": id_, "position": 0}
-    return Document(id=id_, content=text, meta=meta)
-
-
 @pytest.fixture
 def small_store(tmp_path) -> StatuteDocumentStore:
     made = StatuteDocumentStore(str(tmp_path / "law.db"))
-    made.write_documents(
-        [
-            taken_document("gold", "Housing", RENT, "The tenant pays the rent."),
-            taken_document("sibling", "Housing", RENT, "Rent is due monthly."),
-            taken_document("cousin", "Housing", WORK, "The caretaker works."),
-            taken_document("above", "Housing", RENT[:1], "This title is on dwellings."),
-            taken_document("below", "Housing", [*RENT, "Section 1"], "Rent may rise."),
-            taken_document("namesake", "Trade", RENT, "Shops pay rent too."),
-            taken_document("twin", "Trade", WORK, "the TENANT  pays the rent."),
-            taken_document("beside-twin", "Trade", WORK, "Shops close on Sunday."),
-            taken_document("bare", "Decree", [], "Deposits are held in trust."),
-            taken_document("other-bare", "Decree", [], "This decree is short."),
-            taken_document("empty", "Decree", [], ""),
-            taken_document("other-empty", "Trade", WORK, ""),
-        ]
-    )
+    lines = [
+        ("gold", "Housing", RENT, "The tenant pays the rent."),
+        ("sibling", "Housing", RENT, "Rent is due monthly."),
+        ("cousin", "Housing", WORK, "The caretaker works."),
+        ("above", "Housing", RENT[:1], "This title is on dwellings."),
+        ("below", "Housing", [*RENT, "Section 1"], "Rent may rise."),
+        ("namesake", "Trade", RENT, "Shops pay rent too."),
+        ("twin", "Trade", WORK, "the TENANT  pays the rent."),
+        ("beside-twin", "Trade", WORK, "Shops close on Sunday."),
+        ("bare", "Decree", [], "Deposits are held in trust."),
+        ("other-bare", "Decree", [], "This decree is short."),
+        ("empty", "Decree", [], ""),
+        ("other-empty", "Trade", WORK, ""),
+    ]
+    for id_, law, headings, text in lines:
+        meta = {"law": law, "headings": headings, "number": id_, "position": 0}
+        made.write_documents([Document(id=id_, content=text, meta=meta)])
     return made
 
 

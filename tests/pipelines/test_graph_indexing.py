@@ -1,6 +1,6 @@
 """Indexing through a graph: each text encoded once, a law computed only where something changed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,7 @@ from components.models.errors import ModelError
 from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 from components.stores.rows import StoreError
-from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
-
-
-@pytest.fixture
-def store(tmp_path) -> Iterator[StatuteDocumentStore]:
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -174,19 +174,17 @@ def write_model(folder: Path) -> None:
     write_model_folder(folder, manifest, {PART: write, "graph": write})
 
 
-def test_the_same_training_has_the_same_folder(base, tmp_path):
-    demo = demo_under(tmp_path)
-    assert demo == demo_under(tmp_path)
-    assert demo.folder.parent == tmp_path
-    assert not demo.folder.exists()
-    assert Path(demo.command[4]).is_file()  # the settings
-    # The trainer keeps its work next to its output.
-    assert demo.work == demo.model.with_name(demo.model.name + ".work")
-
-
 @pytest.mark.parametrize("change", ["base", "articles", "questions", "settings"])
-def test_whatever_changes_it_is_another_folder(base, tmp_path, monkeypatch, change):
+def test_the_same_training_has_the_same_folder_and_any_other_has_another(
+    base, tmp_path, monkeypatch, change
+):
     before = demo_under(tmp_path)
+    assert before == demo_under(tmp_path)
+    assert before.folder.parent == tmp_path
+    assert not before.folder.exists()
+    assert Path(before.command[4]).is_file()  # the settings
+    # The trainer keeps its work next to its output.
+    assert before.work == before.model.with_name(before.model.name + ".work")
     other = tmp_path / "other"
     other.write_text("changed")
     if change == "base":

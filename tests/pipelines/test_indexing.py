@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from graph_stores import Article, Index
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
@@ -19,16 +19,6 @@ from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
 from pipelines.model_choice import model_place
-
-Article = dict[str, Any]
-Index = Callable[..., IndexReport]
-
-
-@pytest.fixture
-def store(tmp_path) -> Iterator[StatuteDocumentStore]:
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -76,15 +76,11 @@ def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
 
 @pytest.mark.parametrize("kind", ["gatv2", "gat"])
 def test_shares_are_those_of_the_whole_graph_and_add_up(tiny_model, tmp_path, kind):
-    encoder, folder, aldermere = (
-        BiEncoder.load(tiny_model),
-        tmp_path,
-        StatuteCorpus.read("aldermere"),
-    )
+    aldermere, encoder = StatuteCorpus.read("aldermere"), BiEncoder.load(tiny_model)
+    settings = {"kind": kind, "layers": 2, "heads": 2, "edge_kinds": EDGE_KINDS}
     torch.manual_seed(0)
-    network = LegislativeGraphEncoder(
-        encoder.dim, init="paper", kind=kind, layers=2, heads=2, edge_kinds=EDGE_KINDS
-    )
+    network = LegislativeGraphEncoder(encoder.dim, init="paper", **settings)
+    folder = tmp_path / "model"
     encoder.save(folder, kept={"graph": network.save})
     position = aldermere.position("housing-12")
     lines: list[str] = []
