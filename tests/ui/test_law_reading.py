@@ -19,32 +19,23 @@ from components.stores.sqlite import StatuteDocumentStore
 from ui.law_reader import Law, Places, atexit
 
 
-class Slowly:
-    """A store that hands nothing out before it may."""
+def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
+    store = make_store(small_law())
+    may, reads = threading.Event(), []
+    keys = type(store).keys_matching
 
-    def __init__(self, store: ReadableStore) -> None:
-        self.store = store
-        self.may = threading.Event()
-        self.reads = 0
+    def slowly(self: Any, filters: None) -> Any:
+        reads.append(filters)
+        may.wait(30)
+        return keys(self, filters)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def keys_matching(self, filters: None) -> Any:
-        self.reads += 1
-        self.may.wait(30)
-        return self.store.keys_matching(filters)
-
-
-def test_the_law_is_read_once_for_many_readers(make_store):
-    store = Slowly(make_store(small_law()))
+    monkeypatch.setattr(type(store), "keys_matching", slowly)
     places = Places(lambda: store)
     with ThreadPoolExecutor(16) as pool:
         laws = [pool.submit(places.law, 30) for _ in range(16)]
-        store.may.set()
+        may.set()
         found = {id(each.result()) for each in laws}
-    assert len(found) == 1
-    assert store.reads == 1
+    assert len(found) == len(reads) == 1
     assert places.law() is places.law()
 
 
@@ -77,24 +68,17 @@ def test_a_change_of_the_content_is_read(make_store):
     assert (len(before.articles), len(after.articles)) == (7, 8)
 
 
-def test_what_cannot_be_read_is_reported_and_tried_again(make_store):
+def test_what_cannot_be_read_is_reported_and_tried_again(make_store, monkeypatch):
     store = make_store(small_law())
-    works = False
+    places = Places(lambda: store)
 
-    class Broken:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
+    def broken(*_: object) -> None:
+        raise StoreError("the file is broken")
 
-        def keys_matching(self, filters: None) -> Any:
-            if not works:
-                raise StoreError("the file is broken")
-            return store.keys_matching(filters)
-
-    broken = Broken()
-    places = Places(lambda: broken)  # type: ignore[arg-type, return-value]
-    with pytest.raises(StoreError, match="broken"):
-        places.law(30)
-    works = True
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store), "keys_matching", broken)
+        with pytest.raises(StoreError, match="broken"):
+            places.law(30)
     assert places.law(30) is not None
 
 

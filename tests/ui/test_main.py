@@ -1,12 +1,11 @@
 """python -m ui: what it refuses, and what is said next to the results."""
 
-import html
-import re
 import subprocess
 import sys
 from datetime import date
 
 import pytest
+from small_law import told as text_of
 
 from pipelines.indexing import index_corpus
 from pipelines.serving.limits import listen
@@ -62,10 +61,6 @@ def test_a_page_that_asks_no_model_trains_none(tmp_path, monkeypatch):
     for arguments in ([], ["--pipeline", "lexical"]):
         assert _learning(_parse(arguments), serving, tmp_path / "demo.db") is None
     assert list(tmp_path.glob("demo-*")) == []
-
-
-def text_of(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
 def test_the_notice_names_invented_law_only_where_it_is():

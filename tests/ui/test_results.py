@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_law import told as text_of
 
 from ui.article import MEDIA_TYPES, article_text, citation, export, marked_passage
 from ui.frame import Collection
 from ui.language import Language
 from ui.results import is_unsure, results
-
-
-def text_of(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
 def document(**changes: Any) -> dict[str, Any]:
