@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from indexed import indexed
+from serving import served
+
+from components.statutes.corpus import StatuteCorpus
+from ui.ask import build_page
+from ui.frame import Collection
+from ui.language import LANGUAGES, address
+from ui.server import build_server, build_site, make_server, standing_routes
+from ui.serving import Serving
 
 CHROMIUM_ARGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-
-
-@pytest.fixture(scope="session")
-def payloads() -> list[str]:
-    """Markup that would set `window.pwned`, leave the page or load a foreign file."""
-    return (Path(__file__).parent / "payloads.txt").read_text("utf-8").splitlines()
 
 
 # Not of the session: while it lives Playwright runs an event loop, and no test could run its own.
@@ -47,32 +43,14 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def serve_site() -> Iterator[Callable[..., str]]:
     """Serve an application on a free port; gives its address."""
-    from pipelines.serving.limits import address, listen
-    from ui.server import make_server
-
-    servers: list[tuple[Any, threading.Thread]] = []
-
-    def start(app: Any) -> str:
-        listening = listen("127.0.0.1", 0)
-        server = make_server(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return address(listening)
-
-    yield start
-    for server, thread in servers:
-        server.should_exit = True
-        thread.join(10)
+    with contextlib.ExitStack() as servers:
+        yield lambda app: servers.enter_context(served(make_server(app)))
 
 
 @pytest.fixture(scope="module")
 def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     """Serve the view "Ask" over `ask(question)` and a collection, with a standing to show if one is
     given; gives its address."""
-    from ui.ask import build_page
-    from ui.language import LANGUAGES, address
-    from ui.server import build_server, standing_routes
 
     def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
         pages = {
@@ -93,37 +71,21 @@ def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
 @pytest.fixture(scope="module")
 def serve_store(
     serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[list[dict[str, Any]]], str]:
-    """Put articles (native format) into a store and serve the whole site over it, lexically."""
+) -> Callable[..., str]:
+    """Serve the whole site over these articles (native format), or over a store, by a pipeline."""
 
-    def start(articles: list[dict[str, Any]]) -> str:
-        from haystack import Document
-
-        from components.stores.sqlite import StatuteDocumentStore
-        from ui.frame import Collection
-        from ui.server import build_site
-        from ui.serving import Serving
-
-        path = tmp_path_factory.mktemp("store") / "law.db"
-        store = StatuteDocumentStore(str(path))
-        documents = []
-        for position, article in enumerate(articles):
-            meta = {k: v for k, v in article.items() if k not in ("id", "text")}
-            meta["position"] = position
-            documents.append(Document(id=article["id"], content=article["text"], meta=meta))
-        store.write_documents(documents)
-        return serve_site(build_site(Serving("lexical", path), lambda: Collection.of(store)))
+    def start(law: list[dict[str, Any]] | Path, pipeline: str = "lexical") -> str:
+        store = law if isinstance(law, Path) else indexed(tmp_path_factory.mktemp("store"), law)
+        serving = Serving(pipeline, store)
+        return serve_site(build_site(serving, lambda: Collection.of(serving.store)))
 
     return start
 
 
 @pytest.fixture(scope="module")
-def aldermere_page(
-    serve_store: Callable[[list[dict[str, Any]]], str], aldermere_articles: Path
-) -> str:
+def aldermere_page(serve_store: Callable[..., str]) -> str:
     """The demo law, lexically searched."""
-    lines = aldermere_articles.read_text("utf-8").splitlines()
-    return serve_store([json.loads(line) for line in lines])
+    return serve_store([article.to_json() for article in StatuteCorpus.read("aldermere")])
 
 
 def listen_for_faults(page: Any, faults: list[str]) -> None:
@@ -172,28 +134,18 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture(scope="session")
-def two_codes(tmp_path_factory, aldermere_articles, minilm) -> Path:
+def two_codes(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
     """The beginnings of two of the demo's laws, with MiniLM's vectors; not to be written to."""
-    from pipelines.indexing import index_corpus
-
-    folder = tmp_path_factory.mktemp("codes")
-    lines = aldermere_articles.read_text("utf-8").splitlines()
+    articles = [article.to_json() for article in StatuteCorpus.read("aldermere")]
     kept = [
-        line
+        article
         for law in ("housing", "family")
-        for line in [each for each in lines if json.loads(each)["id"].startswith(law)][:32]
+        for article in [each for each in articles if each["id"].startswith(law)][:32]
     ]
-    (folder / "articles.jsonl").write_text("\n".join(kept), "utf-8")
-    index_corpus(folder / "articles.jsonl", folder / "law.db", model=minilm)
-    return folder / "law.db"
+    return indexed(tmp_path_factory.mktemp("codes"), kept, minilm)
 
 
 @pytest.fixture(scope="module")
-def site(serve_site, two_codes) -> str:
+def site(serve_store: Callable[..., str], two_codes: Path) -> str:
     """The whole site over them."""
-    from ui.frame import Collection
-    from ui.server import build_site
-    from ui.serving import Serving
-
-    serving = Serving("hybrid", two_codes)
-    return serve_site(build_site(serving, lambda: Collection.of(serving.store))).rstrip("/")
+    return serve_store(two_codes, "hybrid").rstrip("/")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browsing import FOCUS, check_look, every_look, violations
+from browsing import ask, check_look, every_look, measure, tabbed, violations
 
 from ui.ask import EXAMPLES
 from ui.language import address
@@ -74,12 +74,9 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page
     page = open_page(aldermere_page)
     # Gradio draws part after part, in no order.
     page.locator("button.example").nth(len(EXAMPLES) - 1).wait_for()
-    reached = []
     # The skip link, the name, the views and the languages come first.
     frame = 2 + page.locator(".masthead nav a").count()
-    for _ in range(frame + 3 + page.locator("button.example").count()):
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate(FOCUS))
+    reached = tabbed(page, frame + 3 + page.locator("button.example").count())
     tags = [markup.partition(" ")[0] for markup, *_ in reached]
     assert tags[: frame + 3] == ["<a"] * frame + ["<textarea", "<button", "<button"]
     assert all("example" in name for _, name, _ in reached[frame + 3 :])
@@ -93,44 +90,23 @@ def test_the_page_fits_every_width_and_law_keeps_its_measure(open_page, aldermer
     say(page, "Who pays for the heating?", "#results article >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width >= 1280:
-        measure = page.evaluate(
-            """() => {
-              const text = [...document.querySelectorAll('.law p.numbered')]
-                .find((p) => p.textContent.length > 300);
-              const lines = text.getBoundingClientRect().height
-                / parseFloat(getComputedStyle(text).lineHeight);
-              return text.textContent.length / (lines - 0.5);
-            }"""
-        )
-        assert 55 <= measure <= 80
+        assert 55 <= measure(page) <= 80
 
 
-def test_the_structure_is_announced(open_page, aldermere_page):
+def test_the_structure_is_announced_and_a_result_shows_the_article_in_its_place(
+    open_page, aldermere_page
+):
     page = open_page(aldermere_page)
     assert page.title() == "Lexarbor"
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.get_by_role("main").count() == 1
     assert page.get_by_role("heading", level=1).all_inner_texts() == ["Lexarbor"]
     assert page.get_by_role("note").count() == 1
-    say(page, "deposit", "#results article >> nth=0")
+    ask(page, HEATING)
     assert page.locator("#status").get_attribute("role") == "status"
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])")
     assert levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
-
-
-HEATING = "Who pays for repairs to the heating of a rented dwelling?"
-
-
-def ask(page: Any, question: str) -> None:
-    page.get_by_label("Your question").fill(question)
-    page.get_by_role("button", name="Search").click()
-    page.locator(".asked q", has_text=question).wait_for()
-
-
-def test_a_result_shows_the_article_in_its_place(open_page, aldermere_page):
-    page = open_page(aldermere_page)
-    ask(page, HEATING)
     assert page.get_by_role("heading", level=2, name="10 articles found").is_visible()
     first = page.get_by_role("article").first
     assert "of Aldermere (invented)" in first.get_by_role("heading", level=3).inner_text()
@@ -140,6 +116,9 @@ def test_a_result_shows_the_article_in_its_place(open_page, aldermere_page):
     assert re.search(r"In force since|Repealed; last day", first.inner_text())
     assert "BM25 rank 1" in " ".join(first.locator(".ranks").inner_text().split())
     assert "%" not in page.locator("#results").inner_text()
+
+
+HEATING = "Who pays for repairs to the heating of a rented dwelling?"
 
 
 def test_enter_searches_and_an_example_is_asked_with_one_press(open_page, aldermere_page):
@@ -177,12 +156,6 @@ QUESTION = "Who pays for the heating? 50% & more #1"
 LAW = "Work Code of Aldermere (invented)"
 
 
-def ask_as(page: Any, question: str, name: str = "Search") -> None:
-    page.locator("#question textarea").fill(question)
-    page.get_by_role("button", name=name, exact=True).click()
-    page.locator(".asked q", has_text=question).wait_for()
-
-
 def laws_found(page: Any) -> set[str]:
     return set(page.locator("#results h3 span").all_inner_texts())
 
@@ -194,7 +167,7 @@ def open_filters(page: Any, name: str = "Filters") -> None:
 
 def test_a_search_is_narrowed_to_a_law_and_a_day(open_page, aldermere_page):
     page = open_page(aldermere_page)
-    ask_as(page, "notice")
+    ask(page, "notice")
     assert len(laws_found(page)) > 1
     open_filters(page)
     page.get_by_role("checkbox", name=LAW).check()
@@ -217,7 +190,7 @@ def test_who_reads_an_article_and_comes_back_finds_the_search_again(open_page, a
     page = open_page(aldermere_page)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    ask_as(page, QUESTION)
+    ask(page, QUESTION)
     first = page.locator("#results h3 a").first
     title = first.inner_text()
     first.click()
@@ -236,7 +209,7 @@ def test_a_link_leads_to_the_same_search_and_is_never_sent(open_page, aldermere_
     page = open_page(aldermere_page + path, permissions=["clipboard-read", "clipboard-write"])
     open_filters(page, "Filters" if path == "" else "Filtres")
     page.get_by_role("checkbox", name=LAW).check()
-    ask_as(page, QUESTION, "Search" if path == "" else "Rechercher")
+    ask(page, QUESTION, "Search" if path == "" else "Rechercher")
     found = page.locator("#results h3").all_inner_texts()
     page.locator(".copy-link").click()
     page.get_by_role("button", name=re.compile("Copied|Copié")).wait_for()
@@ -254,33 +227,28 @@ def test_a_link_leads_to_the_same_search_and_is_never_sent(open_page, aldermere_
     assert not any("heating" in url.partition("#")[0] for url in sent)
 
 
-@pytest.mark.parametrize(
-    ("kind", "suffix"), [("json", ".json"), ("ris", ".ris"), ("csl", ".csl.json")]
-)
-def test_what_was_found_is_saved_as_it_was_shown(open_page, aldermere_page, tmp_path, kind, suffix):
+def test_what_was_found_is_saved_as_it_was_shown(open_page, aldermere_page, tmp_path):
     page = open_page(aldermere_page)
-    ask_as(page, QUESTION)
-    with page.expect_download() as download:
-        page.locator(f".take-away .save.{kind}").click()
-    assert re.fullmatch(
-        r"lexarbor-\d{4}-\d\d-\d\d" + re.escape(suffix), download.value.suggested_filename
-    )
-    download.value.save_as(tmp_path / "saved")
-    text = (tmp_path / "saved").read_text("utf-8")
-    assert "Information, not legal advice." in text
+    ask(page, QUESTION)
     count = page.get_by_role("article").count()
-    if kind == "json":
-        assert json.loads(text)["question"] == QUESTION
-        assert len(json.loads(text)["articles"]) == count
-    elif kind == "csl":
-        assert len(json.loads(text)) == count
-    else:
-        assert text.count("TY  - STAT") == count
+    texts = {}
+    for kind, suffix in (("json", "json"), ("ris", "ris"), ("csl", "csl.json")):
+        with page.expect_download() as download:
+            page.locator(f".take-away .save.{kind}").click()
+        name = download.value.suggested_filename
+        assert re.fullmatch(rf"lexarbor-\d{{4}}-\d\d-\d\d\.{suffix}", name)
+        download.value.save_as(tmp_path / kind)
+        texts[kind] = (tmp_path / kind).read_text("utf-8")
+        assert "Information, not legal advice." in texts[kind]
+    assert json.loads(texts["json"])["question"] == QUESTION
+    assert len(json.loads(texts["json"])["articles"]) == count
+    assert len(json.loads(texts["csl"])) == count
+    assert texts["ris"].count("TY  - STAT") == count
 
 
 def test_on_paper_the_law_stands_whole_and_without_what_is_pressed(open_page, aldermere_page):
     page = open_page(aldermere_page)
-    ask_as(page, "notice by the landlord to end an open-ended tenancy")
+    ask(page, "notice by the landlord to end an open-ended tenancy")
     hidden = page.locator("#results details p").last
     assert not hidden.is_visible()
     page.emulate_media(media="print")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import check_look
+from browsing import ask, check_look
 
 from ui.ask import EXAMPLES
 from ui.frame import Collection
@@ -88,7 +88,6 @@ def test_axe_finds_no_violation_while_it_learns(open_page, learning_page, scheme
         check_look(page, said.split()[1], "en", scheme, width)
 
 
-LAY_QUESTION = "The neighbours play loud music every night."
 REPOSITORY = Path(__file__).parent.parent.parent
 
 
@@ -127,7 +126,7 @@ class Started:
 
 
 @contextlib.contextmanager
-def start(home: Path, terminal: Path, command: str = BRIEF) -> Iterator[Started]:
+def start(home: Path, terminal: Path, command: str) -> Iterator[Started]:
     with terminal.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-c", START.format(command=command)],
@@ -158,53 +157,7 @@ def home(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("home") / "not made yet"
 
 
-@pytest.fixture(scope="module")
-def first_start(home) -> Iterator[Started]:
-    with start(home, home.parent / "first.txt") as started:
-        yield started
-
-
-def ask(page: Any, question: str) -> None:
-    page.get_by_label("Your question").fill(question)
-    page.keyboard.press("Enter")
-    page.locator(".asked q", has_text=question).wait_for()
-
-
-@pytest.mark.timeout(600)
-def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_reload(
-    open_page, first_start, home
-):
-    address = first_start.wait_for(r"http://\S+")
-    assert "Building the demo store" in first_start.said
-    assert "pipeline 'hybrid'" in first_start.said
-    assert (home / "demo.db").is_file()
-    page = open_page(address)
-    page.set_default_timeout(60_000)
-    line = page.locator("#learning")
-    line.get_by_text("still learning").wait_for()
-    learnt = line.get_by_text("has learnt this law")
-    questions = 0
-    while not learnt.is_visible():
-        ask(page, f"deposit {questions}")
-        assert page.get_by_role("article").count() == 10
-        questions += 1
-        page.wait_for_timeout(1_000)
-        assert "failed" not in first_start.said
-    assert questions > 0
-    first_start.wait_for("The page now answers with the model trained on this law")
-    ask(page, "deposit again")
-    assert page.get_by_role("article").count() == 10
-    (folder,) = home.glob("demo-*/")
-    assert {path.name for path in folder.iterdir() if "-" not in path.name} == {
-        "demo.db",
-        "model",
-        "training.lock",
-        "training.log",
-    }
-
-
-def test_every_example_finds_its_article(open_page, first_start):
-    page = open_page(first_start.wait_for(r"http://\S+"))
+def test_on_an_empty_machine_every_example_finds_its_article(open_page, home):
     right = (
         "Article 14 Housing Code",
         "Article 30 Work Code",
@@ -213,24 +166,57 @@ def test_every_example_finds_its_article(open_page, first_start):
         "Article 10 Code of Procedure",
         "Article 12 Housing Code",
     )
-    for example, article in zip(EXAMPLES, right, strict=True):
-        page.get_by_role("button", name=example, exact=True).click()
-        page.locator(".asked q", has_text=example).wait_for()
-        top = page.locator("#results h3").all_text_contents()[:3]
-        assert f"{article} of Aldermere (invented)" in top
-    assert "Citation rank 1" in page.locator(".ranks").first.text_content()
-    ask(page, LAY_QUESTION)
-    ranks = page.locator(".ranks").first.text_content()
-    assert "BM25 rank" in ranks
-    assert "Dense rank" in ranks
+    with start(home, home.parent / "terminal.txt", ENDLESS) as started:
+        page = open_page(started.wait_for(r"http://\S+"))
+        assert "Building the demo store" in started.said
+        assert "pipeline 'hybrid'" in started.said
+        assert (home / "demo.db").is_file()
+        for example, article in zip(EXAMPLES, right, strict=True):
+            page.get_by_role("button", name=example, exact=True).click()
+            page.locator(".asked q", has_text=example).wait_for()
+            top = page.locator("#results h3").all_text_contents()[:3]
+            assert f"{article} of Aldermere (invented)" in top
+        assert "Citation rank 1" in page.locator(".ranks").first.text_content()
+        ask(page, "The neighbours play loud music every night.")
+        ranks = page.locator(".ranks").first.text_content()
+        assert "BM25 rank" in ranks
+        assert "Dense rank" in ranks
+        page.context.close()
 
 
-def test_it_ends_in_good_order_and_starts_again_with_the_trained_model(first_start, home):
-    first_start.process.send_signal(signal.SIGINT)
-    assert first_start.process.wait(15) == 0
-    assert "Traceback" not in first_start.said
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_reload(
+    open_page, tmp_path
+):
+    home, terminal = tmp_path / "home", tmp_path / "terminal.txt"
+    with start(home, terminal, BRIEF) as first:
+        page = open_page(first.wait_for(r"http://\S+"))
+        page.set_default_timeout(60_000)
+        line = page.locator("#learning")
+        line.get_by_text("still learning").wait_for()
+        learnt = line.get_by_text("has learnt this law")
+        questions = 0
+        while not learnt.is_visible():
+            ask(page, f"deposit {questions}")
+            assert page.get_by_role("article").count() == 10
+            questions += 1
+            page.wait_for_timeout(1_000)
+            assert "failed" not in first.said
+        assert questions > 0
+        first.wait_for("The page now answers with the model trained on this law")
+        ask(page, "deposit again")
+        assert page.get_by_role("article").count() == 10
+        (folder,) = home.glob("demo-*/")
+        kept = {path.name for path in folder.iterdir() if "-" not in path.name}
+        assert kept == {"demo.db", "model", "training.lock", "training.log"}
+        page.context.close()
+        first.process.send_signal(signal.SIGINT)
+        assert first.process.wait(15) == 0
+        assert "Traceback" not in first.said
+    # It starts again with the trained model.
     began = time.monotonic()
-    with start(home, home.parent / "again.txt") as again:
+    with start(home, terminal, BRIEF) as again:
         again.wait_for(r"http://\S+")
         assert time.monotonic() - began < 60
         assert "Building" not in again.said

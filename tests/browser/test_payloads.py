@@ -1,39 +1,34 @@
 """Markup from a law, a question or an address is text on every page, and nothing of it runs."""
 
-import json
 import re
 from urllib.parse import quote
 
 import pytest
 from browsing import words
+from indexed import indexed
+from law_files import article
 from payloads import PAYLOADS
 
-from pipelines.indexing import index_corpus
-from ui.frame import Collection
 from ui.language import article_link, division_link, picture_link
-from ui.server import build_site
-from ui.serving import Serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def hostile(serve_site, tmp_path_factory, minilm) -> str:
+def hostile(serve_store, tmp_path_factory, minilm) -> str:
     """The whole site over a law that is made of payloads."""
-    folder = tmp_path_factory.mktemp("hostile")
-    with (folder / "articles.jsonl").open("w") as file:
-        for number, payload in enumerate(PAYLOADS):
-            article = {
-                "id": f"{number} {payload}",
-                "law": f"Law {number} {payload}",
-                "number": f"{number} {payload}",
-                "headings": [f"Book {payload}", f"Title {payload}"],
-                "text": f"(1) keyword{number}: {payload}\n{payload}",
-            }
-            file.write(json.dumps(article) + "\n")
-    index_corpus(folder / "articles.jsonl", folder / "law.db", model=minilm)
-    serving = Serving("hybrid", folder / "law.db")
-    return serve_site(build_site(serving, lambda: Collection.of(serving.store))).rstrip("/")
+    articles = [
+        article(
+            f"{number} {payload}",
+            law=f"Law {number} {payload}",
+            number=f"{number} {payload}",
+            headings=[f"Book {payload}", f"Title {payload}"],
+            text=f"(1) keyword{number}: {payload}\n{payload}",
+        )
+        for number, payload in enumerate(PAYLOADS)
+    ]
+    store = indexed(tmp_path_factory.mktemp("hostile"), articles, minilm)
+    return serve_store(store, "hybrid").rstrip("/")
 
 
 def ask(page, number: int, question: str) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import check_look
 from run_records import an_example, records
 from small_law import small_law
 
 pytestmark = pytest.mark.browser
-
-SCREENSHOTS = Path(__file__).parent / "screenshots"
-LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +50,6 @@ def site(serve_site: Callable[..., str], tmp_path_factory: pytest.TempPathFactor
     return serve_site(build_server({}, routes)).rstrip("/")
 
 
-def violations(page: Any) -> list[str]:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page, options={"runOnly": LEVELS}).response["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
-
-
 def test_a_reader_walks_the_view(open_page: Callable[..., Any], site: str):
     page = open_page("about:blank", wait=False)
     requests: list[str] = []
@@ -93,14 +84,12 @@ def test_a_reader_walks_the_view(open_page: Callable[..., Any], site: str):
 def test_the_page_fits_and_axe_finds_no_violation(
     open_page: Callable[..., Any], site: str, width: int, scheme: str
 ):
+    language = "fr" if scheme == "dark" else "en"
     address = f"{site}/{'fr/' if scheme == 'dark' else ''}training?run=demo"
     viewport = {"width": width, "height": 900}
     page = open_page(address, wait=False, color_scheme=scheme, viewport=viewport)
     page.locator("summary").first.click()
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"training-{width}-{scheme}.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    check_look(page, "training", language, scheme, width)
 
 
 def test_the_keyboard_reaches_everything_and_is_seen(open_page: Callable[..., Any], site: str):
@@ -116,9 +105,7 @@ def test_the_keyboard_reaches_everything_and_is_seen(open_page: Callable[..., An
             break
         reached.append((tag, text))
         assert outline == "solid", (tag, text)
-    order = [
-        reached.index(each)
-        for each in (("A", "demo"), ("SUMMARY", "Settings"), ("A", "Article 1, Housing Code"))
-    ]
+    stops = (("A", "demo"), ("SUMMARY", "Settings"), ("A", "Article 1, Housing Code"))
+    order = [reached.index(each) for each in stops]
     assert order == sorted(order)
     assert [tag for tag, _ in reached].count("DIV") == 3  # the tables, which scroll

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import FOCUS, check_look, every_look, violations, words
+from browsing import check_look, every_look, measure, tabbed, violations, words
 
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
@@ -103,10 +103,7 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page
         "[...document.querySelectorAll('main :is(a, button, summary, input)')]"
         ".filter((it) => it.checkVisibility() && it.type !== 'hidden').length"
     )
-    reached = []
-    for _ in range(expected):
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate(FOCUS))
+    reached = tabbed(page, expected)
     assert len({markup for markup, *_ in reached}) > 15
     assert all(visible for *_, visible in reached)
     assert page.evaluate("document.activeElement.closest('main') !== null")
@@ -135,16 +132,7 @@ def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_
             summary.click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width, link
     if width >= 1024:
-        measure = page.evaluate(
-            """() => {
-              const text = [...document.querySelectorAll('.law p.numbered')]
-                .sort((a, b) => b.textContent.length - a.textContent.length)[0];
-              const lines = text.getBoundingClientRect().height
-                / parseFloat(getComputedStyle(text).lineHeight);
-              return text.textContent.length / (lines - 0.5);
-            }"""
-        )
-        assert 55 <= measure <= 80
+        assert 55 <= measure(page) <= 80
 
 
 def test_no_request_leaves_the_page_and_it_works_without_a_script(chromium, site):
@@ -239,10 +227,7 @@ def test_the_keyboard_chooses_compares_and_reaches_every_article(open_view):
     page = open_view()
     page.locator("#question textarea").focus()
     page.keyboard.type("deposit")
-    reached = []
-    for _ in range(7):
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate(FOCUS))
+    reached = tabbed(page, 7)
     # Each group of choices is one stop; the arrow keys choose in it.
     assert [name for _, name, _ in reached[:3]] == ["lexical", "hybrid", "search"]
     assert all("example" in name for _, name, _ in reached[3:])
@@ -313,28 +298,20 @@ def capitals() -> StatuteCorpus:
     )
 
 
-@pytest.fixture
-def opened(open_page, tmp_path) -> Callable[[StatuteCorpus, str], Any]:
-    """`opened(corpus, id)`: the browser's page with the picture of an article."""
-
-    def drawn(corpus: StatuteCorpus, article_id: str) -> Any:
-        place = neighbourhood(corpus, corpus.position(article_id))
-        (tmp_path / "tree.svg").write_text(draw_picture(place, shares_of(place), "Note. " * 60))
-        return open_page((tmp_path / "tree.svg").as_uri(), wait=False)
-
-    return drawn
-
-
 @pytest.mark.parametrize(
     ("source", "article_id"),
     [("aldermere", "housing-12"), ("pdpa_en", "PDPA-48-5-157"), ("capitals", "a20")],
 )
-def test_no_line_leaves_its_frame_or_covers_another(opened, real_data, source, article_id):
+def test_no_line_leaves_its_frame_or_covers_another(
+    open_page, tmp_path, real_data, source, article_id
+):
     if source == "capitals":
         corpus = capitals()
     else:
         corpus = StatuteCorpus.read(source if source == "aldermere" else real_data(source))
-    page = opened(corpus, article_id)
+    place = neighbourhood(corpus, corpus.position(article_id))
+    (tmp_path / "tree.svg").write_text(draw_picture(place, shares_of(place), "Note. " * 60))
+    page = open_page((tmp_path / "tree.svg").as_uri(), wait=False)
     lines = page.evaluate(BOXES)
     assert len(lines) > 15
     for text, left, top, right, _ in lines:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.asking import ask
 from pipelines.evaluate import main as evaluate
 from pipelines.index import main as index
-from pipelines.loading import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,19 +48,6 @@ def test_a_second_question_finds_the_demo_store_built(demo: Path, home: Path) ->
     assert run.returncode == 0
     assert run.stderr == ""
     assert run.stdout.startswith("1. Housing Code of Aldermere (invented), 12 ")
-
-
-@pytest.mark.parametrize("pipeline", ["lexical", "dense", "hybrid"])
-@pytest.mark.parametrize(
-    "question",
-    ["art. 12 Housing Code", "My landlord kept my deposit: does art. 12 Housing Code allow that?"],
-)
-def test_a_cited_article_is_first_in_every_pipeline(
-    demo: Path, pipeline: str, question: str
-) -> None:
-    best = ask(load_pipeline(pipeline, store=demo), question)["documents"][0]
-    assert best["id"] == "housing-12"
-    assert best["ranks"]["citation"] == 1
 
 
 def test_lay_questions_find_their_articles(

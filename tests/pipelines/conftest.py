@@ -1,16 +1,19 @@
 """A small law with vectors, and the store that it is indexed into."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tiny_bert import fixed_wordpiece, save_bert
 
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
 from components.statutes.graph import EDGE_KINDS
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
@@ -60,54 +63,41 @@ def corpus(tmp_path: Path, articles: list[dict[str, Any]]) -> Path:
     return write(tmp_path / "articles.jsonl", articles)
 
 
+def indexed(folder: Path, model: str) -> Path:
+    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
+    index_corpus(source, folder / "law.db", model=model)
+    return folder / "law.db"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
+    """A store of the test's own, empty."""
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
+
+
 @pytest.fixture(scope="session")
 def law_store(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
     """Thirty articles of three laws with MiniLM vectors; not to be written to."""
-    folder = tmp_path_factory.mktemp("law")
-    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
-    index_corpus(source, folder / "law.db", model=minilm)
-    return folder / "law.db"
+    return indexed(tmp_path_factory.mktemp("law"), minilm)
 
 
 @pytest.fixture(scope="session")
 def text_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same articles without vectors; not to be written to."""
-    folder = tmp_path_factory.mktemp("text")
-    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
-    index_corpus(source, folder / "law.db", model="none")
-    return folder / "law.db"
+    return indexed(tmp_path_factory.mktemp("text"), "none")
 
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers model with random weights, 16 dimensions, in milliseconds."""
     from sentence_transformers import SentenceTransformer, models
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("tiny")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *SUBJECTS, "rule", "officer", "decides"]
-    tokenizer = Tokenizer(WordLevel({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    ).save_pretrained(folder / "bert")
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
-    BertModel(config).save_pretrained(folder / "bert")
+    tokenizer = fixed_wordpiece([*SUBJECTS, "rule", "officer", "decides"])
+    sizes = {"longest": 64, "hidden": 16, "layers": 1, "heads": 2, "inner": 32}
+    save_bert(folder / "bert", tokenizer, **sizes)
     bert = models.Transformer(str(folder / "bert"), max_seq_length=64)
     pooling = models.Pooling(bert.get_embedding_dimension())
     SentenceTransformer(modules=[bert, pooling], device="cpu").save(str(folder / "model"))
@@ -145,3 +135,19 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(BiEncoder, "encode_articles_report", watched)
     return texts
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """`command(name, *arguments)`: the exit code, standard output and standard error of
+    `python -m pipelines.<name>`, run in this process."""
+
+    def run(name: str, *arguments: object) -> tuple[int, str, str]:
+        try:
+            code = import_module(f"pipelines.{name}").main([str(each) for each in arguments])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

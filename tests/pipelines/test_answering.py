@@ -54,15 +54,13 @@ def server() -> Iterator[Script]:
 def answering(store, server, monkeypatch) -> Callable[..., Pipeline]:
     """The pipeline with the scripted generator."""
     # No key is set: as the first answer of whoever has a server of their own is asked for.
-    monkeypatch.setenv("LEXARBOR_GENERATOR_KEY", "")
-    monkeypatch.delenv("LEXARBOR_GENERATOR_KEY")
+    monkeypatch.delenv("LEXARBOR_GENERATOR_KEY", raising=False)
 
     def load(**overrides: Any) -> Pipeline:
         generator = chat_generator(server.url, "scripted")
         generator["init_parameters"]["max_retries"] = 0
-        return load_pipeline(
-            "answer_hybrid", store, overrides={"generator.chat_generator": generator, **overrides}
-        )
+        given = {"generator.chat_generator": generator, **overrides}
+        return load_pipeline("answer_hybrid", store, overrides=given)
 
     return load
 
@@ -73,10 +71,6 @@ def states(answer: Mapping[str, Any]) -> list[str]:
         for statement in answer["statements"]
         for check in (*statement["citations"], *statement["quotations"])
     ]
-
-
-def codes(answer: Mapping[str, Any]) -> list[str]:
-    return [notice["code"] for notice in answer["notices"]]
 
 
 def test_without_a_generator_the_articles_answer(store):
@@ -96,17 +90,10 @@ def test_without_a_generator_the_articles_answer(store):
     ]
 
 
-def test_what_holds_is_verified(answering, server):
-    server.fault = ""
-    server.reply = 'It "decides on custody within thirty days" [1].'
-    answer = ask(answering(), QUESTION)["answer"]
-    assert (answer["state"], states(answer)) == ("generated", ["verified", "verified"])
-    assert answer["sources"][0]["id"] == "a1"
-
-
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
+        ('It "decides on custody within thirty days" [1].', ["verified", "verified"]),
         ("Go to court [17].", ["not found"]),
         ("Section 99 of the Family Code says so.", ["not found"]),
         ("Section 5 of the Civil Code says so.", ["not found"]),
@@ -116,14 +103,15 @@ def test_what_holds_is_verified(answering, server):
         ('"the tenant pays for everything, always" [1].', ["verified", "not found"]),
         ('He said "decides on custody within thirty days".', ["not checked"]),
     ],
-    ids=["number", "article", "law", "invented", "spliced", "other article", "obeyed", "uncited"],
 )
-def test_what_does_not_hold_is_marked(answering, server, reply, expected):
+def test_what_holds_is_verified_and_what_does_not_is_marked(answering, server, reply, expected):
     server.reply, server.fault = reply, ""
     answer = ask(answering(), QUESTION, top_k=1)["answer"]
-    assert answer["text"] == reply
+    assert (answer["state"], answer["text"]) == ("generated", reply)
+    assert answer["sources"][0]["id"] == "a1"
     assert sorted(states(answer)) == sorted(expected)
-    assert {"not_found", "not_checked"} & set(codes(answer))
+    doubts = {"not_found", "not_checked"} & {notice["code"] for notice in answer["notices"]}
+    assert bool(doubts) == (set(expected) != {"verified"})
 
 
 @pytest.mark.parametrize(
@@ -146,7 +134,7 @@ def test_a_generator_that_fails_leaves_the_articles(answering, server, reply, fa
     for answer in (ask(pipeline, QUESTION), asyncio.run(ask_async(pipeline, QUESTION))):
         assert answer["documents"]
         assert answer["answer"]["state"] == "verbatim"
-        assert codes(answer["answer"]) == ["generator_failed"]
+        assert [notice["code"] for notice in answer["answer"]["notices"]] == ["generator_failed"]
         assert said in answer["answer"]["notices"][0]["text"]
 
 
@@ -170,6 +158,7 @@ def calibrated(store, tmp_path) -> Callable[..., Path]:
         shutil.copy(store, path)
         opened = StatuteDocumentStore(str(path))
         assert opened.model is not None
+        rates = ("precision", "recall", "nothing_precision", "nothing_recall", "auc")
         record = AnswerThreshold(
             stage="dense",
             threshold=threshold,
@@ -181,12 +170,8 @@ def calibrated(store, tmp_path) -> Callable[..., Path]:
             n_answerable=20,
             n_unanswerable=20,
             how="marked",
-            precision=0.9,
-            recall=0.9,
-            nothing_precision=0.9,
-            nothing_recall=0.9,
-            auc=0.9,
             date="2024-01-01",
+            **dict.fromkeys(rates, 0.9),
         )
         save_threshold(opened, record)
         opened.close()

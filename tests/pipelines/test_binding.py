@@ -116,36 +116,29 @@ def test_a_store_without_vectors_says_how_to_index_with_a_model(text_store):
             load_pipeline(name, store=text_store)
 
 
-@pytest.fixture
-def moved_model(law_store, tmp_path) -> StatuteDocumentStore:
-    """A store whose model folder is on record at a place where it no longer is."""
+def moved_to(place: Path | str, law_store: Path, tmp_path: Path) -> Path:
+    """A copy of the store whose model folder is on record at another place."""
     shutil.copy(law_store, tmp_path / "law.db")
     store = StatuteDocumentStore(str(tmp_path / "law.db"))
     assert store.model is not None
-    gone = str(tmp_path / "models" / "mine")
-    store.publisher.record_model(StoreModel(gone, store.model.digest, 384, store.model.text_rule))
+    moved = StoreModel(str(place), store.model.digest, 384, store.model.text_rule)
+    store.publisher.record_model(moved)
     store.close()
-    return store
+    return store.path
 
 
-def test_a_model_that_is_gone_is_named(moved_model):
+def test_a_model_that_is_gone_is_named_and_can_be_replaced(law_store, tmp_path, minilm):
+    store = moved_to(tmp_path / "models" / "mine", law_store, tmp_path)
     with pytest.raises(LoadingError, match=r"models/mine, which is no longer there.*--model DIR"):
-        load_pipeline("dense", store=moved_model.path)
-
-
-def test_a_model_that_moved_can_be_named(moved_model, minilm):
-    pipeline = load_pipeline("dense", store=moved_model.path, model=minilm)
+        load_pipeline("dense", store=store)
+    pipeline = load_pipeline("dense", store=store, model=minilm)
     assert ask(pipeline, "Who decides on rent?", top_k=3)["documents"]
 
 
 def test_the_bundled_model_moves_with_its_environment(law_store, tmp_path, minilm):
-    shutil.copy(law_store, tmp_path / "law.db")
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    assert store.model is not None
     old = "/old/venv/site-packages/" + "/".join(Path(minilm).parts[-2:])
-    store.publisher.record_model(StoreModel(old, store.model.digest, 384, store.model.text_rule))
-    store.close()
-    assert load_pipeline("dense", store=store.path).get_component("embedder").model == minilm
+    store = moved_to(old, law_store, tmp_path)
+    assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
 
 
 def test_another_model_than_the_stores_is_refused(law_store, tiny_model):
@@ -161,35 +154,24 @@ def test_an_index_pipeline_fills_a_store_that_can_be_asked(corpus, tmp_path, min
     assert any("custody" in each["content"] for each in found["documents"])
 
 
-def test_an_index_pipeline_never_falls_back_to_the_demo_store(minilm):
-    with pytest.raises(LoadingError, match=r"store=FILE"):
-        load_pipeline("index", model=minilm)
+def test_a_graphs_store_is_asked_as_any_other(corpus, tmp_path, tiny_graphs):
+    store = tmp_path / "graph.db"
+    index_corpus(corpus, store, model=str(tiny_graphs["tree"]), graph=True)
+    for name in ("dense", "hybrid"):
+        pipeline = load_pipeline(name, store=store)
+        assert pipeline.get_component("embedder").model == str(tiny_graphs["tree"])
+        assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
+        # Whatever network lies over it, the bi-encoder that reads the question is the same.
+        load_pipeline(name, store=store, model=tiny_graphs["other"])
 
 
-@pytest.fixture
-def graph_store(corpus, tmp_path, tiny_graphs) -> Path:
-    """Thirty articles whose vectors went through a graph."""
-    path = tmp_path / "graph.db"
-    index_corpus(corpus, path, model=str(tiny_graphs["tree"]), graph=True)
-    return path
-
-
-@pytest.mark.parametrize("name", ["dense", "hybrid"])
-def test_a_graphs_store_is_asked_as_any_other(graph_store, tiny_graphs, name):
-    pipeline = load_pipeline(name, store=graph_store)
-    assert pipeline.get_component("embedder").model == str(tiny_graphs["tree"])
-    assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
-    # Whatever network lies over it, the bi-encoder that reads the question is the same.
-    load_pipeline(name, store=graph_store, model=tiny_graphs["other"])
-
-
-@pytest.mark.parametrize("model", ["tree", "citing"])
 def test_an_index_pipeline_through_a_graph_writes_what_the_command_does(
-    corpus, tmp_path, tiny_graphs, model
+    corpus, tmp_path, tiny_graphs
 ):
+    model = tiny_graphs["citing"]
     paths = tmp_path / "command.db", tmp_path / "pipeline.db"
-    index_corpus(corpus, paths[0], model=str(tiny_graphs[model]), graph=True)
-    pipeline = load_pipeline("index_graph", store=paths[1], model=tiny_graphs[model])
+    index_corpus(corpus, paths[0], model=str(model), graph=True)
+    pipeline = load_pipeline("index_graph", store=paths[1], model=model)
     assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
     stores = [StatuteDocumentStore(str(path)) for path in paths]
     assert stores[0].model == stores[1].model
@@ -223,7 +205,9 @@ def test_an_amended_article_keeps_its_neighbours(tmp_path, tiny_model, articles,
     assert documents[14].content == "Rule 15 was amended."
 
 
-def test_an_index_pipeline_through_a_graph_needs_one(tmp_path, tiny_model):
+def test_an_index_pipeline_needs_a_store_and_its_model(tmp_path, tiny_model, minilm):
+    with pytest.raises(LoadingError, match=r"store=FILE"):
+        load_pipeline("index", model=minilm)  # the demo store is not written to
     with pytest.raises(ModelError, match="has no graph network"):
         load_pipeline("index_graph", store=tmp_path / "made.db", model=tiny_model)
     with pytest.raises(LoadingError, match=r"embedder.model is null"):
@@ -247,36 +231,20 @@ def change(tiny_model) -> Callable[[Path], None]:
     return to
 
 
-def put_in_place(new: Path, old: Path) -> None:
-    for log in (f"{old}-wal", f"{old}-shm"):
-        Path(log).unlink(missing_ok=True)
-    new.replace(old)
-
-
-@pytest.fixture
-def swapped(corpus, tmp_path, tiny_model, change) -> Callable[[], Path]:
-    """A store of the tiny model; when called, one of another model is put in its place."""
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_vectors_of_another_model_are_refused_when_a_store_is_replaced(
+    corpus, tmp_path, tiny_model, change, asked_before
+):
     law, new, other = tmp_path / "law.db", tmp_path / "new.db", tmp_path / "other"
     change(other)
     index_corpus(corpus, law, model=str(tiny_model))
-
-    def swap() -> Path:
-        if not new.exists():
-            index_corpus(corpus, new, model=str(other))
-            put_in_place(new, law)
-        return law
-
-    return swap
-
-
-@pytest.mark.parametrize("asked_before", [True, False])
-def test_vectors_of_another_model_are_refused_when_a_store_is_replaced(
-    swapped, tmp_path, asked_before
-):
-    pipeline = load_pipeline("dense", store=tmp_path / "law.db")
+    pipeline = load_pipeline("dense", store=law)
     if asked_before:
         assert ask(pipeline, QUESTION)["documents"]
-    law = swapped()
+    index_corpus(corpus, new, model=str(other))
+    for log in (f"{law}-wal", f"{law}-shm"):
+        Path(log).unlink(missing_ok=True)
+    new.replace(law)
     for _ in range(2):
         with pytest.raises(VectorError, match="another file was put in its place"):
             ask(pipeline, QUESTION)
@@ -293,42 +261,35 @@ def test_a_model_that_changed_before_it_was_loaded_is_refused(corpus, tmp_path, 
         ask(pipeline, QUESTION)
 
 
-COMMANDS: dict[str, tuple[Callable[[list[str]], int], list[str]]] = {
-    "ask": (ask_main, ["rent"]),
-    "serve": (serve_main, ["--port", "0"]),
-    "page": (page_main, ["--port", "0"]),
-    "evaluate": (evaluate_main, ["--questions", "aldermere"]),
-    "calibrate": (calibrate_main, ["--questions", "aldermere"]),
-}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("main", "arguments"),
+    [
+        (ask_main, ["rent"]),
+        (serve_main, ["--port", "0"]),
+        (page_main, ["--port", "0"]),
+        (evaluate_main, ["--questions", "aldermere"]),
+        (calibrate_main, ["--questions", "aldermere"]),
+    ],
+    ids=["ask", "serve", "page", "evaluate", "calibrate"],
+)
 def test_a_model_for_a_pipeline_without_one_is_refused_over_any_store(
-    name, text_store, law_store, capsys
+    main, arguments, text_store, law_store, capsys
 ):
-    main, arguments = COMMANDS[name]
     for store in (text_store, law_store):
         given = ["--store", str(store), "--pipeline", "lexical", "--model", "no-such/model"]
         assert main([*arguments, *given]) == WRONG_USE
         told = capsys.readouterr().err
         assert "--model no-such/model: no model is read by the pipeline 'lexical'" in told
-        assert "Leave --model out, or ask a pipeline that reads one" in told
 
 
-@pytest.fixture
-def own_store(tmp_path) -> Path:
+def test_a_files_own_store_is_asked_whatever_its_suffix(tmp_path):
     text = (FOLDER / "lexical.yaml").read_text(encoding="utf-8")
     path = tmp_path / "mine.yml"
     path.write_text(text.replace("path: null", f"path: {tmp_path / 'mine.db'}"), encoding="utf-8")
-    return path
+    assert store_to_ask(None, str(path), print) == tmp_path / "mine.db"
 
 
-def test_a_files_own_store_is_asked_whatever_its_suffix(own_store):
-    assert store_to_ask(None, str(own_store), print) == own_store.parent / "mine.db"
-
-
-@pytest.mark.parametrize("name", ["index", "index_graph"])
-@pytest.mark.parametrize("model", [[], ["--model", "some/model"]])
+@pytest.mark.parametrize(("name", "model"), [("index", []), ("index_graph", ["--model", "m"])])
 def test_a_pipeline_that_fills_a_store_cannot_be_asked(name, model, capsys):
     assert ask_main(["dog", "--pipeline", name, "--store", "law.db", *model]) == WRONG_USE
     told = capsys.readouterr().err

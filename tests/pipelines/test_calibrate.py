@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,7 +20,6 @@ from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
-from pipelines.calibrate import main as command_line_main
 from pipelines.calibration import Calibration, answers_taken_out, calibrate, without
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
@@ -34,8 +33,8 @@ def text_of(n: int) -> str:
     return f"Rule {n} on {SUBJECTS[n % 8]}: the {LAWS[n % 3].lower()} officer decides."
 
 
-def answerable(numbers: Iterable[int]) -> list[Question]:
-    return [Question(f"q{n}", text_of(n), (f"a{n}",), "dev") for n in numbers]
+def answerable() -> list[Question]:
+    return [Question(f"q{n}", text_of(n), (f"a{n}",), "dev") for n in range(7, 25)]
 
 
 def marked(n: int) -> list[Question]:
@@ -44,65 +43,32 @@ def marked(n: int) -> list[Question]:
 
 
 def write(path: Path, questions: Iterable[Question]) -> Path:
-    lines = [
-        {
-            "id": each.id,
-            "text": each.text,
-            "relevant": list(each.relevant),
-            "split": each.split,
-            "answerable": each.answerable,
-        }
-        for each in questions
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    fields = ("id", "text", "relevant", "split", "answerable")
+    lines = [json.dumps({name: getattr(each, name) for name in fields}) for each in questions]
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
-
-
-def copied(store: Path, target: Path) -> Path:
-    with sqlite3.connect(store) as source, sqlite3.connect(target) as copy:
-        source.backup(copy)
-    return target
 
 
 @pytest.fixture
 def store(law_store, tmp_path) -> Path:
     """A law store of one's own."""
-    return copied(law_store, tmp_path / "own.db")
+    with sqlite3.connect(law_store) as source, sqlite3.connect(tmp_path / "own.db") as copy:
+        source.backup(copy)
+    return tmp_path / "own.db"
 
 
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(capsys) -> Command:
-    """Runs the command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = command_line_main([str(each) for each in arguments])
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-def measured(store: Path, questions: list[Question], name: str = "dense") -> Calibration:
-    return calibrate(name, QuestionSet(questions), "dev", store=store, model=None)
+def measured(store: Path, questions: list[Question]) -> Calibration:
+    return calibrate("dense", QuestionSet(questions), "dev", store=store, model=None)
 
 
 def kept(store: Path) -> AnswerThreshold | None:
     opened = StatuteDocumentStore(str(store))
-    try:
-        assert opened.model is not None
-        return load_threshold(opened, "dense", opened.model.digest)
-    finally:
-        opened.close()
+    assert opened.model is not None
+    return load_threshold(opened, "dense", opened.model.digest)
 
 
 def test_enough_marked_questions_are_taken_alone(law_store):
-    found = measured(law_store, [*answerable(range(7, 25)), *marked(20)])
+    found = measured(law_store, [*answerable(), *marked(20)])
     assert found.how == "marked"
     assert [found.n(kind) for kind in ("answerable", "marked", "taken out")] == [18, 20, 0]
     # The articles' own words against volcanoes: nobody errs.
@@ -114,7 +80,7 @@ def test_enough_marked_questions_are_taken_alone(law_store):
 
 
 def test_without_marked_questions_all_answers_are_taken_out(law_store):
-    found = measured(law_store, answerable(range(7, 25)))
+    found = measured(law_store, answerable())
     assert found.how == "taken out"
     scores: dict[str, dict[str, float]] = {}
     for each in found.scored:
@@ -125,33 +91,27 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store):
 
 
 def test_the_command_writes_what_it_prints(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
+    questions = write(tmp_path / "law.jsonl", answerable())
     before = StatuteDocumentStore(str(store)).content_version()
-    code, out, err = command("--questions", questions, "--store", store, "--json")
+    code, out, err = command("calibrate", "--questions", questions, "--store", store, "--json")
     assert code == 0
     assert f"wrote the threshold of the stage dense into {store}" in err
     result = json.loads(out)
     assert (result["pipeline"], result["stage"], result["split"]) == ("hybrid", "dense", "dev")
-    assert result["how"] == "taken out"
     assert list(result["kinds"]) == ["answerable", "taken out"]
     assert result["kinds"]["answerable"]["n"] == 18
     assert result["kinds"]["answerable"]["median"] > result["kinds"]["taken out"]["median"]
     threshold = kept(store)
     assert threshold is not None
     assert threshold.threshold == result["threshold"]
-    held_out = result["held_out"]
-    assert (threshold.precision, threshold.recall) == (held_out["precision"], held_out["recall"])
-    assert threshold.nothing_precision == held_out["nothing_precision"]
-    assert threshold.nothing_recall == held_out["nothing_recall"]
+    for rate in ("precision", "recall", "nothing_precision", "nothing_recall"):
+        assert getattr(threshold, rate) == result["held_out"][rate]
     assert (threshold.n_answerable, threshold.n_unanswerable) == (18, 18)
     assert threshold.auc == result["auc"]
     low, high = result["intervals"]["auc"]
     assert 0.5 < low <= result["auc"] <= high <= 1
-    assert (threshold.questions, threshold.split, threshold.how) == (
-        "law.jsonl",
-        "dev",
-        "taken out",
-    )
+    assert (threshold.questions, threshold.split) == ("law.jsonl", "dev")
+    assert threshold.how == result["how"] == "taken out"
     assert threshold.questions_sha256 == read_questions(questions).sha256
     opened = StatuteDocumentStore(str(store))
     assert threshold.corpus_sha256 == opened.publisher.recorded_corpus()
@@ -160,15 +120,17 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
 
 
 def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
-    assert command("--questions", questions, "--store", store)[0] == 0
+    questions = write(tmp_path / "law.jsonl", answerable())
+    assert command("calibrate", "--questions", questions, "--store", store)[0] == 0
     earlier = kept(store)
     assert earlier is not None
     turned = [
         *(Question(f"x{n}", text_of(n), (), "dev", False) for n in range(1, 25)),
         *(replace(each, relevant=("a1",), answerable=True) for each in marked(20)),
     ]
-    code, out, err = command("--questions", write(tmp_path / "no.jsonl", turned), "--store", store)
+    code, out, err = command(
+        "calibrate", "--questions", write(tmp_path / "no.jsonl", turned), "--store", store
+    )
     assert code == 1
     assert "threshold" in out  # what was measured is shown all the same
     assert "does not tell" in err
@@ -177,12 +139,12 @@ def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
 
 
 def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, text_store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable(range(7, 25)))
+    questions = write(tmp_path / "law.jsonl", answerable())
     asked = ("--questions", questions, "--store")
-    code, out, err = command(*asked, law_store, "--pipeline", "lexical")
+    code, out, err = command("calibrate", *asked, law_store, "--pipeline", "lexical")
     assert (code, out) == (2, "")
     assert "a ranker or one dense retriever" in err
-    code, out, err = command(*asked, text_store)
+    code, out, err = command("calibrate", *asked, text_store)
     assert (code, out) == (2, "")
     assert "text alone, no vectors" in err
 
@@ -239,30 +201,26 @@ def test_the_best_score_is_one_that_the_stage_gave(stage, documents, best):
 RENT, WORK = ["Title I", "Chapter 1. Rent"], ["Title I", "Chapter 2. Work"]
 
 
-def taken_document(id_: str, law: str, headings: list[str], text: str) -> Document:
-    meta = {"law": law, "headings": headings, "number": id_, "position": 0}
-    return Document(id=id_, content=text, meta=meta)
-
-
 @pytest.fixture
 def small_store(tmp_path) -> StatuteDocumentStore:
     made = StatuteDocumentStore(str(tmp_path / "law.db"))
-    made.write_documents(
-        [
-            taken_document("gold", "Housing", RENT, "The tenant pays the rent."),
-            taken_document("sibling", "Housing", RENT, "Rent is due monthly."),
-            taken_document("cousin", "Housing", WORK, "The caretaker works."),
-            taken_document("above", "Housing", RENT[:1], "This title is on dwellings."),
-            taken_document("below", "Housing", [*RENT, "Section 1"], "Rent may rise."),
-            taken_document("namesake", "Trade", RENT, "Shops pay rent too."),
-            taken_document("twin", "Trade", WORK, "the TENANT  pays the rent."),
-            taken_document("beside-twin", "Trade", WORK, "Shops close on Sunday."),
-            taken_document("bare", "Decree", [], "Deposits are held in trust."),
-            taken_document("other-bare", "Decree", [], "This decree is short."),
-            taken_document("empty", "Decree", [], ""),
-            taken_document("other-empty", "Trade", WORK, ""),
-        ]
-    )
+    lines = [
+        ("gold", "Housing", RENT, "The tenant pays the rent."),
+        ("sibling", "Housing", RENT, "Rent is due monthly."),
+        ("cousin", "Housing", WORK, "The caretaker works."),
+        ("above", "Housing", RENT[:1], "This title is on dwellings."),
+        ("below", "Housing", [*RENT, "Section 1"], "Rent may rise."),
+        ("namesake", "Trade", RENT, "Shops pay rent too."),
+        ("twin", "Trade", WORK, "the TENANT  pays the rent."),
+        ("beside-twin", "Trade", WORK, "Shops close on Sunday."),
+        ("bare", "Decree", [], "Deposits are held in trust."),
+        ("other-bare", "Decree", [], "This decree is short."),
+        ("empty", "Decree", [], ""),
+        ("other-empty", "Trade", WORK, ""),
+    ]
+    for id_, law, headings, text in lines:
+        meta = {"law": law, "headings": headings, "number": id_, "position": 0}
+        made.write_documents([Document(id=id_, content=text, meta=meta)])
     return made
 
 

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -30,20 +30,7 @@ def find(pipeline: str, store: Path, question: str = QUESTION) -> Found:
     return found_by(loaded, question)
 
 
-@pytest.fixture
-def mine(tmp_path) -> Callable[..., str]:
-    """A user's file: one of ours, changed."""
-
-    def written(name: str, change: Callable[[dict[str, Any]], object]) -> str:
-        definition = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
-        change(definition)
-        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(definition, sort_keys=False))
-        return str(tmp_path / "mine.yaml")
-
-    return written
-
-
-def test_the_places_are_those_of_asking_and_go_further_down(law_store):
+def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
     found = find("hybrid", law_store)
     asked = ask(load_pipeline("hybrid", store=law_store), QUESTION)["documents"]
     assert found.pipeline == "hybrid"
@@ -51,6 +38,10 @@ def test_the_places_are_those_of_asking_and_go_further_down(law_store):
     assert list(found.articles[:SHOWN]) == asked
     # The law has thirty articles, all within the depth: this is all that it found.
     assert (len(found.articles), found.cut) == (30, None)
+    assert {lap.name for lap in found.laps} == {"citation", "bm25", "embedder", "dense", "fused"}
+    assert all(lap.ms > 0 for lap in found.laps)
+    assert sum(lap.ms for lap in found.laps) + found.rest_ms == pytest.approx(found.took_ms)
+    assert found.rest_ms > 0
 
 
 def test_the_stages_are_told_by_the_ranks_of_the_articles(law_store):
@@ -65,22 +56,14 @@ def test_the_stages_are_told_by_the_ranks_of_the_articles(law_store):
     assert stages["citation"] == {"a12": 1}
 
 
-def test_every_component_is_timed_and_the_rest_is_the_rest(law_store):
-    found = find("hybrid", law_store)
-    assert {lap.name for lap in found.laps} == {"citation", "bm25", "embedder", "dense", "fused"}
-    assert all(lap.ms > 0 for lap in found.laps)
-    assert sum(lap.ms for lap in found.laps) + found.rest_ms == pytest.approx(found.took_ms)
-    assert found.rest_ms > 0
-
-
 def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(
-    law_store, mine, tiny_ranker
+    law_store, tmp_path, tiny_ranker
 ):
-    def change(definition: dict[str, Any]) -> None:
-        parameters = definition["components"]["ranker"]["init_parameters"]
-        parameters.update(model=str(tiny_ranker), candidates=5)
-
-    found = find(mine("hybrid_rerank", change), law_store)
+    definition = yaml.safe_load((FOLDER / "hybrid_rerank.yaml").read_text(encoding="utf-8"))
+    parameters = definition["components"]["ranker"]["init_parameters"]
+    parameters.update(model=str(tiny_ranker), candidates=5)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(definition))
+    found = find(str(tmp_path / "mine.yaml"), law_store)
     stages = {stage.name: stage for stage in found.stages}
     assert list(stages) == ["citation", "bm25", "dense", "fused", "reranker"]
     first = [article["id"] for article in found.articles[:5]]
@@ -156,35 +139,24 @@ class Sleeper:
 
     @component.output_types(seconds=float)
     def run(self, seconds: float) -> dict[str, float]:
-        if seconds < 0:
-            raise RuntimeError("cannot sleep backwards")
         time.sleep(seconds)
         return {"seconds": seconds}
 
 
-def two_sleepers() -> Pipeline:
+@pytest.fixture
+def pipeline() -> Pipeline:
+    """Two sleepers, timed."""
     pipeline = Pipeline()
     pipeline.add_component("first", Sleeper())
     pipeline.add_component("second", Sleeper())
     pipeline.connect("first.seconds", "second.seconds")
+    time_components(pipeline)
     return pipeline
-
-
-def run(pipeline: Pipeline, seconds: float) -> dict[str, Any]:
-    given: dict[str, Any] = pipeline.run({"first": {"seconds": seconds}})
-    return given
-
-
-@pytest.fixture
-def pipeline() -> Pipeline:
-    timed = two_sleepers()
-    time_components(timed)
-    return timed
 
 
 def test_each_component_is_timed_in_the_order_in_which_they_ran(pipeline):
     with stopwatch() as seconds:
-        assert run(pipeline, TICK) == {"second": {"seconds": TICK}}
+        assert pipeline.run({"first": {"seconds": TICK}}) == {"second": {"seconds": TICK}}
     assert list(seconds) == ["first", "second"]
     assert all(TICK <= each < TICK + 1 for each in seconds.values())
 
@@ -197,14 +169,11 @@ def test_runs_in_several_threads_do_not_see_each_other(pipeline):
     def ask(wait: float) -> None:
         with stopwatch() as seconds:
             together.wait()
-            run(pipeline, wait)
+            pipeline.run({"first": {"seconds": wait}})
         timed[wait] = dict(seconds)
 
-    threads = [threading.Thread(target=ask, args=(wait,)) for wait in waits]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(waits)) as pool:
+        list(pool.map(ask, waits))
     assert all(list(each) == ["first", "second"] for each in timed.values())
     for wait in waits:
         assert timed[wait]["first"] >= wait

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from haystack import Pipeline
 from milvus_lite.server_manager import server_manager_instance
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
@@ -40,6 +39,8 @@ from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, load_pipeline
 
 KINDS = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}
+CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}
+Article = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -52,8 +53,7 @@ def short_pauses(monkeypatch) -> None:
 @pytest.fixture(params=["qdrant", "milvus"])
 def engine(request) -> str:
     """Each of the two."""
-    name: str = request.param
-    return name
+    return str(request.param)
 
 
 @pytest.fixture
@@ -89,24 +89,6 @@ def look(engine, address) -> Iterator[Callable[[], ArticleEngine]]:
         each.close()
 
 
-@pytest.fixture
-def encoded(monkeypatch) -> list[str]:
-    """The texts that are encoded from now on."""
-    texts: list[str] = []
-    encode = BiEncoder.encode_articles_report
-
-    def noting(self: BiEncoder, given: list[str], **options: Any) -> Any:
-        texts.extend(given)
-        return encode(self, given, **options)
-
-    monkeypatch.setattr(BiEncoder, "encode_articles_report", noting)
-    return texts
-
-
-Article = dict[str, Any]
-CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}
-
-
 def assert_holds(engine: ArticleEngine, articles: list[Article], model: Path) -> None:
     """Exactly these articles, each with its text, metadata and the vector of its own text."""
     assert engine.count() == len(articles)
@@ -122,22 +104,17 @@ def assert_holds(engine: ArticleEngine, articles: list[Article], model: Path) ->
         assert np.dot(vectors[document.id], vector) > 0.999
 
 
-def test_a_corpus_is_indexed_whole(index, look, tiny_model, articles):
+def test_a_corpus_is_indexed_whole_and_once(index, look, tiny_model, articles, monkeypatch):
     articles[0] |= {"valid_from": "2020-01-01", "valid_to": "2021-12-31", "source_url": "https://l"}
     articles[1]["headings"] = []
     report = index(articles)
     assert (report.articles, report.laws, report.encoded, report.written) == (30, 3, 30, 30)
     assert report.complete
-    assert "30 articles of 3 laws" in str(report)
     assert_holds(look(), articles, tiny_model)
     record = read_record(look())
     assert record is not None
     assert (record.model.path, record.model.dim) == (str(tiny_model), 16)
     assert record.languages == ("en",)
-
-
-def test_an_unchanged_corpus_encodes_and_writes_nothing(index, articles, monkeypatch):
-    index(articles)
     monkeypatch.setattr(BiEncoder, "load", None)  # not even the model is opened
     report = index(articles)
     assert (report.encoded, report.written, report.removed, report.complete) == (0, 0, 0, True)
@@ -165,21 +142,19 @@ def test_quotes_and_backslashes_in_names_and_ids(
 def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     engine, index, address, articles
 ):
-    old, new, other = (dict(each) for each in articles[:3])
+    old, new, other = articles[:3]
     old |= {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
     new |= {"id": "new", "law": old["law"], "number": old["number"], "valid_from": "2020-01-01"}
     index([old, new, other])
     pipeline = load_pipeline(engine, store=address)
     cited = f"art. {old['number']} {old['law']}"
 
-    def found(**options: Any) -> tuple[list[str], set[str]]:
-        documents = ask(pipeline, cited, **options)["documents"]
-        ids = [each["id"] for each in documents]
-        return [id_ for id_ in ids if id_ in ("old", "new")], set(ids)
+    def found(**options: Any) -> list[str]:
+        return [each["id"] for each in ask(pipeline, cited, **options)["documents"]]
 
-    assert found() == (["new"], {"new", other["id"]})
-    assert found(as_of="2010-01-01") == (["old"], {"old", other["id"]})
-    assert found(as_of="any")[0] == ["new", "old"]
+    assert found() == ["new", other["id"]]
+    assert found(as_of="2010-01-01") == ["old", other["id"]]
+    assert found(as_of="any")[:2] == ["new", "old"]
     documents = ask(pipeline, cited)["documents"]
     assert documents[0]["wordings"] == [
         {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
@@ -188,7 +163,7 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     assert (left_out["id"], left_out["state"]) == ("new", "not yet in force")
 
 
-def test_a_run_that_was_interrupted_continues(
+def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refused(
     engine, index, address, look, tiny_model, articles, monkeypatch
 ):
     monkeypatch.setattr("pipelines.engines.block_size", lambda model: 4)
@@ -212,6 +187,11 @@ def test_a_run_that_was_interrupted_continues(
     assert (report.encoded, report.written) == (14, 14)
     assert_holds(look(), articles, tiny_model)
     load_pipeline(engine, store=address)
+    look().drop_state(RECORD, RECORD)
+    with pytest.raises(LoadingError, match="not made by Lexarbor"):
+        load_pipeline(engine, store=address)
+    with pytest.raises(StoreError, match="Lexarbor did not write"):
+        index(articles)
 
 
 def test_shards_are_together_the_whole(engine, index, look, address, tiny_model, articles):
@@ -219,7 +199,6 @@ def test_shards_are_together_the_whole(engine, index, look, address, tiny_model,
         article["law"] = f"Code {number % 7}"
     first = index(articles, shard=Shard(1, 2))
     assert not first.complete
-    assert "Other shards" in str(first)
     with pytest.raises(LoadingError, match="not yet indexed to its end"):
         load_pipeline(engine, store=address)
     second = index(articles, shard=Shard(2, 2))
@@ -229,24 +208,10 @@ def test_shards_are_together_the_whole(engine, index, look, address, tiny_model,
     assert_holds(look(), articles, tiny_model)
     # One process alone brings it up to date later, and each shard leaves the other's laws alone.
     assert index(articles).written == 0
-    assert (
-        index(articles[:20], shard=Shard(1, 2), prune=True).removed
-        + index(articles[:20], shard=Shard(2, 2), prune=True).removed
-        == 10
-    )
+    pruned = [index(articles[:20], shard=Shard(n, 2), prune=True) for n in (1, 2)]
+    assert sum(report.removed for report in pruned) == 10
     assert is_complete(look())
     assert len(look().states(SHARD)) == 2  # the marks of earlier runs are gone
-
-
-def test_a_collection_that_is_not_ours_is_neither_asked_nor_written(
-    engine, index, look, address, articles
-):
-    index(articles)
-    look().drop_state(RECORD, RECORD)
-    with pytest.raises(LoadingError, match="not made by Lexarbor"):
-        load_pipeline(engine, store=address)
-    with pytest.raises(StoreError, match="Lexarbor did not write"):
-        index(articles)
 
 
 @pytest.mark.parametrize("engine", ["milvus"])
@@ -263,21 +228,17 @@ def test_a_folder_of_milvus_lite_outlives_its_process(index, address, articles):
     assert (report.encoded, report.removed, report.complete) == (0, 1, True)
 
 
-@pytest.mark.parametrize("close", [Pipeline.close, lambda each: asyncio.run(each.close_async())])
-def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(
-    engine, index, address, articles, close
-):
+def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(engine, index, address, articles):
     index(articles)
     pipeline = load_pipeline(engine, store=address)
-    found = ask(pipeline, "art. 3 Housing Code, on rent")
-    close(pipeline)
-    if engine == "qdrant":  # Milvus Lite keeps its folder to the process's end
-        other = QdrantClient(path=address)  # refused while the folder is held
-        other.close()
-    again = ask(pipeline, "art. 3 Housing Code, on rent")
-    assert [each["id"] for each in again["documents"]] == [
-        each["id"] for each in found["documents"]
-    ]
+    question = "art. 3 Housing Code, on rent"
+    found = ask(pipeline, question)["documents"]
+    for close in (pipeline.close, lambda: asyncio.run(pipeline.close_async())):
+        close()
+        if engine == "qdrant":  # Milvus Lite keeps its folder to the process's end
+            QdrantClient(path=address).close()  # refused while the folder is held
+        again = ask(pipeline, question)["documents"]
+        assert [each["id"] for each in again] == [each["id"] for each in found]
 
 
 @pytest.mark.parametrize(("behind_url", "flag"), [(None, None), ("eu", "eu")])
@@ -298,9 +259,8 @@ def test_a_corpus_is_indexed_and_asked(
     assert answer["pipeline"] == engine
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_wrong_use_is_refused():
+    for line in (
         "",
         "--store a.db --engine qdrant",
         "--engine qdrant",
@@ -308,21 +268,18 @@ def test_a_corpus_is_indexed_and_asked(
         "--engine qdrant --url u --graph",
         "--engine qdrant --url u --model none",
         "--engine qdrant --url u --shard 3/2",
-    ],
-)
-def test_wrong_use_is_refused(line):
-    with pytest.raises(SystemExit) as ended:
-        index_main(["--corpus", "aldermere", *line.split()])
-    assert ended.value.code == WRONG_USE
+    ):
+        with pytest.raises(SystemExit) as ended:
+            index_main(["--corpus", "aldermere", *line.split()])
+        assert ended.value.code == WRONG_USE, line
 
 
 @pytest.fixture
 def short_timeouts(monkeypatch) -> None:
     """An engine has a second to answer."""
-    given = default_parameters
 
     def impatient(kind: str) -> dict[str, Any]:
-        parameters = given(kind)
+        parameters = default_parameters(kind)
         parameters["timeout"] = 1
         if "connection_args" in parameters:
             parameters["connection_args"]["timeout"] = 1
@@ -332,10 +289,8 @@ def short_timeouts(monkeypatch) -> None:
 
 
 def free_port() -> int:
-    with closing(socket.socket()) as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
+    with closing(socket.create_server(("127.0.0.1", 0))) as bound:
+        return int(bound.getsockname()[1])
 
 
 def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
@@ -352,35 +307,26 @@ def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
     assert time.monotonic() - began < 30
 
 
-def test_a_qdrant_cut_off_in_the_middle_is_resumed(corpus, tiny_model, monkeypatch, tmp_path):
-    address = str(tmp_path / "folder")
-    monkeypatch.setattr("pipelines.engines.block_size", lambda model: 4)
-    upsert = QdrantClient.upsert
-    calls: list[str] = []
+def test_a_qdrant_that_is_cut_off_is_reported_and_used_again(
+    corpus, tiny_model, monkeypatch, tmp_path
+):
+    address, question = str(tmp_path / "folder"), "Who decides on repairs?"
+    monkeypatch.setattr("components.stores.engines.base.ASKING", ())
 
-    def cut(self: Any, collection_name: str, *args: Any, **options: Any) -> Any:
-        calls.append(collection_name)
-        if calls.count("lexarbor") > 3:
-            raise ResponseHandlingException(httpx.ConnectError("connection reset"))
-        return upsert(self, collection_name, *args, **options)
+    def gone(*_: object, **options: object) -> None:
+        raise ResponseHandlingException(httpx.ConnectError("connection reset"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(QdrantClient, "upsert", cut)
+        patch.setattr(QdrantClient, "upsert", gone)
         with pytest.raises(StoreError, match=r"does not answer \(connection reset\), tried 3 time"):
             index_into_engine(corpus, "qdrant", address, model=str(tiny_model))
-    report = index_into_engine(corpus, "qdrant", address, model=str(tiny_model))
-    assert (report.encoded, report.complete) == (30 - 12, True)
+    assert index_into_engine(corpus, "qdrant", address, model=str(tiny_model)).complete
     pipeline = load_pipeline("qdrant", store=address)
-
-    def gone(self: Any, *args: Any, **options: Any) -> Any:
-        raise ResponseHandlingException(httpx.ConnectError("connection refused"))
-
-    monkeypatch.setattr("components.stores.engines.base.ASKING", ())
     with monkeypatch.context() as patch:
         patch.setattr(QdrantClient, "query_points", gone)
         with pytest.raises(StoreError, match="does not answer"):
-            ask(pipeline, "Who decides on repairs?")
-    assert ask(pipeline, "Who decides on repairs?")["documents"]
+            ask(pipeline, question)
+    assert ask(pipeline, question)["documents"]
 
 
 def test_the_pauses_between_tries_grow_and_end(monkeypatch):
@@ -413,8 +359,9 @@ def test_without_its_packages_an_engine_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     address = str(tmp_path / "new.db")
-    with pytest.raises(LoadingError, match=rf"pip install 'lexarbor\[{engine_name}\]'"):
+    told = rf"pip install 'lexarbor\[{engine_name}\]'"
+    with pytest.raises(LoadingError, match=told):
         index_into_engine(corpus, engine_name, address)
     if missing != "milvus_lite":
-        with pytest.raises(LoadingError, match=rf"pip install 'lexarbor\[{engine_name}\]'"):
+        with pytest.raises(LoadingError, match=told):
             load_pipeline(engine_name, store=address)

@@ -1,6 +1,6 @@
 """Indexing through a graph: each text encoded once, a law computed only where something changed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,7 @@ from components.models.errors import ModelError
 from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 from components.stores.rows import StoreError
-from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport, index_corpus
-
-
-@pytest.fixture
-def store(tmp_path) -> Iterator[StatuteDocumentStore]:
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -39,7 +31,9 @@ def index(tiny_graphs, store, write) -> Index:
     return run
 
 
-def test_a_corpus_is_indexed_through_the_graph(index, store, tiny_graphs, write, articles):
+def test_a_corpus_is_indexed_through_the_graph_and_only_changes_are_computed_again(
+    index, store, tiny_graphs, write, encoded, make_article, articles, monkeypatch
+):
     model = tiny_graphs["tree"]
     report = index(articles)
     headings = {heading for each in articles for heading in each["headings"]}
@@ -52,37 +46,24 @@ def test_a_corpus_is_indexed_through_the_graph(index, store, tiny_graphs, write,
     assert store.model.digest == graph_model_digest(model)
     assert store.model.digest != store.model.biencoder_digest == model_digest(model)
     assert store.load_blob("bm25/1.5/0.75") is not None
-
-
-def test_an_unchanged_corpus_encodes_computes_and_writes_nothing(
-    index, store, monkeypatch, articles
-):
-    index(articles)
+    # An unchanged corpus encodes, computes and writes nothing.
     before = store.content_version()
-    monkeypatch.setattr(BiEncoder, "load", None)  # not even the bi-encoder is opened
-    monkeypatch.setattr(LegislativeGraphEncoder, "forward", None)
-    report = index(articles)
+    with monkeypatch.context() as closed:
+        closed.setattr(BiEncoder, "load", None)  # not even the bi-encoder is opened
+        closed.setattr(LegislativeGraphEncoder, "forward", None)
+        report = index(articles)
     assert (report.encoded, report.changed, computed(report)) == (0, 0, 0)
     assert store.content_version() == before
-
-
-def test_one_changed_article_encodes_one_and_computes_its_law(
-    index, store, encoded, tiny_graphs, write, make_article, articles
-):
-    index(articles)
+    # One changed article encodes one text and computes its law.
     encoded.clear()
-    before = vectors_by_law(store)
-    articles = [*articles[:9], make_article(10, text="The rent is due on Mondays."), *articles[10:]]
+    vectors = vectors_by_law(store)
+    articles[9] = make_article(10, text="The rent is due on Mondays.")
     report = index(articles)
-    assert len(encoded) == 1
-    assert encoded[0].endswith("The rent is due on Mondays.")
+    assert [text[-27:] for text in encoded] == ["The rent is due on Mondays."]
     assert (report.encoded, computed(report)) == (1, 1)
-    assert_complete(store, write(articles), tiny_graphs["tree"])
+    assert_complete(store, write(articles), model)
     after = vectors_by_law(store)
-    law = articles[9]["law"]
-    assert {each: after[each] == before[each] for each in before} == {
-        each: each != law for each in before
-    }
+    assert [law for law in vectors if after[law] != vectors[law]] == [articles[9]["law"]]
 
 
 @pytest.fixture

@@ -97,35 +97,23 @@ def test_a_demo_store_that_cannot_be_used_is_built_again(quick_demo, content):
 @pytest.fixture
 def trained(quick_demo, tiny_model) -> TrainedDemo:
     """A trained model, as the demo's training leaves it, and no store of it yet."""
-    demo = TrainedDemo.under(lexarbor_home())
-    assert demo is not None
+    demo = demo_under(lexarbor_home())
     model = BiEncoder.load(str(tiny_model))
     model.save(demo.model, kept={"graph": LegislativeGraphEncoder(model.dim).save})
     return demo
 
 
-def model_of(path: Path) -> str:
-    store = StatuteDocumentStore(str(path))
-    try:
-        assert store.model is not None
-        return store.model.path
-    finally:
-        store.close()
-
-
-def test_the_trained_models_store_is_the_demo_store(quick_demo, trained):
-    assert demo_store_path() == lexarbor_home() / "demo.db"  # not built yet
-    assert ensure_demo_store() == trained.store
-    assert model_of(trained.store) == str(trained.model)
-    assert demo_store_path() == trained.store
-    assert ensure_demo_store() == trained.store
-    assert quick_demo == [str(trained.store)]
-    best = ask(load_pipeline("dense"), "deposit", top_k=1)["documents"]
-    assert len(best) == 1
-
-
-def test_whoever_names_a_model_asks_the_untrained_store(quick_demo, trained, tmp_path):
+def test_the_trained_models_store_is_the_demo_store(quick_demo, trained, tmp_path):
     untrained = lexarbor_home() / "demo.db"
+    assert demo_store_path() == untrained  # the trained one is not built yet
+    assert ensure_demo_store() == ensure_demo_store() == demo_store_path() == trained.store
+    assert quick_demo == [str(trained.store)]
+    store = StatuteDocumentStore(str(trained.store))
+    assert store.model is not None
+    assert store.model.path == str(trained.model)
+    store.close()
+    assert len(ask(load_pipeline("dense"), "deposit", top_k=1)["documents"]) == 1
+    # Whoever names a model asks the untrained store.
     assert store_to_ask(None, None, print) == trained.store
     assert store_to_ask(None, "hybrid", print) == trained.store
     assert store_to_ask(None, "hybrid", print, "some/model") == untrained
@@ -178,30 +166,25 @@ def demo_under(home: Path) -> TrainedDemo:
 
 def write_model(folder: Path) -> None:
     """A complete model folder whose weights are one word."""
-    write_model_folder(
-        folder,
-        Manifest(("biencoder", "graph"), "base", {"query": PART, "passage": PART}, 4),
-        dict.fromkeys(
-            (PART, "graph"), lambda place: (place / "weights").write_text("learnt") and None
-        ),
-    )
 
+    def write(place: Path) -> None:
+        (place / "weights").write_text("learnt")
 
-def test_the_same_training_has_the_same_folder(base, tmp_path):
-    demo = demo_under(tmp_path)
-    assert demo == demo_under(tmp_path)
-    assert demo.folder.parent == tmp_path
-    assert not demo.folder.exists()
-    assert demo.command[1:3] == ("-m", "training.cusines")
-    assert Path(demo.command[4]).is_file()
-    assert demo.command[-2:] == ("--output", str(demo.model))
-    # The trainer keeps its work beside its output.
-    assert demo.work == demo.model.with_name(demo.model.name + ".work")
+    manifest = Manifest(("biencoder", "graph"), "base", {"query": PART, "passage": PART}, 4)
+    write_model_folder(folder, manifest, {PART: write, "graph": write})
 
 
 @pytest.mark.parametrize("change", ["base", "articles", "questions", "settings"])
-def test_whatever_changes_it_is_another_folder(base, tmp_path, monkeypatch, change):
+def test_the_same_training_has_the_same_folder_and_any_other_has_another(
+    base, tmp_path, monkeypatch, change
+):
     before = demo_under(tmp_path)
+    assert before == demo_under(tmp_path)
+    assert before.folder.parent == tmp_path
+    assert not before.folder.exists()
+    assert Path(before.command[4]).is_file()  # the settings
+    # The trainer keeps its work next to its output.
+    assert before.work == before.model.with_name(before.model.name + ".work")
     other = tmp_path / "other"
     other.write_text("changed")
     if change == "base":
@@ -229,9 +212,8 @@ def test_a_model_counts_when_every_file_is_as_it_was_written(base, tmp_path):
 
 def test_unused_trainings_go_and_nothing_else(base, tmp_path):
     demo = demo_under(tmp_path)
-    old, used, foreign, other = (
-        tmp_path / name for name in ("demo-0123456789ab", "demo-ba9876543210", "demo-app", "demo-1")
-    )
+    names = ("demo-0123456789ab", "demo-ba9876543210", "demo-app", "demo-1")
+    old, used, foreign, other = (tmp_path / name for name in names)
     for folder in (demo.folder, old, used, foreign, other):
         folder.mkdir()
         (folder / demo.lock.name).touch()

@@ -1,6 +1,5 @@
 """Indexing that is killed or runs out of disk leaves whole laws and continues where it stopped."""
 
-import json
 import multiprocessing
 import random
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from law_files import article, line, write
 
 from components.models.biencoder import BiEncoder
 from components.statutes.corpus import StatuteCorpus
@@ -30,18 +30,12 @@ def corpus(tmp_path_factory) -> Path:
     """Five laws, interleaved, of 600 articles each."""
     words = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "officer")
     choose = random.Random(1)
-    path = tmp_path_factory.mktemp("corpus") / "articles.jsonl"
-    with path.open("w") as file:
-        for number in range(ARTICLES):
-            article = {
-                "id": str(number),
-                "law": f"Law {number % LAWS}",
-                "number": str(number),
-                "headings": [f"Title {number % 7}"],
-                "text": f"{number} " + " ".join(choose.choices(words, k=40)),
-            }
-            file.write(json.dumps(article) + "\n")
-    return path
+    lines = []
+    for n in range(ARTICLES):
+        place = {"law": f"Law {n % LAWS}", "headings": [f"Title {n % 7}"]}
+        text = f"{n} " + " ".join(choose.choices(words, k=40))
+        lines.append(line(article(str(n), **place, text=text)))
+    return write(tmp_path_factory.mktemp("corpus") / "articles.jsonl", *lines)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import json
 import pkgutil
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,13 +41,6 @@ BOMB = "\n".join(
 )
 
 
-def read_text_of(tmp_path: Path, text: str | bytes) -> object:
-    path = tmp_path / "made.yaml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with bounded_effort():
-        return read_pipeline_file(path)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -78,8 +70,10 @@ def read_text_of(tmp_path: Path, text: str | bytes) -> object:
     ],
 )
 def test_a_file_that_is_not_a_plain_mapping_is_refused_at_once(tmp_path, text, message):
-    with pytest.raises(LoadingError, match=message) as refusal:
-        read_text_of(tmp_path, text)
+    path = tmp_path / "made.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with bounded_effort(), pytest.raises(LoadingError, match=message) as refusal:
+        read_pipeline_file(path)
     assert len(str(refusal.value)) < 600
 
 
@@ -105,18 +99,22 @@ LEXICAL: dict[str, Any] = {
 }
 
 
-def lexical_with(place: str, value: Any) -> dict[str, Any]:
-    """LEXICAL with the value at "a/b/c" replaced."""
-    definition = copy.deepcopy(LEXICAL)
-    *above, last = place.split("/")
+def changed(definition: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
+    """A copy with the value at "a/b/c" replaced; `...` removes it."""
+    definition = copy.deepcopy(definition)
+    *above, last = (int(key) if key.isdecimal() else key for key in place.split("/"))
     inner: Any = definition
     for key in above:
-        inner = inner[int(key) if isinstance(inner, list) else key]
-    inner[last] = value
+        inner = inner[key]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
     return definition
 
 
 PARAMETERS = "components/bm25/init_parameters"
+FUSER_PARAMETERS = "components/fuser/init_parameters"
 STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
 
 
@@ -133,6 +131,7 @@ STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
         ("components/bm25/type", "os.system", "components.bm25.type: os.system .*allowed_classes"),
         ("components/bm25/type", BM25.replace("bm25", "bm52"), f"did you mean '{BM25}'"),
         ("components/bm25/type", STORE_PART["type"], "components.bm25.type"),
+        (PARAMETERS, {}, r"bm25.document_store: .* needs this parameter"),
         (f"{PARAMETERS}/topk", 3, r"bm25.topk: .*did you mean 'top_k'"),
         (f"{PARAMETERS}/top_k", "ten", "bm25.top_k: 'ten'"),
         (f"{PARAMETERS}/top_k", True, "bm25.top_k: True"),
@@ -143,8 +142,8 @@ STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
         (f"{STORE_PARAMETERS}/pth", "law.db", r"bm25.document_store.pth: .*did you mean 'path'"),
         (f"{STORE_PARAMETERS}/path", {"name": "law.db"}, "bm25.document_store.path: "),
         (f"{PARAMETERS}/document_store/type", "evil.Store", "document_store.type: evil.Store"),
-        ("components/fuser/init_parameters/stages", ["bm25", 3], "fuser.stages"),
-        ("components/fuser/init_parameters/weights", {"bm25": "1"}, "fuser.weights"),
+        (f"{FUSER_PARAMETERS}/stages", ["bm25", 3], "fuser.stages"),
+        (f"{FUSER_PARAMETERS}/weights", {"bm25": "1"}, "fuser.weights"),
         ("connections/0/sender", "bm52.documents", r"'bm52' \(did you mean 'bm25'"),
         ("connections/0/from", "bm25.documents", "unknown key 'from'"),
         ("inputs/query", ["bm25"], "inputs.query: 'bm25'"),
@@ -154,13 +153,8 @@ STORE_PARAMETERS = f"{PARAMETERS}/document_store/init_parameters"
 )
 def test_a_fault_is_named(place, value, message):
     with pytest.raises(LoadingError, match=message) as refusal:
-        check_definition(lexical_with(place, value), "x.yaml")
+        check_definition(changed(LEXICAL, place, value), "x.yaml")
     assert str(refusal.value).startswith("x.yaml: ")
-
-
-def test_a_missing_parameter_is_named():
-    with pytest.raises(LoadingError, match=r"bm25.document_store: .* needs this parameter"):
-        check_definition(lexical_with(PARAMETERS, {}), "x.yaml")
 
 
 ANSWER = "haystack.components.builders.answer_builder.AnswerBuilder"
@@ -419,65 +413,31 @@ def test_a_generators_server_is_the_callers(load, tmp_path, monkeypatch):
         load(definition, overrides=overrides)
 
 
-Change = Callable[[dict[str, Any]], object]
+EQUALS = {"field": "meta.law", "operator": "=", "value": "Work Code"}
+STAGES = ["citation", "bm25", "dense"]
 
 
-def parameters_of(file: dict[str, Any], component: str) -> dict[str, Any]:
-    found: dict[str, Any] = file["components"][component]["init_parameters"]
-    return found
-
-
-def set_filters(file: dict[str, Any], **filters: Any) -> None:
-    parameters_of(file, "bm25")["filters"] = filters
-
-
-def add_bm25(file: dict[str, Any]) -> None:
-    file["components"]["other"] = copy.deepcopy(file["components"]["bm25"])
-
-
-def leave_out(file: dict[str, Any], receiver: str) -> None:
-    file["connections"] = [each for each in file["connections"] if each["receiver"] != receiver]
-
-
-SLIPS: dict[str, Change] = {
-    r"fuser\.stages: .*'bm25'": lambda file: leave_out(file, "fuser.bm25"),
-    r"fuser\.stages: .*'dense'": lambda file: parameters_of(file, "fuser").update(
-        stages=["citation", "bm25", "dense"]
-    ),
-    r"fuser\.full_coverage .*fuser\.query": lambda file: parameters_of(file, "fuser").update(
-        full_coverage={"bm25": 0.5}
-    ),
-    r"components\.other: .*'query'": add_bm25,
-    r"bm25\.filters: .*'='": lambda file: set_filters(
-        file, field="meta.law", operator="=", value="Work Code"
-    ),
-    r"outputs\.documents: .*'reranker'": lambda file: file["outputs"].update(
-        documents="reranker.documents"
-    ),
-    r"outputs\.documents: citation\.missing": lambda file: file["outputs"].update(
-        documents="citation.missing"
-    ),
-    r"StatuteBM25Retriever\.k1": lambda file: parameters_of(file, "bm25").update(k1=-1),
-}
-
-
-@pytest.fixture
-def changed_file(tmp_path) -> Callable[[Change], Path]:
-    """Writes lexical.yaml with a change."""
-
-    def write(change: Change) -> Path:
-        file = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
-        change(file)
-        path = tmp_path / "mine.yaml"
-        path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
-        return path
-
-    return write
-
-
-@pytest.mark.parametrize("message", SLIPS)
-def test_a_slip_is_one_line(message, changed_file, text_store, capsys):
-    path = changed_file(SLIPS[message])
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("connections/2", ..., r"fuser\.stages: .*'bm25'"),
+        (f"{FUSER_PARAMETERS}/stages", STAGES, r"fuser\.stages: .*'dense'"),
+        (
+            f"{FUSER_PARAMETERS}/full_coverage",
+            {"bm25": 0.5},
+            r"fuser\.full_coverage .*fuser\.query",
+        ),
+        ("components/other", LEXICAL["components"]["bm25"], r"components\.other: .*'query'"),
+        (f"{PARAMETERS}/filters", EQUALS, r"bm25\.filters: .*'='"),
+        ("outputs/documents", "reranker.documents", r"outputs\.documents: .*'reranker'"),
+        ("outputs/documents", "citation.missing", r"outputs\.documents: citation\.missing"),
+        (f"{PARAMETERS}/k1", -1, r"StatuteBM25Retriever\.k1"),
+    ],
+)
+def test_a_slip_is_one_line(place, value, message, text_store, tmp_path, capsys):
+    file = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
+    path = tmp_path / "mine.yaml"
+    path.write_text(json.dumps(changed(file, place, value)), encoding="utf-8")
     assert command_main(["rent", "--store", str(text_store), "--pipeline", str(path)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -493,16 +453,12 @@ class _Faulty:
         raise ValueError(f"{query} was too much.")
 
 
-def asking(instance: Any) -> Pipeline:
-    metadata = {"name": "mine", "inputs": {"query": ["it.query"]}}
-    pipeline = Pipeline(metadata={**metadata, "outputs": {"documents": ["it.documents"]}})
-    pipeline.add_component("it", instance)
-    return pipeline
-
-
 def test_a_component_that_fails_is_named_with_its_pipeline():
+    sockets = {"inputs": {"query": ["it.query"]}, "outputs": {"documents": ["it.documents"]}}
+    pipeline = Pipeline(metadata={"name": "mine", **sockets})
+    pipeline.add_component("it", _Faulty())
     with pytest.raises(PipelineRuntimeError) as raised:
-        ask(asking(_Faulty()), "Rent")
+        ask(pipeline, "Rent")
     assert str(raised.value) == "The pipeline mine: it failed: Rent was too much."
 
 

@@ -53,18 +53,13 @@ def pipeline(store, trained) -> Pipeline:
 
 def test_the_rankers_model_is_the_stores(trained, corpus, tmp_path):
     index_corpus(corpus, tmp_path / "law.db", model=str(trained / "ranker"))
-    pipeline = load_pipeline("hybrid_rerank", store=tmp_path / "law.db")
-    assert pipeline.get_component("ranker").model == str(trained / "ranker")
-    assert pipeline.get_component("ranker").biencoder is None
-    assert ask(pipeline, QUESTION)["documents"]
-
-
-def test_a_model_without_a_ranker_says_how_to_train_one(store):
-    with pytest.raises(LoadingError, match=r"ranker.model is null, .*has no ranker.*training.rank"):
-        load_pipeline("hybrid_rerank", store=store)
+    ranker = load_pipeline("hybrid_rerank", store=tmp_path / "law.db").get_component("ranker")
+    assert (ranker.model, ranker.biencoder) == (str(trained / "ranker"), None)
 
 
 def test_another_cross_encoder_reads_what_the_stores_model_chooses(store, trained, tiny_ranker):
+    with pytest.raises(LoadingError, match=r"ranker.model is null, .*has no ranker.*training.rank"):
+        load_pipeline("hybrid_rerank", store=store)
     override = {"ranker.model": str(tiny_ranker)}
     pipeline = load_pipeline("hybrid_rerank", store=store, overrides=override)
     assert pipeline.get_component("ranker").model == str(tiny_ranker)
@@ -100,36 +95,22 @@ def test_where_the_order_before_counts_the_best_score_still_decides(store, train
     assert answer["answer"]["closest"]["id"] == best["id"]
 
 
-def test_it_reports_how_many_candidates_the_ranker_had_time_for(pipeline, store, trained):
-    assert ask(pipeline, QUESTION)["ranking"] == {"n_candidates": 30, "n_ranked": 30}
-    hurried = load_pipeline(
-        "hybrid_rerank",
-        store=store,
-        model=trained / "ranker",
-        overrides={"ranker.time_budget_ms": 0.001},
-    )
-    answer = ask(hurried, QUESTION, top_k=30)
-    read = sum("reranker" in each["ranks"] for each in answer["documents"])
-    assert answer["ranking"] == {"n_candidates": 30, "n_ranked": read}
-    assert read < 30
-
-
-def test_what_the_ranker_had_no_time_for_is_not_taken_for_no_answer(store, trained):
+def test_what_the_ranker_had_no_time_for_is_reported_and_not_taken_for_no_answer(store, trained):
     def answer(**overrides: float) -> dict[str, Any]:
-        pipeline = load_pipeline(
-            "answer",
-            store=store,
-            model=trained / "ranker",
-            overrides={"gate.threshold": 0.9999, **overrides},
-        )
-        found = ask(pipeline, QUESTION)
-        assert found["ranking"]["n_candidates"] == 30
-        return found["answer"]
+        overrides = {"gate.threshold": 0.9999, **overrides}
+        pipeline = load_pipeline("answer", store, model=trained / "ranker", overrides=overrides)
+        return ask(pipeline, QUESTION, top_k=30)
 
-    assert answer()["state"] == "nothing found"
+    found = answer()
+    assert found["ranking"] == {"n_candidates": 30, "n_ranked": 30}
+    assert found["answer"]["state"] == "nothing found"
     hurried = answer(**{"ranker.time_budget_ms": 0.001})
-    assert hurried["state"] == "verbatim"
-    assert hurried["closest"] is None or hurried["closest"]["unread"] > 0
+    read = sum("reranker" in each["ranks"] for each in hurried["documents"])
+    assert hurried["ranking"] == {"n_candidates": 30, "n_ranked": read}
+    assert read < 30
+    assert hurried["answer"]["state"] == "verbatim"
+    closest = hurried["answer"]["closest"]
+    assert closest is None or closest["unread"] > 0
 
 
 def test_a_citation_stays_first(pipeline):

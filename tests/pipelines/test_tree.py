@@ -1,10 +1,8 @@
 """The picture of an article in its law: the command, the structure, the drawing."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,9 +16,7 @@ from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, cross_references
-from pipelines.tree import main as tree_main
 from pipelines.tree_view.layout import (
-    Attention,
     Citations,
     LawStructure,
     Neighbourhood,
@@ -45,27 +41,12 @@ from pipelines.tree_view.svg import (
     words,
 )
 
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(capsys) -> Command:
-    """Runs the command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = tree_main([str(each) for each in arguments])
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
 
 def test_an_article_is_drawn_into_a_file(command, tmp_path):
     out = tmp_path / "tree.svg"
-    code, printed, said = command("--corpus", "aldermere", "--article", "housing-12", "--out", out)
+    code, printed, said = command(
+        "tree", "--corpus", "aldermere", "--article", "housing-12", "--out", out
+    )
     assert (code, printed) == (0, "")
     assert f"wrote {out}" in said
     picture = ElementTree.parse(out).getroot()
@@ -87,59 +68,23 @@ def test_an_article_is_drawn_into_a_file(command, tmp_path):
 )
 def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     asked = {"--corpus": "aldermere", "--article": "housing-12", "--out": str(tmp_path / "t.svg")}
-    code, out, err = command(*(part for pair in (asked | changed).items() for part in pair))
+    code, out, err = command("tree", *(part for pair in (asked | changed).items() for part in pair))
     assert (code, out) == (2, "")
     assert message in err
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "--article a1",
-        "--article a1 --corpus aldermere",
-        "--corpus aldermere --out t.svg",
-    ],
-)
-def test_wrong_arguments_end_with_two(command, line):
-    code, out, err = command(*line.split())
-    assert (code, out) == (2, "")
-    assert "error:" in err
-
-
-MakeModel = Callable[..., Path]
-
-
-@pytest.fixture
-def graph_model(tiny_model, tmp_path) -> MakeModel:
-    """`graph_model(**settings)`: a model folder with a random graph network."""
-
-    def make(**settings: object) -> Path:
-        encoder = BiEncoder.load(tiny_model)
-        torch.manual_seed(0)
-        network = LegislativeGraphEncoder(encoder.dim, init="paper", **settings)
-        encoder.save(tmp_path / "model", kept={"graph": network.save})
-        return tmp_path / "model"
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def aldermere() -> StatuteCorpus:
-    return StatuteCorpus.read("aldermere")
-
-
-def said(lines: list[str]) -> Callable[[str], object]:
-    return lines.append
-
-
 @pytest.mark.parametrize("kind", ["gatv2", "gat"])
-def test_shares_are_those_of_the_whole_graph_and_add_up(graph_model, aldermere, kind):
-    folder = graph_model(kind=kind, layers=2, heads=2, edge_kinds=EDGE_KINDS)
+def test_shares_are_those_of_the_whole_graph_and_add_up(tiny_model, tmp_path, kind):
+    aldermere, encoder = StatuteCorpus.read("aldermere"), BiEncoder.load(tiny_model)
+    settings = {"kind": kind, "layers": 2, "heads": 2, "edge_kinds": EDGE_KINDS}
+    torch.manual_seed(0)
+    network = LegislativeGraphEncoder(encoder.dim, init="paper", **settings)
+    folder = tmp_path / "model"
+    encoder.save(folder, kept={"graph": network.save})
     position = aldermere.position("housing-12")
     lines: list[str] = []
-    attention, note = read_attention(aldermere, position, str(folder), said(lines))
+    attention, note = read_attention(aldermere, position, str(folder), lines.append)
     assert attention is not None
     place = neighbourhood(aldermere, position)
     shares = [attention.own, attention.division, attention.previous, attention.next]
@@ -150,7 +95,6 @@ def test_shares_are_those_of_the_whole_graph_and_add_up(graph_model, aldermere, 
     assert "last of 2 layers" in note
     assert "mean over 2 heads" in note
 
-    network = LegislativeGraphEncoder.load(folder / "graph")
     graph = graph_for(network, aldermere)
     encoder = BiEncoder.load(folder)
     features = encoder.encode_articles(list(node_texts(graph, aldermere, "headings_text")))
@@ -160,9 +104,8 @@ def test_shares_are_those_of_the_whole_graph_and_add_up(graph_model, aldermere, 
         EDGE_KINDS[graph.kind[edge]]: float(everything[edge].mean())
         for edge in (graph.target == here).nonzero()[0]
     }
-    assert attention.own == pytest.approx(of_kind["self"], abs=2e-3)
-    assert attention.division == pytest.approx(of_kind["down"], abs=2e-3)
-    assert attention.previous == pytest.approx(of_kind["previous"], abs=2e-3)
+    expected = [of_kind[each] for each in ("self", "down", "previous")]
+    assert shares[:3] == pytest.approx(expected, abs=2e-3)
     # Two layers do not see the whole law.
     (line,) = lines
     assert 0 < int(line.split()[2].replace(",", "")) < graph.n_nodes
@@ -180,12 +123,11 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@pytest.mark.parametrize(
-    ("letters", "ground"), product((INK, QUIET, TREE, SEQUENCE, CITATION), (PAPER, SHEET, WASH))
-)
-def test_letters_are_read_by_day_and_by_night(letters, ground):
-    assert contrast(letters, ground) >= 4.5
-    assert contrast(AT_NIGHT[letters], AT_NIGHT[ground]) >= 4.5
+def test_letters_are_read_by_day_and_by_night():
+    for letters in (INK, QUIET, TREE, SEQUENCE, CITATION):
+        for ground in (PAPER, SHEET, WASH):
+            assert contrast(letters, ground) >= 4.5
+            assert contrast(AT_NIGHT[letters], AT_NIGHT[ground]) >= 4.5
 
 
 @given(st.text(max_size=80), st.floats(20, 400), st.integers(1, 4))
@@ -195,10 +137,6 @@ def test_lines_keep_within_their_room_and_number(text, room, lines):
     assert all(found)
     # A single character is the least that a line can hold; a closing mark may hang over.
     assert all(text_width(line, 12) <= room + 24 for line in found)
-
-
-SVG = "{http://www.w3.org/2000/svg}"
-NOTE = "No model was asked."
 
 
 def article(number: object, headings: Sequence[str] = ("Book I",), **fields: Any) -> Article:
@@ -211,31 +149,16 @@ def place_of(articles: Sequence[Article], article_id: str) -> Neighbourhood:
     return neighbourhood(corpus, corpus.position(article_id))
 
 
-def drawn(
-    place: Neighbourhood, attention: Attention | None = None, note: str = NOTE
-) -> ElementTree.Element:
-    return ElementTree.fromstring(draw_picture(place, attention, note))
-
-
-def lines_of(picture: ElementTree.Element) -> list[str]:
-    return [each.text or "" for each in picture.iter(f"{SVG}text")]
-
-
-@pytest.fixture
-def small() -> list[Article]:
-    """Two chapters; article 3 ends the first, cites 1 and the Work Code, and 5 cites it."""
+def test_the_neighbourhood_is_path_siblings_sequence_and_citations():
     first, second = ("Book I", "Chapter 1. On rent"), ("Book I", "Chapter 2. On repairs")
-    return [
+    small = [
         article(1, first),
         article(2, first),
-        article(3, first, text="As article 1 and article 7 Work Code say.", language="en"),
+        article(3, first, text="As article 1 and article 7 Work Code say."),
         article(4, second),
         article(5, second, text="Article 3 holds here too."),
         article(7, ("Part 1",), law="Work Code"),
     ]
-
-
-def test_the_neighbourhood_is_path_siblings_sequence_and_citations(small):
     place = place_of(small, "h3")
     assert [(d.label, d.place, d.of, d.articles) for d in place.path] == [
         ("Housing Code", 1, 2, 5),
@@ -249,8 +172,9 @@ def test_the_neighbourhood_is_path_siblings_sequence_and_citations(small):
 
 
 def test_of_600_siblings_the_nearest_are_drawn_and_the_rest_counted():
-    articles = [article(n) for n in range(1, 601)]
-    lines = lines_of(drawn(place_of(articles, "h300")))
+    place = place_of([article(n) for n in range(1, 601)], "h300")
+    picture = ElementTree.fromstring(draw_picture(place, None, "No model was asked."))
+    lines = [each.text or "" for each in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert [line for line in lines if line.startswith("Article ")][1:] == [
         f"Article {n}" for n in range(296, 305)
     ]

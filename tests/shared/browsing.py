@@ -26,6 +26,13 @@ FOCUS = """(() => {
           parseFloat(look.outlineWidth) >= 2 && look.outlineStyle === 'solid'];
 })()"""
 
+_MEASURE = """(() => {
+  const text = [...document.querySelectorAll('.law p.numbered')]
+    .sort((a, b) => b.textContent.length - a.textContent.length)[0];
+  const lines = text.getBoundingClientRect().height / parseFloat(getComputedStyle(text).lineHeight);
+  return text.textContent.length / (lines - 0.5);
+})()"""
+
 
 def words(text: str | None) -> str:
     return " ".join((text or "").split())
@@ -44,3 +51,24 @@ def check_look(page: Any, name: str, language: str, scheme: str, width: int) -> 
     page.screenshot(path=SCREENSHOTS / f"{name}-{language}-{scheme}-{width}.png", full_page=True)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def tabbed(page: Any, times: int) -> list[Any]:
+    """What has the focus after each press of the tab key."""
+    reached = []
+    for _ in range(times):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUS))
+    return reached
+
+
+def measure(page: Any) -> float:
+    """Characters on a line of the longest paragraph of law."""
+    return float(page.evaluate(_MEASURE))
+
+
+def ask(page: Any, question: str, search: str = "Search") -> None:
+    """Ask on the first view, and wait for what is found."""
+    page.locator("#question textarea").fill(question)
+    page.get_by_role("button", name=search, exact=True).click()
+    page.locator(".asked q", has_text=question).wait_for()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import gradio as gr
+from serving import served
 
-from pipelines.serving.limits import listen
 from ui.server import make_server
 
 PATHS = ("/", "/compare", "/fr", "/fr/compare")
@@ -55,18 +54,9 @@ def events(text: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def on_a_port(app: Any) -> Iterator[int]:
-    """The application behind the real web server."""
-    listening = listen("127.0.0.1", 0)
-    server = make_server(app)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield listening.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join(10)
+    """The application behind the page's web server."""
+    with served(make_server(app)) as address:
+        yield int(address.rstrip("/").rpartition(":")[2])
 
 
 def head_of(

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from small_law import in_order
 
+from components.retrievers.resident import ReadableStore, readable
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.home import TrainedDemo
 
 # Notes its start, does what the test says, and may put a complete model where it belongs.
 SCRIPT = """
 import json, os, shutil, sys, time
 from pathlib import Path
-from components.models.folder import write_model_folder
-from components.models.folder import Manifest
+from components.models.folder import Manifest, write_model_folder
 
 folder = Path(sys.argv[1])
 model, work = folder / "model", folder / "model.work"
 goes_on = work.exists()
 work.mkdir(exist_ok=True)
 with (folder / "starts").open("a") as starts:
-    starts.write(f"{os.getpid()} {os.getpriority(os.PRIO_PROCESS, 0)} {goes_on}\\n")
+    starts.write(f"{os.getpid()} {goes_on}\\n")
 
 def progress(step, steps=10):
     (work / "partial").write_text(json.dumps({"stage": "training", "step": step, "steps": steps}))
@@ -58,14 +63,11 @@ class StubbedDemo(TrainedDemo):
     def command(self) -> tuple[str, ...]:
         return (sys.executable, "-c", SCRIPT + self.does, str(self.folder))
 
-    def starts(self) -> list[tuple[int, int, bool]]:
-        """Of each start of the training: its process, its niceness, and whether it went on."""
+    def starts(self) -> list[tuple[int, bool]]:
+        """Of each start of the training: its process, and whether it went on."""
         path = self.folder / "starts"
         lines = path.read_text().splitlines() if path.exists() else []
-        return [
-            (int(pid), int(nice), goes_on == "True")
-            for pid, nice, goes_on in (line.split() for line in lines)
-        ]
+        return [(int(line.split()[0]), line.endswith("True")) for line in lines]
 
 
 @pytest.fixture
@@ -74,5 +76,23 @@ def make_demo(tmp_path: Path) -> Callable[..., StubbedDemo]:
 
     def make(does: str = "finish()") -> StubbedDemo:
         return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused"), does)
+
+    return make
+
+
+@pytest.fixture(params=["own", "foreign"])
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ReadableStore]:
+    """`make_store(documents)`: Lexarbor's own store, and one of Haystack's."""
+
+    def make(documents: Sequence[Document]) -> ReadableStore:
+        store: Any = (
+            StatuteDocumentStore(str(tmp_path / "law.db"))
+            if request.param == "own"
+            else InMemoryDocumentStore()
+        )
+        store.write_documents(in_order(documents))
+        read = readable(store)
+        read.content_version()  # another store is read by this
+        return read
 
     return make

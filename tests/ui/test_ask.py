@@ -53,33 +53,22 @@ def desk_of(ask: Callable[..., Any]) -> Desk:
 
 def test_a_question_is_cleaned_asked_and_its_results_are_announced():
     ask = Ask(ARTICLE)
-    status, results, _ = desk_of(ask).search("  my\x00 deposit\n ")
+    desk = desk_of(ask)
+    status, results, _ = desk.search("  my\x00 deposit\n ")
     assert ask.asked == ["my  deposit"]
     assert "1 article found" in status
     assert "A deposit is owed." in results
-
-
-@pytest.mark.parametrize(
-    "question", [None, "", " \n\t ", "\x00\x01", 1.5, ["a"], {"a": 1}, True, b"x"]
-)
-def test_no_question_gets_its_message_and_is_not_asked(question):
-    ask = Ask(ARTICLE)
-    status, results, _ = desk_of(ask).search(question)
-    assert "There is no question yet." in status
-    assert results == ""
-    assert ask.asked == []
-
-
-def test_a_question_is_counted_and_kept_to_its_limit():
-    ask = Ask(ARTICLE)
-    desk = desk_of(ask)
     assert "article found" in desk.search(f"  {'x' * MAX_QUESTION_CHARS}  ")[0]
-    status, results, _ = desk.search("x" * (MAX_QUESTION_CHARS + 1))
-    assert "too long" in status
-    assert "2,001 characters; at most 2,000" in status
-    assert results == ""
-    assert len(ask.asked) == 1
-    assert "20,000,000 characters" in desk.search("x" * 20_000_000)[0]
+    for question, message in (
+        *((each, "There is no question yet.") for each in (None, "", " \n\t ", "\x00\x01", b"x")),
+        *((each, "There is no question yet.") for each in (1.5, ["a"], {"a": 1}, True)),
+        ("x" * (MAX_QUESTION_CHARS + 1), "2,001 characters; at most 2,000"),
+        ("x" * 20_000_000, "20,000,000 characters"),
+    ):
+        status, results, _ = desk.search(question)
+        assert message in status
+        assert results == ""
+    assert len(ask.asked) == 2
 
 
 def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(caplog):
@@ -103,26 +92,18 @@ def test_a_search_is_narrowed_to_what_was_chosen():
     assert "29 February 2020" in shown.results
 
 
-@pytest.mark.parametrize(
-    ("laws", "which", "day"),
-    [
-        (["Code of nowhere"], "all", ""),
-        ("x" * 10_000_000, "all", ""),
-        ([["Work Code"]], "all", ""),
-        (["Work Code"] * 3, "all", ""),
-        ({"a": 1}, "all", ""),
-        ([], "everything", ""),
-        ([], None, ""),
-        ([], "all", "2020-02-30"),
-        ([], "all", "9" * 10_000_000),
-        ([], "all", 20200101),
-    ],
-)
-def test_an_invalid_choice_or_day_gets_a_message(laws, which, day):
+def test_an_invalid_choice_or_day_gets_a_message():
     ask = Ask(ARTICLE)
-    shown = desk_of(ask).search("deposit", laws, which, day)
-    assert 'class="message' in shown.status
-    assert (shown.results, shown.taken, ask.asked) == ("", "", [])
+    laws = (["Code of nowhere"], "x" * 10_000_000, [["Work Code"]], ["Work Code"] * 3, {"a": 1})
+    for chosen in (
+        *((law, "all", "") for law in laws),
+        *(([], which, "") for which in ("everything", None)),
+        *(([], "all", day) for day in ("2020-02-30", "9" * 10_000_000, 20200101)),
+    ):
+        shown = desk_of(ask).search("deposit", *chosen)
+        assert 'class="message' in shown.status
+        assert (shown.results, shown.taken) == ("", "")
+    assert ask.asked == []
 
 
 MANY = tuple(f"Act {number} on Léasing" for number in range(300))
@@ -145,42 +126,35 @@ def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     assert ask.narrowed[-1].laws == ()
 
 
-def test_what_is_taken_away_is_what_was_found_with_the_link_to_it():
-    taken = json.loads(desk_of(Ask(ARTICLE)).search("my deposit & rent?", ["Work Code"]).taken)
-    assert parse_qs(taken["link"]) == {"q": ["my deposit & rent?"], "law": ["Work Code"]}
+def test_what_is_taken_away_is_what_was_found_with_a_link_to_the_same_search():
+    ask = Ask(ARTICLE)
+    desk = desk_of(ask)
+    first = desk.search("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
+    taken = json.loads(first.taken)
+    assert parse_qs(taken["link"])["q"] == ["my deposit & rent?"]
     assert taken["files"].keys() == MEDIA_TYPES.keys()
     file = taken["files"]["json"]
     assert file["type"] == "application/json"
     assert file["name"] == f"lexarbor-{date.today()}.json"
     assert json.loads(file["content"])["articles"] == [ARTICLE]
-
-
-def test_who_follows_a_link_finds_the_same_search():
-    ask = Ask(ARTICLE)
-    desk = desk_of(ask)
-    first = desk.search("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
-    arrival = desk.arrive(json.loads(first.taken)["link"])
+    arrival = desk.arrive(taken["link"])
     assert arrival[:3] == (["Work Code"], "not in force", "2020-01-01")
     assert arrival.shown.results == first.results
     assert ask.narrowed[0] == ask.narrowed[1]
 
 
-@pytest.mark.parametrize(
-    "link",
-    [None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, "law=A&law=B&law=C&law=D&law=E"],
-)
-def test_a_link_that_was_not_made_here_is_an_empty_search(link):
+def test_a_link_that_was_not_made_here_is_an_empty_search():
     ask = Ask(ARTICLE)
-    arrival = desk_of(ask).arrive(link)
-    assert "There is no question yet." in arrival.shown.status
-    assert arrival[:3] == ([], "in force", "")
-    assert ask.asked == []
-
-
-def test_a_link_with_choices_that_are_none_tells_so_and_fills_in_what_there_is():
-    arrival = desk_of(Ask(ARTICLE)).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
+    laws = "&".join(f"law={letter}" for letter in "ABCDE")
+    for link in (None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, laws):
+        arrival = desk_of(ask).arrive(link)
+        assert "There is no question yet." in arrival.shown.status
+        assert arrival[:3] == ([], "in force", "")
+    # Of invalid choices, those that exist are filled in.
+    arrival = desk_of(ask).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
     assert "There is no such choice." in arrival.shown.status
     assert arrival[:3] == (["Work Code"], "in force", "")
+    assert ask.asked == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -284,26 +258,20 @@ def states_found(dated_store: Path, narrowing: Narrowing) -> dict[str, str]:
     return {each["id"]: each["state"] for each in answer["documents"]}
 
 
-def test_all_articles_are_found_with_their_state_on_the_day(dated_store):
-    assert states_found(dated_store, Narrowing(which="all", day=ON)) == {
+def test_articles_are_kept_by_whether_they_are_in_force_on_the_day(dated_store):
+    everything = states_found(dated_store, Narrowing(which="all", day=ON))
+    assert everything == {
         "old": "repealed",
         "now": "in force",
         "coming": "not yet in force",
         "undated": "unknown",
         "other": "in force",
     }
-
-
-def test_in_force_keeps_what_may_be(dated_store):
-    kept = states_found(dated_store, Narrowing(which="in force", day=ON))
-    assert kept.keys() == {"now", "undated", "other"}
-    # Without a day it is today, when what was coming has come.
-    assert states_found(dated_store, Narrowing()).keys() == {"now", "coming", "undated", "other"}
-
-
-def test_not_in_force_keeps_only_what_certainly_is_not(dated_store):
-    assert states_found(dated_store, Narrowing(which="not in force", day=ON)).keys() == {
-        "old",
-        "coming",
-    }
-    assert states_found(dated_store, Narrowing(which="not in force")).keys() == {"old"}
+    for which, day, kept in (
+        ("in force", ON, {"now", "undated", "other"}),
+        # Without a day it is today, when what was coming has come.
+        ("in force", None, {"now", "coming", "undated", "other"}),
+        ("not in force", ON, {"old", "coming"}),  # only what certainly is not
+        ("not in force", None, {"old"}),
+    ):
+        assert states_found(dated_store, Narrowing(which=which, day=day)).keys() == kept

@@ -2,18 +2,16 @@
 
 import random
 import threading
-import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from haystack import Document
-from haystack.document_stores.in_memory import InMemoryDocumentStore
-from small_law import HOUSING, RENT, document, in_order, small_law
+from small_law import HOUSING, RENT, document, small_law
+from waiting import until
 
 from components.converters.articles import article_of
-from components.retrievers.resident import ReadableStore, readable
+from components.retrievers.resident import ReadableStore
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
@@ -21,58 +19,23 @@ from components.stores.sqlite import StatuteDocumentStore
 from ui.law_reader import Law, Places, atexit
 
 
-@pytest.fixture(params=["own", "foreign"])
-def make_store(request, tmp_path) -> Callable[..., ReadableStore]:
-    """`make_store(documents)`: Lexarbor's own store, and one of Haystack's."""
+def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
+    store = make_store(small_law())
+    may, reads = threading.Event(), []
+    keys = type(store).keys_matching
 
-    def make(documents: Sequence[Document]) -> ReadableStore:
-        store: Any = (
-            StatuteDocumentStore(str(tmp_path / "law.db"))
-            if request.param == "own"
-            else InMemoryDocumentStore()
-        )
-        store.write_documents(in_order(documents))
-        read = readable(store)
-        read.content_version()  # another store is read by this
-        return read
+    def slowly(self: Any, filters: None) -> Any:
+        reads.append(filters)
+        may.wait(30)
+        return keys(self, filters)
 
-    return make
-
-
-class Slowly:
-    """A store that hands nothing out before it may."""
-
-    def __init__(self, store: ReadableStore) -> None:
-        self.store = store
-        self.may = threading.Event()
-        self.reads = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def keys_matching(self, filters: None) -> Any:
-        self.reads += 1
-        self.may.wait(30)
-        return self.store.keys_matching(filters)
-
-
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came true")
-
-
-def test_the_law_is_read_once_for_many_readers(make_store):
-    store = Slowly(make_store(small_law()))
+    monkeypatch.setattr(type(store), "keys_matching", slowly)
     places = Places(lambda: store)
     with ThreadPoolExecutor(16) as pool:
         laws = [pool.submit(places.law, 30) for _ in range(16)]
-        store.may.set()
+        may.set()
         found = {id(each.result()) for each in laws}
-    assert len(found) == 1
-    assert store.reads == 1
+    assert len(found) == len(reads) == 1
     assert places.law() is places.law()
 
 
@@ -105,24 +68,17 @@ def test_a_change_of_the_content_is_read(make_store):
     assert (len(before.articles), len(after.articles)) == (7, 8)
 
 
-def test_what_cannot_be_read_is_reported_and_tried_again(make_store):
+def test_what_cannot_be_read_is_reported_and_tried_again(make_store, monkeypatch):
     store = make_store(small_law())
-    works = False
+    places = Places(lambda: store)
 
-    class Broken:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
+    def broken(*_: object) -> None:
+        raise StoreError("the file is broken")
 
-        def keys_matching(self, filters: None) -> Any:
-            if not works:
-                raise StoreError("the file is broken")
-            return store.keys_matching(filters)
-
-    broken = Broken()
-    places = Places(lambda: broken)  # type: ignore[arg-type, return-value]
-    with pytest.raises(StoreError, match="broken"):
-        places.law(30)
-    works = True
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store), "keys_matching", broken)
+        with pytest.raises(StoreError, match="broken"):
+            places.law(30)
     assert places.law(30) is not None
 
 
@@ -161,13 +117,9 @@ def test_citations_read_block_by_block_are_those_of_a_whole_corpus(make_store, m
     law = with_citations(make_store(documents))
     pairs = cross_references([article_of(each) for each in documents]).pairs
     assert law.citations is not None
-    assert [
-        (citing, cited) for citing in range(60) for cited in law.citations.cited_in(citing)
-    ] == pairs
-    assert (
-        sorted((citing, cited) for cited in range(60) for citing in law.citations.citing(cited))
-        == pairs
-    )
+    cited_in, citing = law.citations.cited_in, law.citations.citing
+    assert [(here, cited) for here in range(60) for cited in cited_in(here)] == pairs
+    assert sorted((by, here) for here in range(60) for by in citing(here)) == pairs
 
 
 @pytest.mark.parametrize(

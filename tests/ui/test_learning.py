@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from components.models.locks import file_lock
 from ui.learning import Learning, Standing
@@ -20,30 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 class Page:
     """What a Learning calls: it takes the model over, and has lines said."""
 
-    def __init__(self, failing: Exception | None = None) -> None:
+    def __init__(self) -> None:
         self.taken_over = 0
         self.said: list[str] = []
-        self._failing = failing
 
     def take_over(self) -> None:
-        if self._failing:
-            raise self._failing
         self.taken_over += 1
-
-
-def until(true: Callable[[], Any], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "did not come about"
-        time.sleep(0.01)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def learn(demo: Any, page: Page) -> Standing:
@@ -53,17 +35,13 @@ def learn(demo: Any, page: Page) -> Standing:
         return learning.standing()
 
 
-def is_free(lock: Path) -> bool:
-    with file_lock(lock, wait=False) as held:
-        return held is not None
-
-
 def test_the_page_takes_over_what_was_trained(make_demo):
     demo, page = make_demo(), Page()
     assert learn(demo, page) == Standing("learnt", 1.0)
     assert page.taken_over == 1
     assert demo.trained() is not None
-    assert is_free(demo.lock)
+    with file_lock(demo.lock, wait=False) as held:
+        assert held is not None
     assert str(demo.log) in page.said[0]
     assert "now answers" in page.said[-1]
 
@@ -75,7 +53,7 @@ def test_its_progress_is_followed_and_reported_now_and_then(make_demo, monkeypat
     demo, page = make_demo(steps + "wait_for('end'); finish()"), Page()
     shares = []
     with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: demo.starts())
+        until(demo.starts)
         for step in range(10):
             (demo.folder / str(step)).touch()
             until(lambda step=step: round(learning.standing().share, 2) == round(step * 0.09, 2))
@@ -105,14 +83,15 @@ def test_a_training_that_fails_is_reported_with_the_log(make_demo, does):
 def test_it_ends_with_the_page_and_continues_at_the_next_start(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
     with Learning(demo, page.take_over, page.said.append):
-        until(lambda: demo.starts())
+        until(demo.starts)
         began = time.monotonic()
     assert time.monotonic() - began < 5
-    assert not is_running(demo.starts()[0][0])
+    with pytest.raises(ProcessLookupError):
+        os.kill(demo.starts()[0][0], 0)
     assert not any("failed" in line or "untrained" in line for line in page.said)
     (demo.folder / "go").touch()
     assert learn(demo, page).state == "learnt"
-    assert [goes_on for _, _, goes_on in demo.starts()] == [False, True]
+    assert [goes_on for _, goes_on in demo.starts()] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -123,11 +102,10 @@ def test_a_training_that_somebody_ends_is_reported_and_kept(make_demo, by, said)
     demo.work.mkdir(parents=True)
     (demo.work / "checkpoint").touch()
     with Learning(demo, page.take_over, page.said.append) as learning:
-        until(lambda: demo.starts())
+        until(demo.starts)
         os.kill(demo.starts()[0][0], by)
         until(lambda: learning.standing().state == "failed")
     assert said in page.said[-1]
-    assert "goes on when the page is next started" in page.said[-1]
     assert (demo.work / "checkpoint").exists()
     assert len(demo.starts()) == 1
 
@@ -136,14 +114,14 @@ def test_what_cannot_be_resumed_is_trained_again(make_demo):
     demo, page = make_demo("sys.exit(2) if goes_on else finish()"), Page()
     demo.work.mkdir(parents=True)
     assert learn(demo, page).state == "learnt"
-    assert [goes_on for _, _, goes_on in demo.starts()] == [True, False]
+    assert [goes_on for _, goes_on in demo.starts()] == [True, False]
     assert any("cannot be resumed" in line for line in page.said)
 
 
 def test_of_two_pages_one_trains_and_both_take_over(make_demo):
     demo, first, second = make_demo("wait_for('go'); progress(5); finish()"), Page(), Page()
     with Learning(demo, first.take_over, first.said.append) as one:
-        until(lambda: demo.starts())
+        until(demo.starts)
         with Learning(demo, second.take_over, second.said.append) as other:
             until(lambda: second.said)
             assert "Another page is training" in second.said[0]
@@ -155,7 +133,7 @@ def test_of_two_pages_one_trains_and_both_take_over(make_demo):
 
 KILLED_PAGE = """
 import os, signal, sys, time
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:]
 from pathlib import Path
 from conftest import StubbedDemo
 from ui.learning import Learning
@@ -170,10 +148,9 @@ with Learning(demo, lambda: None, lambda line: None):
 
 def test_after_a_page_that_was_killed_no_second_training_begins(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
-    here = str(Path(__file__).parent)
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED_PAGE, str(demo.folder), here], cwd=ROOT, timeout=60
-    )
+    paths = [demo.folder, ROOT / "tests" / "ui", ROOT / "tests" / "shared"]
+    command = [sys.executable, "-c", KILLED_PAGE, *map(str, paths)]
+    killed = subprocess.run(command, cwd=ROOT, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     with Learning(demo, page.take_over, page.said.append) as learning:
         until(lambda: page.said)

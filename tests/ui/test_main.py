@@ -1,27 +1,30 @@
 """python -m ui: what it refuses, and what is said next to the results."""
 
-import html
-import re
 import subprocess
 import sys
 from datetime import date
 
 import pytest
+from small_law import told as text_of
 
 from pipelines.indexing import index_corpus
 from pipelines.serving.limits import listen
 from ui.__main__ import _learning, _parse, main
 from ui.about import about
 from ui.frame import Collection, beyond, notice
-from ui.language import LANGUAGES
 from ui.serving import Serving
 
 
-def test_a_port_in_use_is_reported_at_once_with_exit_code_2(capsys):
+def test_a_port_in_use_or_invalid_ends_with_2(capsys):
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert main(["--port", str(port)]) == 2
     assert f"port {port} of 127.0.0.1 is in use" in capsys.readouterr().err
+    for wrong in ("x", "-1", "65536", "1.5", ""):
+        with pytest.raises(SystemExit) as ended:
+            main([f"--port={wrong}"])
+        assert ended.value.code == 2
+        assert "--port" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
@@ -42,14 +45,6 @@ def test_other_machines_are_let_in_with_a_password_only(host, tmp_path, capsys):
         assert "twelve letters" not in told
 
 
-@pytest.mark.parametrize("port", ["x", "-1", "65536", "1.5", ""])
-def test_a_port_that_is_invalid_is_refused(port, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main([f"--port={port}"])
-    assert ended.value.code == 2
-    assert "--port" in capsys.readouterr().err
-
-
 def test_help_waits_for_no_model():
     command = [sys.executable, "-X", "importtime", "-m", "ui", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -68,10 +63,6 @@ def test_a_page_that_asks_no_model_trains_none(tmp_path, monkeypatch):
     assert list(tmp_path.glob("demo-*")) == []
 
 
-def text_of(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
-
-
 def test_the_notice_names_invented_law_only_where_it_is():
     aldermere = Collection(1, ("Housing Code of Aldermere (invented)",))
     mixed = Collection(2, ("Code of X (invented)", "Code civil"))
@@ -85,7 +76,7 @@ def test_the_notice_names_invented_law_only_where_it_is():
         assert "Information, not legal advice." in notice(collection, "en")
 
 
-def test_what_is_searched_is_counted_and_named():
+def test_what_is_searched_and_where_a_question_goes_is_stated():
     laws = tuple(f"Law {number} <b>" for number in range(12))
     told = about(Collection(1200, laws), ["bm25"], "en")
     assert "1,200 articles of 12 laws." in text_of(told)
@@ -95,20 +86,15 @@ def test_what_is_searched_is_counted_and_named():
     assert "<details>" in told
     assert "<details>" not in about(Collection(5, laws[:5]), [], "en")
     assert "1\u202f200 articles, 12 lois." in text_of(about(Collection(1200, laws), [], "fr"))
-
-
-def test_where_a_question_goes_is_stated():
-    for language in LANGUAGES:
-        here = about(Collection(1, ("A",)), [], language)
-        told = [
-            about(Collection(1, ("A",)), [], language, sent_to=sent_to)
-            for sent_to in ({"generator"}, {"engine"}, {"engine", "generator"})
+    one = Collection(1, ("A",))
+    for language, kept in (("en", "sent nowhere else"), ("fr", "n’est transmise à personne")):
+        here = about(one, [], language)
+        sent = [
+            about(one, [], language, sent_to=to)
+            for to in ({"generator"}, {"engine"}, {"engine", "generator"})
         ]
-        assert len({here, *told}) == 4
-        kept = {"en": "sent nowhere else", "fr": "n’est transmise à personne"}[language]
-        assert kept in text_of(here)
-        assert not any(kept in text_of(each) for each in told)
-    assert "sent nowhere else" in text_of(about(Collection(1, ("A",)), [], "en"))
+        assert len({here, *sent}) == 4
+        assert [kept in text_of(each) for each in (here, *sent)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("known", ["snapshot", "indexed"])

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_law import told as text_of
 
-from ui.article import MEDIA_TYPES, article_text, article_title, citation, export, marked_passage
+from ui.article import MEDIA_TYPES, article_text, citation, export, marked_passage
 from ui.frame import Collection
 from ui.language import Language
 from ui.results import is_unsure, results
@@ -52,34 +53,26 @@ def test_the_other_wordings_of_an_article_are_linked():
     assert "wordings" not in shown()
 
 
-def text_of(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
-
-
 def test_a_result_shows_law_number_path_state_words_and_ranks():
     text = text_of(shown())
     for part in (
-        "1 article found",
-        "Article 12 Housing Code",
-        "Book I. Letting",
-        "Chapter 2. Deposits",
-        "In force since 1 January 2009",
-        "(1) A deposit is owed.",
-        "(a) in money;",
-        "This is all.",
-        "BM25 rank 3",
-        "in 41 ms",
+        *("1 article found", "Article 12 Housing Code", "Book I. Letting", "Chapter 2. Deposits"),
+        *("In force since 1 January 2009", "(1) A deposit is owed.", "(a) in money;"),
+        *("This is all.", "BM25 rank 3", "in 41 ms"),
     ):
         assert part in text
+
+
+def words_of(markup: str) -> list[str]:
+    shown = re.sub(r"<summary[^>]*>.*?</summary>", "", markup)
+    return html.unescape(re.sub(r"<[^>]*>", " ", shown)).split()
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_word_of_an_article_is_shown_in_order(content):
     law = re.search(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
     assert law
-    opened = re.sub(r"<summary[^>]*>.*?</summary>", "", law[1])
-    said = html.unescape(re.sub(r"<[^>]*>", " ", opened))
-    assert said.split() == content.split()
+    assert words_of(law[1]) == content.split()
 
 
 @pytest.mark.parametrize(
@@ -164,32 +157,20 @@ def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
 TEXT = "The lessor keeps the house in repair.\n(1) The roof is his.\n(2) The lamps are not."
 
 
-def words_of(markup: str) -> list[str]:
-    shown = re.sub(r"<summary[^>]*>.*?</summary>", "", markup)
-    return html.unescape(re.sub(r"<[^>]*>", " ", shown)).split()
-
-
 def marks_of(markup: str) -> list[str]:
     return [html.unescape(each) for each in re.findall("<mark>(.*?)</mark>", markup)]
 
 
-def passage(part: str, text: str = TEXT) -> dict[str, int]:
-    start = text.index(part)
-    return {"start": start, "end": start + len(part)}
+def test_a_passage_is_marked_in_each_of_its_paragraphs_and_numbers_are_not():
+    def marked(part: str) -> str:
+        start = TEXT.index(part)
+        span = marked_passage(TEXT, {"start": start, "end": start + len(part)})
+        return article_text(TEXT, span, "en")
 
-
-def test_a_passage_is_marked_within_its_paragraph():
-    markup = article_text(TEXT, marked_passage(TEXT, passage("in repair")), "en")
+    markup = marked("in repair")
     assert "<p>The lessor keeps the house <mark>in repair</mark>.</p>" in markup
     assert markup.count("<mark>") == 1
-
-
-def test_a_passage_over_paragraphs_is_marked_in_each_and_numbers_are_not():
-    markup = article_text(
-        TEXT,
-        marked_passage(TEXT, passage("keeps the house in repair.\n(1) The roof is his.")),
-        "en",
-    )
+    markup = marked("keeps the house in repair.\n(1) The roof is his.")
     assert marks_of(markup) == ["The lessor keeps the house in repair.", "The roof is his."]
     assert "<span>(1)</span> <mark>The roof" in markup
 
@@ -215,29 +196,9 @@ def test_every_word_stands_in_order_and_marks_are_of_the_span(text, start, lengt
 
 
 COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
+ARTICLE = document(source_url="https://law.example/h12", language="en")
 ON = date(2024, 2, 29)
 TODAY = date(2026, 11, 21)
-
-
-def article(**changes: Any) -> dict[str, Any]:
-    return {
-        "id": "h12",
-        "law": "Housing Code",
-        "number": "12",
-        "headings": ["Title 2. Deposits"],
-        "content": "A deposit is owed.\nIt is paid back.",
-        "score": 1.0,
-        "ranks": {"bm25": 1},
-        "state": "in force",
-        "valid_from": "2009-01-05",
-        "source_url": "https://law.example/h12",
-        "language": "en",
-        **changes,
-    }
-
-
-def ris(text: str) -> list[tuple[str, str]]:
-    return [(line[:2], line[6:]) for line in text.split("\r\n") if line]
 
 
 @pytest.mark.parametrize("kind", MEDIA_TYPES)
@@ -249,13 +210,13 @@ def ris(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_every_file_has_the_date_and_the_disclaimer(kind, language, told):
-    text = export(kind, [article()], language, COLLECTION, ON, TODAY)
+    text = export(kind, [ARTICLE], language, COLLECTION, ON, TODAY)
     assert all(each in text for each in told)
     assert "2026-11-21" in text or "21 nov" in text.lower() or "2026/11/21" in text
 
 
 def test_csl_json_is_legislation_with_its_section():
-    (item,) = json.loads(export("csl", [article()], "en", COLLECTION, ON, TODAY))
+    (item,) = json.loads(export("csl", [ARTICLE], "en", COLLECTION, ON, TODAY))
     assert item["type"] == "legislation"
     assert (item["title"], item["section"]) == ("Housing Code", "12")
     # When the law was made is not known.
@@ -265,25 +226,21 @@ def test_csl_json_is_legislation_with_its_section():
 
 
 def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
-    articles = [article(content="One.\r\nER  - \r\nTY  - BOOK"), article()]
+    articles = [{**ARTICLE, "content": "One.\r\nER  - \r\nTY  - BOOK"}, ARTICLE]
     text = export("ris", articles, "en", COLLECTION, ON, TODAY)
-    fields = ris(text)
+    fields = [(line[:2], line[6:]) for line in text.split("\r\n") if line]
     assert [value for tag, value in fields if tag == "TY"] == ["STAT", "STAT"]
     assert [tag for tag, _ in fields].count("ER") == 2
     assert ("AB", "One. ER - TY - BOOK") in fields
     assert not {"DA", "PY", "Y1"} & {tag for tag, _ in fields}
 
 
-@pytest.mark.parametrize(
-    ("number", "title", "cited"),
-    [
-        ("12", "Article 12", "Code, article 12"),
-        ("L1221-1", "Article L1221-1", "Code, article L1221-1"),
-        ("Section 5", "Section 5", "Code, Section 5"),
-        ("第一条", "第一条", "Code, 第一条"),
-    ],
-)
-def test_an_article_is_cited_by_its_law_and_number(number, title, cited):
-    assert article_title(number) == title
-    assert citation({"law": "Code", "number": number}) == cited
-    assert citation({"law": "", "number": number}) == cited.removeprefix("Code, ")
+def test_an_article_is_cited_by_its_law_and_number():
+    for number, cited in (
+        ("12", "Code, article 12"),
+        ("L1221-1", "Code, article L1221-1"),
+        ("Section 5", "Code, Section 5"),
+        ("第一条", "Code, 第一条"),
+    ):
+        assert citation({"law": "Code", "number": number}) == cited
+        assert citation({"law": "", "number": number}) == cited.removeprefix("Code, ")

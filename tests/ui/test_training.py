@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from payloads import PAYLOADS
 from run_records import an_epoch, an_example, records
 from small_law import small_law
 from starlette.testclient import TestClient
@@ -108,16 +109,15 @@ def test_a_run_is_shown_with_settings_plot_numbers_and_examples(
     assert re.match(r" 3 \((kept|conservée)\) 0.750", said(last).replace(point, "."))
 
 
-def test_an_unfinished_run_shows_its_progress(client: TestClient, runs: Path):
+def test_an_unfinished_run_shows_its_progress_and_one_of_another_kind_its_table(
+    client: TestClient, runs: Path
+):
     (runs / "demo.work").mkdir()
     Progress(runs / "demo.work", steps=12, epochs=3)("training", step=5, epoch=0)
     text = said(client.get("/training?run=demo").text)
     assert "5 of 12 steps are done" in text and "no measurements yet" in text
-
-
-def test_a_training_of_another_kind_has_a_table_too(client: TestClient, runs: Path):
     write_run(runs / "read", [{"epoch": 0.5, "held_out_loss": 9.0, "perplexity": 1e300}])
-    text = said(client.get("/training").text)
+    text = said(client.get("/training?run=read").text)
     assert "Perplexity" in text and "0.500 9.000 1.0e+300" in text
 
 
@@ -167,23 +167,21 @@ def test_no_file_outside_of_a_run_s_folder_is_read(client: TestClient, runs: Pat
     assert client.get("/training/plot?run=demo").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/training", "/fr/training", "/training/plot"])
-@pytest.mark.parametrize("name", ["", "other", "../demo", "/etc/passwd", "demo%00", "%ff"])
-def test_an_unknown_name_is_not_found(client: TestClient, runs: Path, path: str, name: str):
+def test_an_unknown_name_is_not_found(client: TestClient, runs: Path):
     write_run(runs / "demo")
-    assert client.get(f"{path}?run={name}").status_code == 404
+    for path in ("/training", "/fr/training", "/training/plot"):
+        for name in ("", "other", "../demo", "/etc/passwd", "demo%00", "%ff"):
+            assert client.get(f"{path}?run={name}").status_code == 404, (path, name)
 
 
 def test_everything_from_files_is_escaped(client: TestClient, runs: Path):
-    payloads = (Path(__file__).parents[1] / "browser" / "payloads.txt").read_text("utf-8")
-    for payload in payloads.splitlines():
+    for payload in PAYLOADS:
         name = payload.replace("/", "\N{DIVISION SLASH}")
         example = an_example(1, 0, text=payload, question=payload, positives=[payload])
         example["negatives"][0] |= {"article": payload, "view": payload}
         manifest = {"base_model": name, "config": {"views": [payload], "select_by": payload}}
-        folder = write_run(
-            runs / name, [an_epoch(0, examples=[example], dev={payload: 0.5})], manifest
-        )
+        epoch = an_epoch(0, examples=[example], dev={payload: 0.5})
+        folder = write_run(runs / name, [epoch], manifest)
         table = markdown([[payload, payload], [payload, payload]])
         (folder / f"{name}.md").write_text(f"## {name}\n\n{payload}\n\n{table}\n")
         document = client.get(f"/training?run={quote(name, safe='')}").text
@@ -218,10 +216,10 @@ def test_runs_come_from_demo_store_and_folders_the_latest_first(runs: Path, tmp_
     assert [run.finished for run in found.values()] == [True, False, True, True, True]
 
 
-@pytest.mark.parametrize("path", ["owner/model", "a\0b", ""])
-def test_a_store_whose_model_is_not_a_folder_has_no_runs(path: str, tmp_path: Path):
-    store: Any = SimpleNamespace(model=SimpleNamespace(path=path))
-    assert Sources(lambda: store, [tmp_path / "gone"]).runs() == {}
+def test_a_store_whose_model_is_not_a_folder_has_no_runs(tmp_path: Path):
+    for path in ("owner/model", "a\0b", ""):
+        store: Any = SimpleNamespace(model=SimpleNamespace(path=path))
+        assert Sources(lambda store=store: store, [tmp_path / "gone"]).runs() == {}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
