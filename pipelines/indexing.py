@@ -25,6 +25,7 @@ from components.converters.articles import article_of, as_document
 from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.embedding import recorded_weight
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
@@ -32,6 +33,7 @@ from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.agreement import measure_weight
 from pipelines.files import LoadingError
 from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
 
@@ -809,6 +811,10 @@ def index_corpus(
             store.journal.clear()
         say("Building the BM25 index")
         StatuteBM25Retriever(store).warm_up()
+        if chosen is not None and (
+            encoded or over or recorded_weight(store, chosen.record.digest) is None
+        ):
+            _say_weight(measure_weight(store, chosen.encoder), say)
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)
         return IndexReport(
@@ -829,6 +835,15 @@ def index_corpus(
         )
     finally:
         store.close()
+
+
+def _say_weight(weight: float | None, say: Callable[[str], object]) -> None:
+    if weight is not None and weight < 1:
+        say(
+            f"The model finds this law's own headings worse than words do: in a fusion its list "
+            f"has the weight {weight}. A model for the law's language, or trained on it, may do "
+            "better."
+        )
 
 
 def _snapshot(

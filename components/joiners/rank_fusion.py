@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
 from haystack import Document, component
 
@@ -33,8 +34,9 @@ class StatuteRankFuser(StatuteComponent):
     fuser.run(bm25=[a, b], dense=[b])["documents"][0].meta["ranks"]  # {"bm25": 2, "dense": 1}
     ```
 
-    Each stage is an input socket of that name; a stage without input is an empty list. Pinned
-    articles stand above all others.
+    Each stage is an input socket of that name; a stage without input is an empty list. Another
+    socket, `<stage>_weight`, takes a factor of its weight, such as a retriever's own measure of how
+    far its list may be trusted. Pinned articles stand above all others.
 
     If a question uses other words than the law, its list by words is chance, and at full weight it
     costs the list by meaning its first places. So `full_coverage` takes weight off a stage: all of
@@ -80,6 +82,7 @@ class StatuteRankFuser(StatuteComponent):
             _check_by_stage(f"StatuteRankFuser.{name}", by_stage, self._stages, most, requirement)
         for stage in self._stages:
             component.set_input_type(self, stage, list[Document], default=[])
+            component.set_input_type(self, _factor(stage), float, default=1.0)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -87,7 +90,7 @@ class StatuteRankFuser(StatuteComponent):
         pinned: list[Document] | None = None,
         top_k: int | None = None,
         query: str | None = None,
-        **lists: list[Document],
+        **lists_and_weights: list[Document] | float,
     ) -> dict[str, list[Document]]:
         """Fuse ranked lists.
 
@@ -95,7 +98,8 @@ class StatuteRankFuser(StatuteComponent):
             pinned: articles that stand above all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             query: the question; for `full_coverage` alone.
-            lists: one a stage, best first; a repeated article counts at its best rank.
+            lists_and_weights: one list a stage, best first; a repeated article counts at its best
+                rank. `<stage>_weight` is a factor from 0 to 1, by default 1.
 
         Returns:
             `documents`: each article once, without embedding, by score. `meta["ranks"]` is
@@ -109,13 +113,20 @@ class StatuteRankFuser(StatuteComponent):
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
+        given = {name: lists_and_weights.pop(name, 1.0) for name in map(_factor, self._stages)}
+        lists = cast("dict[str, list[Document]]", lists_and_weights)
         unknown = sorted(lists.keys() - set(self._stages))
         if unknown:
             raise ValueError(
                 f"StatuteRankFuser has no stage {unknown[0]!r}; its stages are "
                 f"{', '.join(self._stages)}. Name it in StatuteRankFuser.stages."
             )
-        weights = self._weights_for(query, lists)
+        for name, factor in given.items():
+            check_number(f"StatuteRankFuser.{name}", factor, lambda w: 0 <= w <= 1, "from 0 to 1")
+        weights = {
+            stage: weight * cast(float, given[_factor(stage)])
+            for stage, weight in self._weights_for(query, lists).items()
+        }
         # What the question cites is one list: first the pinned, then those in doubt.
         above = dict.fromkeys(document.id for document in pinned or [])
         found = {stage: lists.get(stage, []) for stage in self._stages}
@@ -162,6 +173,11 @@ class StatuteRankFuser(StatuteComponent):
                 covered = coverage(query, text, language_of(found[0].meta))
             weights[stage] *= trust(covered, full)
         return weights
+
+
+def _factor(stage: str) -> str:
+    """The input that weighs a stage."""
+    return f"{stage}_weight"
 
 
 def _checked_stages(stages: list[str] | None) -> list[str]:

@@ -1,5 +1,6 @@
 """StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
-from components.stores.rows import StoreError
+from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -108,6 +109,33 @@ class DenseVectors:
             )
         scores, rows = self._index.search(query[None, :], k, allowed=self._mask.of(allowed))
         return self._keys[rows[0]], scores[0]
+
+
+_WEIGHT = "weight"  # name of the blob
+
+
+def record_weight(store: StatuteDocumentStore, weight: float) -> None:
+    """Keep how far the vectors of the store's model may be trusted, 0 to 1."""
+    assert store.model is not None
+    store.save_blob(_WEIGHT, store.model.biencoder_digest, f"{weight}".encode())
+
+
+def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
+    """The weight of the vectors of a bi-encoder; None where it was not measured.
+
+    Raises:
+        StoreError: what the file holds is not a number from 0 to 1.
+    """
+    kept = store.load_blob(_WEIGHT)
+    if kept is None or kept[0] != model:
+        return None
+    try:
+        weight = float(kept[1])
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight <= 1:
+        raise StoreError(damaged(store.database.path, "its weight of the vectors is not 0 to 1"))
+    return weight
 
 
 def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:
@@ -196,14 +224,14 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         if self._model is None:
             self._checked(self._index().current(self._store))
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document], weight=float)
     def run(
         self,
         query_embedding: list[float],
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """Find the nearest articles.
 
         Args:
@@ -213,7 +241,9 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
-            `documents`: by cosine, equal scores in the order of the law.
+            `documents`: by cosine, equal scores in the order of the law. `weight`: how far a fusion
+            may trust this list, 0 to 1, as measured at indexing (`pipelines.agreement`); 1 where
+            it was not.
 
         Raises:
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
@@ -228,7 +258,15 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         found = self._search(
             lambda vectors, allowed: self._checked(vectors).search(query, k, allowed), narrowed, day
         )
-        return {"documents": found}
+        return {"documents": found, "weight": self._weight()}
+
+    def _weight(self) -> float:
+        # Read for each question: indexing measures it after the vectors are published.
+        store, model = self._store, self._model  # known since the search
+        if not isinstance(store, StatuteDocumentStore) or model is None:
+            return 1.0
+        weight = recorded_weight(store, model)
+        return 1.0 if weight is None else weight
 
     def _checked(self, vectors: DenseVectors) -> DenseVectors:
         if self._model is None:

@@ -100,11 +100,22 @@ def test_each_article_comes_out_once_with_a_score_up_to_one(lists):
 def test_stages_are_inputs_in_a_pipeline():
     pipeline = Pipeline()
     pipeline.add_component("fuser", StatuteRankFuser(stages=["bm25", "dense"]))
-    assert set(pipeline.inputs()["fuser"]) == {"bm25", "dense", "pinned", "query", "top_k"}
+    stages = {"bm25", "bm25_weight", "dense", "dense_weight"}
+    assert set(pipeline.inputs()["fuser"]) == {*stages, "pinned", "query", "top_k"}
     found = pipeline.run({"fuser": {"dense": listed("a")}})["fuser"]
     assert ranks(found) == {"a": {"dense": 1}}
     with pytest.raises(ValueError, match="'graph'"):
         StatuteRankFuser().run(graph=listed("a"))
+
+
+def test_a_list_counts_as_far_as_its_own_weight_says():
+    lists = {"bm25": listed("ab"), "dense": listed("cb")}
+    for weight, order in ((1.0, "bac"), (0.5, "bac"), (0.0, "abc")):
+        found = StatuteRankFuser(["bm25", "dense"]).run(**lists, dense_weight=weight)
+        assert ids(found) == order
+    assert found["documents"][2].score == 0
+    with pytest.raises(ValueError, match="dense_weight"):
+        StatuteRankFuser(["dense"]).run(dense=listed("a"), dense_weight=1.5)
 
 
 def test_weights_can_be_set_later():
