@@ -811,9 +811,7 @@ def index_corpus(
             store.journal.clear()
         say("Building the BM25 index")
         StatuteBM25Retriever(store).warm_up()
-        if chosen is not None and (
-            encoded or over or recorded_weight(store, chosen.record.digest) is None
-        ):
+        if chosen is not None and (encoded or recorded_weight(store, chosen.record.digest) is None):
             _say_weight(measure_weight(store, chosen.encoder), say)
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)

@@ -36,6 +36,7 @@ def test_without_a_gpu_it_says_so_and_exits_1(tmp_path):
     assert not (tmp_path / "metrics").exists()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("name", "sizes", "expected"),
     [

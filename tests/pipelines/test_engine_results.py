@@ -1,6 +1,7 @@
 """The same questions and filters over the embedded store, Qdrant and Milvus: the same articles."""
 
 import json
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from haystack import Document, Pipeline
 from law_files import line, write
 
 from components.models.biencoder import BiEncoder
+from components.retrievers.embedding import record_weight
 from components.retrievers.validity import in_force_on
 from components.statutes.corpus import StatuteCorpus
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, run
 from pipelines.engines import index_into_engine
 from pipelines.indexing import index_corpus
@@ -103,6 +106,8 @@ def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BiEncoder, "encode_articles_report", once)
         index_corpus(corpus, folder / "hybrid.db", model=minilm)
+        with closing(StatuteDocumentStore(folder / "hybrid.db")) as store:
+            record_weight(store, 1.0)  # engines have no other
         for engine in ("qdrant", "milvus"):
             index_into_engine(corpus, engine, str(folder / f"{engine}.db"), model=minilm)
     return {

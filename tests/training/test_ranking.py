@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,11 @@ from components.converters.statutes import StatuteConverter
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
+from components.retrievers.embedding import record_weight
 from components.statutes.article import Article
 from components.statutes.lexical import coverage
 from components.statutes.question import Question
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
@@ -202,6 +205,8 @@ def test_the_lists_are_those_of_the_pipeline(
     biencoder = BiEncoder.load(tmp_path / "model", device="cpu")
     corpus, questions = (tmp_path / f"{name}.jsonl" for name in ("articles", "questions"))
     index_corpus(corpus, tmp_path / "law.db", model=str(tmp_path / "model"))
+    with closing(StatuteDocumentStore(tmp_path / "law.db")) as store:
+        record_weight(store, 1.0)  # training knows no other
     pipeline = load_pipeline("hybrid", tmp_path / "law.db")
     data = TrainingData.read(str(corpus), str(questions))
     stage = FirstStage.search(biencoder, data, 5)
