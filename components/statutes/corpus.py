@@ -51,12 +51,15 @@ def with_new_ids(
         problems.append(place.problem(message, repair, "id"))
 
 
+_MOST_WAITING = 10_000  # articles
+
+
 def with_languages(
     articles: Iterable[tuple[_At, Article]], source: Source, problems: list[Problem]
 ) -> Iterator[tuple[_At, Article]]:
     """The articles in their order; where a law's name no language, with the one it is written in.
 
-    An article waits until enough of its law's text has been read to tell.
+    An article waits until enough of its law's text has been read to tell, or 10,000 wait.
 
     Args:
         articles: Each with where it stands.
@@ -80,6 +83,9 @@ def with_languages(
             samples[law] = f"{samples.get(law, '')}{article.text}\n"
             if len(samples[law]) >= SAMPLE_CHARS:
                 detected[law] = detected_language(samples.pop(law))
+        if len(waiting) >= _MOST_WAITING:
+            first = waiting[0][1].law
+            detected[first] = detected_language(samples.pop(first))
         yield from ready()
     detected |= {law: detected_language(sample) for law, sample in samples.items()}
     yield from ready()

@@ -22,6 +22,7 @@ from components.statutes import (
     read_questions,
 )
 from components.statutes.article import normalised
+from components.statutes.corpus import with_languages
 from components.statutes.sources.records import LONGEST_LINE, read_table
 
 # The second of three lines, and the field that the report names.
@@ -426,3 +427,21 @@ def test_a_law_without_a_language_gets_the_one_it_is_written_in(tmp_path):
     assert [each.language for each in corpus] == ["en", "fr", "en", "fr", "en", "pt", None]
     assert all(problem.notice for problem in corpus.problems)
     assert [problem.field for problem in corpus.problems] == ["language"] * 3
+
+
+def test_articles_do_not_wait_for_ever_for_a_short_law(monkeypatch):
+    monkeypatch.setattr("components.statutes.corpus._MOST_WAITING", 5)
+    read = 0
+
+    def articles():
+        nonlocal read
+        yield 1, Article(id="a", law="Short Act", number="1", headings=(), text="Repealed.")
+        for number in range(2, 100):
+            read = number
+            text = _ENGLISH * 60
+            yield number, Article(id=f"b{number}", law="Long", number="1", headings=(), text=text)
+
+    found = with_languages(articles(), "law.jsonl", [])
+    assert next(found)[1].language is None
+    assert read < 10
+    assert {each.language for _, each in found} == {"en"}
