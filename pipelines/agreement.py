@@ -19,6 +19,7 @@ from components.converters.articles import headings_of, law_of
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever, record_weight
 from components.retrievers.validity import ANY
+from components.statutes.question import MAX_QUESTION_CHARS
 from components.stores.sqlite import StatuteDocumentStore
 
 _DIVISIONS = 300
@@ -39,7 +40,7 @@ class QueryEncoder(Protocol):
     def encode_queries(self, texts: list[str]) -> Tensor: ...  # noqa: D102
 
 
-def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float | None:
+def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
     """Measure and record the weight of the dense list in this store.
 
     At most 300 of the lowest divisions are asked for, with up to 50 articles each. The weight grows
@@ -50,16 +51,30 @@ def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float | 
         model: embeds questions.
 
     Returns:
-        The weight, 0 to 1; None where there are fewer than 20 such divisions, and 1 is used.
+        The weight, 0 to 1; 1 where there are fewer than 20 such divisions.
     """
     divisions: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for _, id_, meta in store.metas():
         if headings := headings_of(meta):
             divisions.setdefault((law_of(meta), headings), set()).add(id_)
-    small = [(path[-1], ids) for (_, path), ids in divisions.items() if len(ids) <= _MOST_ARTICLES]
-    if len(small) < _FEWEST:
-        return None
-    asked = random.Random(0).sample(small, min(_DIVISIONS, len(small)))  # noqa: S311
+    small = [
+        (path[-1], ids)
+        for (_, path), ids in divisions.items()
+        if len(ids) <= _MOST_ARTICLES and _can_be_asked(path[-1])
+    ]
+    weight = _measured(store, model, small) if len(small) >= _FEWEST else 1.0
+    record_weight(store, weight)
+    return weight
+
+
+def _can_be_asked(heading: str) -> bool:
+    return len(heading) <= MAX_QUESTION_CHARS and any(map(str.isalpha, heading))
+
+
+def _measured(
+    store: StatuteDocumentStore, model: QueryEncoder, divisions: list[tuple[str, set[str]]]
+) -> float:
+    asked = random.Random(0).sample(divisions, min(_DIVISIONS, len(divisions)))  # noqa: S311
     embeddings = model.encode_queries([heading for heading, _ in asked]).tolist()
     by_words = StatuteBM25Retriever(store, top_k=_TOP, as_of=ANY)
     by_meaning = StatuteEmbeddingRetriever(store, top_k=_TOP, as_of=ANY)
@@ -68,9 +83,7 @@ def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float | 
         words.append(_recall(by_words.run(heading), ids))
         meaning.append(_recall(by_meaning.run(embedding), ids))
     ratio = float(np.mean(meaning)) / max(float(np.mean(words)), 1e-9)
-    weight = round(min(max((ratio - _NOTHING) / (_EVERYTHING - _NOTHING), 0.0), 1.0), 2)
-    record_weight(store, weight)
-    return weight
+    return round(min(max((ratio - _NOTHING) / (_EVERYTHING - _NOTHING), 0.0), 1.0), 2)
 
 
 def _recall(found: Mapping[str, object], relevant: set[str]) -> float:

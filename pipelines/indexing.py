@@ -835,10 +835,10 @@ def index_corpus(
         store.close()
 
 
-def _say_weight(weight: float | None, say: Callable[[str], object]) -> None:
-    if weight is not None and weight < 1:
+def _say_weight(weight: float, say: Callable[[str], object]) -> None:
+    if weight < 1:
         say(
-            f"The model finds this law's own headings worse than words do: in a fusion its list "
+            "The model finds this law's own headings worse than words do: in a fusion its list "
             f"has the weight {weight}. A model for the law's language, or trained on it, may do "
             "better."
         )
