@@ -176,10 +176,10 @@ def model_place(
 
 def lasting_place(named: str) -> str:
     """A model as it is put on record: a folder by its full path, since others start elsewhere."""
-    if named == MULTILINGUAL:
-        return str(multilingual_folder())
     folder = Path(named).expanduser()
-    return str(folder.resolve()) if folder.is_dir() else named
+    if folder.is_dir():
+        return str(folder.resolve())
+    return str(multilingual_folder()) if named == MULTILINGUAL else named
 
 
 def loaded_model(place: str) -> ChosenModel:
