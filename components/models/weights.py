@@ -108,7 +108,9 @@ def check_finite(module: nn.Module) -> None:
     """
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
         # The extremes show both without a second tensor: a vocabulary's vectors are large.
-        if tensor.is_floating_point() and not all(map(torch.isfinite, torch.aminmax(tensor))):
+        if not tensor.is_floating_point() or not tensor.numel():
+            continue
+        if not all(map(torch.isfinite, torch.aminmax(tensor))):
             raise ModelError(
                 f"its weights {name!r} hold NaN or infinity. Use an earlier copy, or train again."
             )
