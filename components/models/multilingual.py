@@ -114,7 +114,7 @@ def write_unpacked(weights: Path, folder: Path) -> None:
         folder / "model.safetensors",
         metadata={"format": "pt"},
     )
-    _tokenizer(sizes, pieces).save(str(folder / "tokenizer.json"))
+    _tokenizer(sizes, pieces).save(str(folder / "tokenizer.json"), pretty=False)
 
 
 def _bert_name(name: str) -> str:
