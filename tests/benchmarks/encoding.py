@@ -50,7 +50,9 @@ class Peer:
         )
 
     def encode(self, batch_size: int, texts: list[str]) -> Tensor:
-        vectors = self.model.encode(texts, batch_size=batch_size, normalize_embeddings=True)
+        vectors = self.model.encode_document(
+            texts, batch_size=batch_size, normalize_embeddings=True
+        )
         return torch.from_numpy(np.asarray(vectors, np.float32))
 
     def at(self, batch_size: int) -> Way:
