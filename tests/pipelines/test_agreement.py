@@ -1,15 +1,27 @@
 """The weight of a store's vectors, measured by the law's own headings."""
 
+import shutil
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+import yaml
 from haystack import Document
 
-from components.retrievers.embedding import StatuteEmbeddingRetriever, recorded_weight
+import pipelines
+from components.retrievers.embedding import (
+    StatuteEmbeddingRetriever,
+    record_weight,
+    recorded_weight,
+)
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.agreement import measure_weight
+from pipelines.asking import run
+from pipelines.loading import load_pipeline
 
 DIGEST = "0" * 64
 TOPICS = [f"{first}{second}" for first in ("deposit", "notice", "repair") for second in "bcdfghjkl"]
@@ -79,3 +91,28 @@ def test_a_damaged_weight_is_refused(store, content):
     store.save_blob("weight", DIGEST, content)
     with pytest.raises(StoreError, match=r"law\.db"):
         recorded_weight(store, DIGEST)
+
+
+def test_without_any_weight_the_words_alone_decide(law_store, tmp_path):
+    shutil.copy(law_store, tmp_path / "law.db")
+    with closing(StatuteDocumentStore(tmp_path / "law.db")) as store:
+        record_weight(store, 0.0)
+    pipeline = load_pipeline("hybrid", tmp_path / "law.db")
+    found = run(pipeline, "Who decides on rule 7?", {"bm25", "dense", "fuser"})
+    by_words, by_meaning, fused = (
+        [each.id for each in found[part]["documents"]] for part in ("bm25", "dense", "fuser")
+    )
+    assert fused == by_words[:10]
+    assert fused != by_meaning[:10]
+
+
+def test_every_pipeline_that_fuses_a_store_s_vectors_weighs_them():
+    weighed = []
+    for path in sorted(Path(pipelines.__file__).parent.glob("*.yaml")):
+        file = yaml.safe_load(path.read_text("utf-8"))
+        kinds = {each["type"].rpartition(".")[2] for each in file["components"].values()}
+        if {"StatuteEmbeddingRetriever", "StatuteBM25Retriever"} <= kinds:
+            link = {"sender": "dense.weight", "receiver": "fuser.dense_weight"}
+            assert link in file["connections"], path.name
+            weighed.append(path.stem)
+    assert weighed == ["answer", "answer_hybrid", "hybrid", "hybrid_rerank"]

@@ -141,6 +141,13 @@ def test_the_bundled_model_moves_with_its_environment(law_store, tmp_path, minil
     assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
 
 
+def test_the_multilingual_model_moves_with_the_home(law_store, tmp_path, minilm, monkeypatch):
+    store = moved_to("/old/home/multilingual-e5-small", law_store, tmp_path)
+    monkeypatch.setattr("pipelines.model_choice.multilingual_at_hand", lambda: True)
+    monkeypatch.setattr("pipelines.model_choice.multilingual_folder", lambda: Path(minilm))
+    assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
+
+
 def test_another_model_than_the_stores_is_refused(law_store, tiny_model):
     with pytest.raises(LoadingError, match=r"embedder.model .* is not the model that .*law.db"):
         load_pipeline("dense", store=law_store, model=tiny_model)

@@ -13,6 +13,7 @@ from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
+from components.retrievers.embedding import recorded_weight
 from components.statutes.sources.records import CorpusError
 from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
@@ -53,6 +54,7 @@ def test_a_corpus_is_indexed_with_vectors_in_the_files_order_and_once(
     assert store.model is not None
     assert store.model.path == str(tiny_model)
     assert store.load_blob("bm25/1.5/0.75") is not None
+    assert recorded_weight(store, store.model.digest) is not None
     # An unchanged corpus encodes and writes nothing.
     before = store.content_version()
     with monkeypatch.context() as closed:

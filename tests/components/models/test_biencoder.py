@@ -115,10 +115,16 @@ def test_an_absent_model_is_refused(path, message):
         BiEncoder.load(path, device="cpu")
 
 
-def poison(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["encoder.layer.1.output.dense.weight"][3, 3] = float("nan")
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+def poisoned_with(value):
+    def spoil(folder):
+        weights = load_file(folder / "model.safetensors")
+        weights["encoder.layer.1.output.dense.weight"][3, 3] = float(value)
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return spoil
+
+
+NOT_FINITE = "'encoder.*encoder.layer.1.output.dense.weight' hold NaN or infinity"
 
 
 def pickle_only(folder):
@@ -141,7 +147,7 @@ CONFIG = {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config"}}
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (poison, "'encoder.*encoder.layer.1.output.dense.weight' hold NaN or infinity"),
+        *((poisoned_with(value), NOT_FINITE) for value in ("nan", "inf", "-inf")),
         (pickle_only, "pytorch_model.bin: these weights are a pickle"),
         (foreign_code("modules.json", MODULES), "executes third-party code"),
         (foreign_code("config.json", CONFIG), "contains custom code"),

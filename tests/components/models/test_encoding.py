@@ -51,6 +51,14 @@ def test_one_passage_is_what_the_model_s_own_tokenizer_cuts(both, texts, limit):
     assert rows(PassageTokenizer(both).passages(texts, passage_tokens=limit)) == expected
 
 
+def test_tokens_that_were_added_to_a_tokenizer_stay_whole(both):
+    both.add_tokens(["art.§"])
+    both.add_special_tokens({"additional_special_tokens": ["<law>"]})
+    text = "rent <law> court art.§ notice"
+    assert {both.vocab_size, both.vocab_size + 1} <= {*both(text)["input_ids"]}
+    assert PassageTokenizer(both).token_ids([text]) == [both.encode(text, add_special_tokens=False)]
+
+
 @EVERY_LETTER
 @given(
     words=st.lists(st.sampled_from(["rent", "court", "notice", "zzz"]), max_size=60),

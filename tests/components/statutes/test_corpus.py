@@ -420,7 +420,7 @@ def test_a_law_without_a_language_gets_the_one_it_is_written_in(tmp_path):
         line(article("b2", law="Loi sur le bail", text=_FRENCH * 3)),
         line(article("b3", law="Loi sur le bail", text=_ENGLISH, language="en")),
         line(article("c1", law="Lei do arrendamento", text=_PORTUGUESE * 3)),
-        line(article("d1", law="Short Act", text="Repealed.")),
+        line(article("d1", law="Short Act", text="The tenant shall pay the rent to the landlord.")),
     )
     corpus = StatuteCorpus.read(path)
     assert corpus.ids == ["a1", "b1", "a2", "b2", "b3", "c1", "d1"]
