@@ -34,7 +34,7 @@ from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, 
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
-from pipelines.engines import EngineReport, Shard, index_into_engine
+from pipelines.engines import EngineReport, LawSpool, Shard, index_into_engine, scan
 from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, load_pipeline
 
@@ -365,3 +365,17 @@ def test_without_its_packages_an_engine_says_what_to_install(
     if missing != "milvus_lite":
         with pytest.raises(LoadingError, match=told):
             load_pipeline(engine_name, store=address)
+
+
+def test_a_law_without_a_language_is_read_in_its_own(write_corpus, make_article, tmp_path):
+    text = "Le bailleur restitue la garantie dans les trente jours du départ du preneur. "
+    articles = [{**make_article(n, text=text), "law": "Loi"} for n in range(1, 5)]
+    for article in articles:
+        article.pop("language", None)
+    said: list[str] = []
+    path = write_corpus(tmp_path / "loi.jsonl", articles)
+    with closing(LawSpool()) as spool:
+        found = scan(path, spool, Shard(), measure=False, skip_bad=False, say=said.append)
+        assert all(b'"language":"fr"' in line for _, line in spool.lines("Loi"))
+    assert found.languages == {"fr": 4}
+    assert any("'fr'" in line for line in said)

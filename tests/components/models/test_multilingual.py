@@ -37,14 +37,14 @@ def test_weights_of_another_digest_are_refused(tmp_path, keep):
         write_unpacked(weights, tmp_path / "model")
 
 
-def test_the_copy_of_the_hub_gets_its_prompts_and_the_cache_stays(home, monkeypatch, tiny_bert):
-    settings = Path(tiny_bert) / "config_sentence_transformers.json"
-    before = settings.read_bytes() if settings.is_file() else None
-    monkeypatch.setattr("components.models.folder._cached", lambda names: Path(tiny_bert))
+def test_the_copy_of_the_hub_gets_its_prompts_and_the_cache_stays(home, monkeypatch, tiny_prompted):
+    settings = tiny_prompted / "config_sentence_transformers.json"
+    before = settings.read_bytes()
+    monkeypatch.setattr("components.models.folder._cached", lambda names: tiny_prompted)
     folder = find_model("multilingual")
     written = json.loads((folder / "config_sentence_transformers.json").read_text("utf-8"))
     assert written["prompts"] == {"query": "query: ", "document": "passage: "}
-    assert (settings.read_bytes() if settings.is_file() else None) == before
+    assert settings.read_bytes() == before
     assert find_model("multilingual") == folder
 
 
