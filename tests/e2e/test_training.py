@@ -24,13 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def law(
     tmp_path_factory: pytest.TempPathFactory, aldermere_articles: Path, aldermere_questions: Path
 ) -> Path:
-    """The demo's Housing Code, 58 articles, and the questions that it alone answers."""
+    """The demo's Housing Code, 58 articles, and questions of `housing-q` that it alone answers."""
     folder = tmp_path_factory.mktemp("law")
     articles = aldermere_articles.read_text(encoding="utf-8").splitlines(keepends=True)
     housing = [line for line in articles if json.loads(line)["law"].startswith("Housing")]
     ids = {json.loads(line)["id"] for line in housing}
     questions = aldermere_questions.read_text(encoding="utf-8").splitlines(keepends=True)
-    asked = [line for line in questions if set() < set(json.loads(line)["relevant"]) <= ids]
+    records = [(line, json.loads(line)) for line in questions if '"housing-q' in line]
+    asked = [line for line, record in records if set() < set(record["relevant"]) <= ids]
     (folder / "articles.jsonl").write_text("".join(housing), encoding="utf-8")
     (folder / "questions.jsonl").write_text("".join(asked), encoding="utf-8")
     return folder
