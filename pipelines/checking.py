@@ -48,6 +48,7 @@ OUR_CLASSES = (
     "components.retrievers.engines.EngineCitationRetriever",
     "components.retrievers.engines.EngineEmbeddingRetriever",
     "components.retrievers.engines.EngineLexicalRetriever",
+    "components.retrievers.hybrid.StatuteHybridRetriever",
     "components.retrievers.structure.StructureExpander",
     "components.stores.sqlite.StatuteDocumentStore",
 )

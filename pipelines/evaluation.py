@@ -14,6 +14,7 @@ from haystack import Pipeline
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from components.embedders.text import StatuteTextEmbedder
 from components.joiners.rank_fusion import CITATION
 from components.models.dense_index import DenseIndex
 from components.retrievers.validity import ANY
@@ -25,7 +26,16 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import declared_output, run
 from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
-from pipelines.stages import DENSE, GRAPH, Outputs, Stage, kind_of, stages_of
+from pipelines.stages import (
+    DENSE,
+    GRAPH,
+    Outputs,
+    Stage,
+    kind_of,
+    parts_of,
+    searcher_of,
+    stages_of,
+)
 
 ALL = "all"  # stands for no split: a question's own is train, dev or test
 
@@ -280,7 +290,7 @@ class BeforeGraph:
 
     graph: Stage
     stage: Stage
-    _embedding: tuple[str, str]
+    _embedder: StatuteTextEmbedder
     _store: StatuteDocumentStore
     _keys: NDArray[np.int64]
     _index: DenseIndex
@@ -302,12 +312,13 @@ class BeforeGraph:
         """
         # By class: a component of any kind may be called "graph".
         graphs = [
-            stage for stage in stages if kind_of(pipeline.get_component(stage.component)) == GRAPH
+            (stage, searcher)
+            for stage in stages
+            if kind_of(searcher := searcher_of(pipeline, stage)) == GRAPH
         ]
         if len(graphs) != 1 or any(stage.name == DENSE for stage in stages):
             return None
-        graph = graphs[0]
-        retriever: Any = pipeline.get_component(graph.component)
+        graph, retriever = graphs[0]
         store: StatuteDocumentStore = retriever.document_store
         assert store.model is not None
         searched = set(store.keys_matching(retriever.filters).tolist())
@@ -318,28 +329,26 @@ class BeforeGraph:
         vectors = np.array([base[digest] for digest in digests.values()])
         return cls(
             graph=graph,
-            stage=replace(graph, name=DENSE, component=f"{graph.component} before the graph"),
-            _embedding=next(
-                (sender, edge["from_socket"].name)
-                for sender, _, edge in pipeline.graph.in_edges(graph.component, data=True)
-                if edge["to_socket"].name == "query_embedding"
+            stage=replace(
+                graph,
+                name=DENSE,
+                component=f"{graph.component} before the graph",
+                sockets=("documents",),
+                ranking_of=None,
+            ),
+            _embedder=next(
+                part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder)
             ),
             _store=store,
             _keys=np.array(list(digests), dtype=np.int64),
             _index=DenseIndex(vectors, device="cpu"),
         )
 
-    @property
-    def asks(self) -> str:
-        """The component whose output is searched for."""
-        return self._embedding[0]
-
-    def added(self, outputs: Outputs) -> Outputs:
-        """A run's outputs, and what the search finds in the same run, as deep as the graph's."""
-        component, socket = self._embedding
-        question = np.array([outputs[component][socket]], dtype=np.float32)
+    def added(self, question: str, outputs: Outputs) -> Outputs:
+        """A run's outputs, and what the search finds for its question, as deep as the graph's."""
+        vector = np.array([self._embedder.run(question)["embedding"]], dtype=np.float32)
         depth = len(self._index) if self.stage.top_k is None else self.stage.top_k
-        found = self._store.fetch(self._keys[self._index.search(question, depth)[1][0]])
+        found = self._store.fetch(self._keys[self._index.search(vector, depth)[1][0]])
         return {**outputs, self.stage.component: {"documents": found}}
 
 
@@ -434,7 +443,6 @@ def measure(
     before = BeforeGraph.of(pipeline, stages)
     if before is not None:
         stages.insert(stages.index(before.graph), before.stage)
-        asked.add(before.asks)
     runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
     took: list[float] = []
@@ -446,7 +454,7 @@ def measure(
         outputs = run(pipeline, question.text, asked, top_k, as_of=ANY)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
-        seen = outputs if before is None else before.added(outputs)
+        seen = outputs if before is None else before.added(question.text, outputs)
         for each in runs:
             each.add(question.id, seen)
     most = max(len(question.relevant) for question in questions)

@@ -167,6 +167,7 @@ class TrainedDemo:
 _MODEL_READERS = (
     "components.embedders.text.StatuteTextEmbedder",
     "components.rankers.cross_encoder.StatuteRanker",
+    "components.retrievers.hybrid.StatuteHybridRetriever",
 )
 
 Say = Callable[[str], object]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 from haystack import Document, Pipeline
 from haystack.core.serialization import generate_qualified_class_name
 
+from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models.folder import find_model
 from components.rankers.gate import AnswerabilityGate, ScoringStage, load_threshold
@@ -59,7 +60,7 @@ def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
         if not _is_list(outputs[component][socket]):
             raise LoadingError(
                 f"{where}: outputs.documents: {target} is not a list of documents. Name the socket "
-                "that hands out the articles found, such as fuser.documents."
+                "that hands out the articles found, such as retriever.documents."
             )
     fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
     fed.update(target for targets in declared["inputs"].values() for target in targets)
@@ -96,6 +97,7 @@ def _is_list(socket: Mapping[str, Any]) -> bool:
 # By name: a pipeline without a model should not wait for the libraries of models.
 _RANKER = "components.rankers.cross_encoder.StatuteRanker"
 _DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
+_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,17 @@ class Scorer:
 
         A ranker's need not stand in its list, which the order before it counts in too.
         """
-        listed = "documents" if self.stage == "dense" else "best"
-        documents = outputs.get(self.component, {}).get(listed) or []
+        found = outputs.get(self.component, {})
+        documents = found.get("best" if self.stage == "reranker" else "documents") or []
+        if "evidence" in found:  # of a hybrid retriever, whose documents have fused scores
+            documents = [each for each in found["evidence"] if self.stage in ranks_of(each.meta)]
         scores = [document.score for document in documents if document.score is not None]
         return max((score for score in scores if math.isfinite(score)), default=None)
 
 
 def scorer_of(pipeline: Pipeline) -> Scorer:
-    """The scorer of a pipeline that `load_pipeline` loaded: its last ranker, else its one dense
-    retriever.
+    """The scorer of a pipeline that `load_pipeline` loaded: its last ranker, else its one retriever
+    that searches vectors.
 
     Raises:
         LoadingError: it has neither, or several dense retrievers, or one over a store without a
@@ -143,7 +147,11 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
     rankers = [each for each in components if kinds[each] == _RANKER]
     if rankers:
         return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
-    dense = [each for each in components if kinds[each] == _DENSE]
+    dense = [
+        each
+        for each in components
+        if kinds[each] == _DENSE or (kinds[each] == _HYBRID and components[each].model is not None)
+    ]
     if len(dense) != 1:
         found = f"{len(dense)} dense retrievers ({', '.join(dense)})" if dense else "neither"
         raise LoadingError(
@@ -198,7 +206,8 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
             continue  # vectors that nobody knows the model of have no threshold on record
         scorer = scorer_of(pipeline)
         if scorer.stage != gate.stage:
-            listed = "best" if scorer.stage == "reranker" else "documents"
+            kind = generate_qualified_class_name(type(components[scorer.component]))
+            listed = {_RANKER: "best", _HYBRID: "evidence"}.get(kind, "documents")
             raise LoadingError(
                 f"{where}: {name}.stage is {gate.stage!r}, and the score that tells how near the "
                 f"law comes is that of {scorer.component}, {scorer.stage!r}. Write that, and "
@@ -226,7 +235,7 @@ def load_pipeline(
 
     pipeline = load_pipeline("hybrid", store="adgm.db")
     question = "May a fund manager delegate its duties?"
-    documents = pipeline.run({"query": question, "text": question})["fuser"]["documents"]
+    documents = pipeline.run({"query": question})["retriever"]["documents"]
     ```
 
     The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses

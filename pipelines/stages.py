@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, get_args, get_origin
 
@@ -67,16 +67,18 @@ def _timed(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-DENSE, GRAPH = "dense", "graph"
+BM25, DENSE, GRAPH, FUSED = "bm25", "dense", "graph", "fused"
 # By name: a pipeline without a model should not wait for the libraries of models.
 _NAMES = {
     "components.retrievers.citation.CitationRetriever": CITATION,
-    "components.retrievers.bm25.StatuteBM25Retriever": "bm25",
+    "components.retrievers.bm25.StatuteBM25Retriever": BM25,
     "components.retrievers.embedding.StatuteEmbeddingRetriever": DENSE,
-    "components.joiners.rank_fusion.StatuteRankFuser": "fused",
+    "components.joiners.rank_fusion.StatuteRankFuser": FUSED,
+    "components.retrievers.hybrid.StatuteHybridRetriever": FUSED,
     "components.rankers.cross_encoder.StatuteRanker": "reranker",
 }
-_ORDER: list[str | None] = [CITATION, "bm25", DENSE, GRAPH]
+_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
+_ORDER: list[str | None] = [CITATION, BM25, DENSE, GRAPH]
 
 Outputs = Mapping[str, Mapping[str, Any]]
 """What the components of one run handed out, by component and socket."""
@@ -92,6 +94,7 @@ class Stage:
             have one name, the component's name in the file.
         component: its name in the file.
         sockets: of its lists, one after the other.
+        ranking_of: the list of a `StatuteHybridRetriever` that the stage is, in place of sockets.
         takes: names of the stages whose lists it takes; empty for one that searches the store.
         ranked_anew: (component, socket) of the one list that it is given as `documents`; None
             where it has no such input, or several lists go into it.
@@ -103,6 +106,7 @@ class Stage:
     name: str
     component: str
     sockets: tuple[str, ...]
+    ranking_of: str | None
     takes: tuple[str, ...]
     ranked_anew: tuple[str, str] | None
     pinned: tuple[str, str] | None
@@ -111,6 +115,8 @@ class Stage:
 
     def ranking(self, outputs: Outputs) -> list[str]:
         """Ids of what it found, each once, best first."""
+        if self.ranking_of is not None:
+            return list(outputs[self.component]["rankings"].get(self.ranking_of, []))
         listed = [id_ for socket in self.sockets for id_ in _ids(outputs, (self.component, socket))]
         return list(dict.fromkeys(listed))
 
@@ -154,7 +160,33 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
             _ORDER.index(kinds[component]) if kinds[component] in _ORDER else len(_ORDER),
         ),
     )
-    return [_stage(pipeline, component, names, sockets[component]) for component in ordered]
+    stages = []
+    for component in ordered:
+        stage = _stage(pipeline, component, names, sockets[component])
+        inside = _lists_of(pipeline.get_component(component), stage, names.values())
+        stages += [
+            *inside,
+            replace(stage, takes=tuple(each.name for each in inside) or stage.takes),
+        ]
+    return stages
+
+
+def _lists_of(instance: Any, stage: Stage, names: Collection[str]) -> list[Stage]:
+    """The lists that a `StatuteHybridRetriever` fuses, as stages; of other components none."""
+    if generate_qualified_class_name(type(instance)) != _HYBRID:
+        return []
+    dense = instance.dense if instance.model is not None else None
+    kinds = {CITATION: CITATION, BM25: BM25, **({DENSE: kind_of(dense)} if dense else {})}
+    return [
+        replace(
+            stage,
+            name=kind if kind not in names else f"{stage.component} {kind}",
+            ranking_of=ranking,
+            takes=(),
+            top_k=instance.citation.top_k if ranking == CITATION else instance.depth,
+        )
+        for ranking, kind in kinds.items()
+    ]
 
 
 def _stage(
@@ -172,12 +204,27 @@ def _stage(
         name=names[component],
         component=component,
         sockets=sockets,
+        ranking_of=None,
         takes=tuple(names[sender] for sender in names if sender in senders),
         ranked_anew=lists[0] if len(lists) == 1 else None,
         pinned=next(iter(into.get("pinned", [])), None),
         top_k=_whole_number(instance, "top_k"),
         n_candidates=_whole_number(instance, "candidates"),
     )
+
+
+def parts_of(pipeline: Pipeline) -> Iterator[Any]:
+    """The components of a pipeline, and the retrievers and the embedder inside a hybrid one."""
+    for _, instance in pipeline.walk():
+        yield instance
+        if generate_qualified_class_name(type(instance)) == _HYBRID:
+            yield from (instance.citation, instance.bm25, instance.dense, instance.embedder)
+
+
+def searcher_of(pipeline: Pipeline, stage: Stage) -> Any:
+    """The component that a stage's list comes from; of a hybrid retriever, the one inside it."""
+    instance = pipeline.get_component(stage.component)
+    return instance if stage.ranking_of is None else getattr(instance, stage.ranking_of)
 
 
 def kind_of(instance: object) -> str | None:

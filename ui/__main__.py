@@ -182,10 +182,11 @@ def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Lea
     """What trains the demo law's model behind the page; None where there is nothing to train."""
     from components.embedders.text import StatuteTextEmbedder
     from pipelines.home import demo_to_train, ensure_demo_store
+    from pipelines.stages import parts_of
     from ui.learning import Learning
 
     demo = demo_to_train(options.store, options.pipeline, options.model)
-    embeds = any(isinstance(part, StatuteTextEmbedder) for _, part in serving.pipeline.walk())
+    embeds = any(isinstance(part, StatuteTextEmbedder) for part in parts_of(serving.pipeline))
     if demo is None or store == demo.store or not embeds:
         return None
 

@@ -24,7 +24,7 @@ from components.retrievers.validity import ANY, not_in_force_on
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
-from pipelines.stages import DENSE, GRAPH, stages_of
+from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.article import word_count
 from ui.frame import Collection, recorded_days
 
@@ -335,7 +335,7 @@ def _stages(pipeline: Pipeline) -> list[str]:
 
 def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
     """The answer to a question of only citations, if all the articles may be shown."""
-    retrievers = (part for _, part in pipeline.walk() if isinstance(part, CitationRetriever))
+    retrievers = (part for part in parts_of(pipeline) if isinstance(part, CitationRetriever))
     retriever = next(retrievers, None)
     start = time.perf_counter()
     if retriever is None or not retriever.is_citation(question):
@@ -368,7 +368,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
 
 
 def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:
-    embedders = (part for _, part in pipeline.walk() if isinstance(part, StatuteTextEmbedder))
+    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
     embedder = next(embedders, None)
     documents = answer["documents"]
     if embedder is None or not documents:

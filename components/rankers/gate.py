@@ -219,6 +219,8 @@ class AnswerabilityGate(StatuteComponent):
         read = [each for each in scored if each.score is not None and math.isfinite(each.score)]
         if self.stage == "reranker":
             read = [each for each in read if "reranker" in ranks_of(each.meta)]
+        else:  # a retriever's own list has no ranks yet, a hybrid one's evidence has
+            read = [each for each in read if self.stage in (ranks_of(each.meta) or self.stage)]
         best = max(read, key=lambda each: each.score or 0.0, default=None)
         enough = self.threshold is None or (
             best is not None and (best.score or 0.0) >= self.threshold

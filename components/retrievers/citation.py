@@ -125,7 +125,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         narrowed, k, day = self._request(filters, top_k, as_of)
         for again in (True, False):
             state = state_of(self._store)
-            resolver = self._index().current(self._store, state)
+            resolver = self.current_index(state)
             validity = validity_of(self._store, state)
             cited, unread = resolver.resolve_question(question)
             citations = by_wording(cited, validity, day or date.today())
@@ -147,7 +147,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        resolver = self._index().current(self._store)
+        resolver = self.current_index()
         return only_cites(question, resolver.resolve_question(question).citations)
 
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:

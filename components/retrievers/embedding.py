@@ -1,6 +1,7 @@
 """StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -213,17 +214,6 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         """
         self._model = digest
 
-    def warm_up(self) -> None:
-        """Load the matrix, once; `run` follows the store when its content changes.
-
-        Raises:
-            StoreError: the store cannot be read, or holds documents but no vectors.
-            VectorError: another file with another model's vectors was put in the store's place.
-        """
-        IndexReader.warm_up(self)  # `@component` makes the class again, which breaks super()
-        if self._model is None:
-            self._checked(self._index().current(self._store))
-
     @component.output_types(documents=list[Document], weight=float)
     def run(
         self,
@@ -256,11 +246,12 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         query = checked_query(type(self).__name__, query_embedding)
         narrowed, k, day = self._request(filters, top_k, as_of)
         found = self._search(
-            lambda vectors, allowed: self._checked(vectors).search(query, k, allowed), narrowed, day
+            lambda vectors, allowed: vectors.search(query, k, allowed), narrowed, day
         )
-        return {"documents": found, "weight": self._weight()}
+        return {"documents": found, "weight": self.weight()}
 
-    def _weight(self) -> float:
+    def weight(self) -> float:
+        """How far a fusion may trust what was found last; as `run` returns it."""
         # Read for each question: indexing measures it after the vectors are published.
         store, model = self._store, self._model  # known since the search
         if not isinstance(store, StatuteDocumentStore) or model is None:
@@ -268,7 +259,17 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         weight = recorded_weight(store, model)
         return 1.0 if weight is None else weight
 
-    def _checked(self, vectors: DenseVectors) -> DenseVectors:
+    def current_index(self, state: Hashable = None) -> DenseVectors:
+        """The vectors of the store's present content.
+
+        Args:
+            state: the store's `state_of`, where it was just read.
+
+        Raises:
+            StoreError: the store cannot be read, or holds documents but no vectors.
+            VectorError: another file with another model's vectors was put in the store's place.
+        """
+        vectors = IndexReader.current_index(self, state)
         if self._model is None:
             self._model = vectors.model
         elif vectors.model is not None and vectors.model != self._model:

@@ -644,6 +644,17 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
     def _shared_index(self) -> ResidentIndex[Index]:
         raise NotImplementedError
 
+    def current_index(self, state: Hashable = None) -> Index:
+        """The index of the store's present content.
+
+        Args:
+            state: the store's `state_of`, where it was just read.
+
+        Raises:
+            StoreError: the store cannot be read, or lacks what is indexed.
+        """
+        return self._index().current(self._store, state)
+
     def warm_up(self) -> None:
         """Read the index, once; `run` follows the store when its content changes.
 
@@ -652,7 +663,7 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
         """
         if not self._is_warm:
             state = state_of(self._store)
-            self._index().current(self._store, state)
+            self.current_index(state)
             validity_of(self._store, state)
             self._is_warm = True
 
@@ -664,34 +675,54 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
         filters: dict[str, Any] | None,
         day: date | None,
     ) -> list[Document]:
-        """Search the index and read what was found from the store.
+        """`search_store` by the component's index."""
+        return search_store(
+            self._store,
+            lambda state, allowed: search(self.current_index(state), allowed),
+            filters,
+            day,
+        )
 
-        A law that is published again between the two has new keys, and a foreign store may have
-        changed since it was read: the search is then repeated once on the new content.
 
-        Args:
-            search: from the index, and the keys that are allowed (None for all), to keys and
-                scores, best first.
-            filters: Haystack filters, or None.
-            day: leaves out what was not in force on it; None leaves out nothing.
+def search_store(
+    store: ReadableStore,
+    search: Callable[
+        [Hashable, NDArray[np.int64] | None],
+        tuple[
+            Sequence[int] | NDArray[np.int64],
+            Sequence[float] | NDArray[np.float32],
+        ],
+    ],
+    filters: dict[str, Any] | None,
+    day: date | None,
+) -> list[Document]:
+    """Search resident indexes and read what was found from the store.
 
-        Returns:
-            New documents with scores and without embeddings, best first, each with its other
-            wordings in `meta["wordings"]` where there are any.
+    A law that is published again between the two has new keys, and a foreign store may have
+    changed since it was read: the search is then repeated once on the new content.
 
-        Raises:
-            FilterError: the filters are malformed.
-        """
-        store = self._store
-        for _ in range(2):
-            state = state_of(store)
-            index = self._index().current(store, state)
-            validity = validity_of(store, state)
-            allowed = allowed_keys(store, filters, validity.on(day))
-            keys, scores = search(index, allowed)
-            documents = still_stored(store, store.fetch(keys, scores))
-            whole = len(documents) == len(keys)
-            if whole and (allowed is None or state_of(store) == state):
-                break
-        # What is still missing is being written just now; the rest is returned.
-        return validity.with_wordings(documents)
+    Args:
+        store: what the indexes are of.
+        search: from the store's state, and the keys that are allowed (None for all), to keys and
+            scores, best first.
+        filters: Haystack filters, or None.
+        day: leaves out what was not in force on it; None leaves out nothing.
+
+    Returns:
+        New documents with scores and without embeddings, best first, each with its other
+        wordings in `meta["wordings"]` where there are any.
+
+    Raises:
+        FilterError: the filters are malformed.
+    """
+    for _ in range(2):
+        state = state_of(store)
+        validity = validity_of(store, state)
+        allowed = allowed_keys(store, filters, validity.on(day))
+        keys, scores = search(state, allowed)
+        documents = still_stored(store, store.fetch(keys, scores))
+        whole = len(documents) == len(keys)
+        if whole and (allowed is None or state_of(store) == state):
+            break
+    # What is still missing is being written just now; the rest is returned.
+    return validity.with_wordings(documents)
