@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 from haystack import Document, component, logging
@@ -117,23 +118,35 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
     def _shared_index(self) -> ResidentIndex[LexicalIndex]:
         k1, b = self.k1, self.b
         return resident_index(
-            self._store, ("bm25", k1, b), lambda store: _load_or_build(store, k1, b)
+            self._store,
+            ("bm25", k1, b),
+            lambda store: kept_index(
+                store, f"bm25/{k1}/{b}", lambda: LexicalIndex.build(store.texts(), k1=k1, b=b)
+            ),
         )
 
 
-def _load_or_build(store: ReadableStore, k1: float, b: float) -> LexicalIndex:
+def kept_index(
+    store: ReadableStore, name: str, build: Callable[[], LexicalIndex]
+) -> LexicalIndex:
+    """The index that is kept with the documents of Lexarbor's own store; else a new one.
+
+    Args:
+        store: what it is an index of.
+        name: of the blob that keeps it.
+        build: makes it, where none of the present content is kept.
+    """
     if not isinstance(store, StatuteDocumentStore):
-        return LexicalIndex.build(store.texts(), k1=k1, b=b)
+        return build()
     # Read before the texts: texts newer than the version in the name are only indexed once more.
     version = f"{_FORMAT}/{analysis_version()}/{store.content_version()}"
-    name = f"bm25/{k1}/{b}"
     kept = store.load_blob(name)
     if kept is not None and kept[0] == version:
         try:
             return LexicalIndex.from_bytes(kept[1])
         except ValueError as error:
             logger.warning("{store}: {error}. It is built again.", store=store.path, error=error)
-    index = LexicalIndex.build(store.texts(), k1=k1, b=b)
+    index = build()
     try:
         store.save_blob(name, version, index.to_bytes())
     except (StoreError, sqlite3.Error, OverflowError) as error:

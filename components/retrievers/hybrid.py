@@ -1,7 +1,7 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,23 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
-from components.converters.articles import headings_of, language_of, ranks_of
+from components.converters.articles import headings_of, language_of, law_of, ranks_of
 from components.embedders.text import StatuteTextEmbedder
 from components.models.devices import DtypeName
+from components.models.learned_fusion import (
+    BM25,
+    DENSE,
+    DIVISION,
+    DIVISION_WEIGHT,
+    FULL_COVERAGE,
+    LawArrays,
+    RankedList,
+    division_texts,
+    fused_by_rank,
+)
+from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number
-from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.resident import (
@@ -30,25 +42,26 @@ from components.retrievers.resident import (
 )
 from components.retrievers.validity import TODAY
 from components.statutes.article import indexed_text
-from components.statutes.fusion import FUSION_K, rank_scores
+from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import coverage, trust
 from components.statutes.question import clean_question
 
 logger = logging.getLogger(__name__)
 
-CITATION, BM25, DENSE = "citation", "bm25", "dense"
+CITATION = "citation"
 
 # A citation that fits several articles is a hint and not an answer: chosen on training questions.
-_WEIGHTS = {CITATION: 0.25, BM25: 1.0, DENSE: 1.0}
+_WEIGHTS = {CITATION: 0.25, BM25: 1.0, DIVISION: DIVISION_WEIGHT, DENSE: 1.0}
 _MOST_CITED = 100
 
 
 @component
 class StatuteHybridRetriever(AsyncWarmUp, Retriever):
-    """Finds articles by what a question cites, by its words (BM25) and by its meaning.
+    """Finds articles by what a question cites, by its words and by its meaning.
 
-    The three lists are fused by reciprocal ranks (`components.statutes.fusion`) over the articles'
-    keys; documents are made of the final `top_k` only.
+    Words are searched twice (BM25): in the articles, and in the lowest divisions of the law, each
+    of whose articles has the division's rank. The lists are fused by reciprocal ranks
+    (`components.statutes.fusion`) over all articles; documents are made of the final `top_k` only.
 
     ```python
     from components.retrievers.hybrid import StatuteHybridRetriever
@@ -84,7 +97,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         as_of: str = TODAY,
         depth: int = 250,
         weights: dict[str, float] | None = None,
-        full_coverage: float | None = 0.5,
+        full_coverage: float | None = FULL_COVERAGE,
         k: float = FUSION_K,
         k1: float = 1.5,
         b: float = 0.75,
@@ -103,7 +116,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
-            weights: of the lists citation, bm25 and dense, 0 or more, in place of .25, 1 and 1.
+            weights: of the lists citation, bm25, division and dense, 0 or more, in place of .25,
+                1, .35 and 1.
             full_coverage: the share of a question's terms, above 0 and up to 1, from which words
                 have their full weight; None gives it to every question.
             k: the fusion's constant: the higher, the less the first ranks stand out.
@@ -147,7 +161,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.dense = StatuteEmbeddingRetriever(document_store, device=device, **same)
         self.embedder = StatuteTextEmbedder(model, device, dtype)
         self._store = readable(document_store, refresh_seconds)
-        self._resident_ids: ResidentIndex[dict[int, str]] | None = None
+        self._resident_law: ResidentIndex[LawIndex] | None = None
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -168,7 +182,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         """
         self.citation.warm_up()
         self.bm25.warm_up()
-        self._ids(state_of(self._store))
+        self._law(state_of(self._store))
         if self.model is None:
             logger.warning(
                 "{store} is searched by citations and words alone: no model is named.",
@@ -204,7 +218,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the
-            order of the lists, then of their ranks. `meta["ranks"]` is `{list: rank}`, from 1.
+            order of the law. `meta["ranks"]` is `{list: rank}`, from 1.
             `pinned`, `left_out`, `missing`, `not_followed`: as of `CitationRetriever`.
             `evidence`: the first article by words and by meaning, each with the score that its list
             gave and `meta["ranks"]` of that list alone. A fused score says nothing of how near an
@@ -229,71 +243,76 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             embedding = self.embedder.run(question)["embedding"]
             vector = checked_query(type(self).__name__, embedding)
         pinned: list[Document] = cited["pinned"]
-        fused = _Fused([], [], {}, [])
+        found = _Found.nothing()
 
         def search(
             state: Hashable, allowed: NDArray[np.int64] | None
         ) -> tuple[list[int], list[float]]:
-            nonlocal fused
-            fused = self._fused(question, vector, cited, state, allowed)
+            nonlocal found
+            found = self._found(question, vector, cited, state, allowed)
             rest = max(0, n - len(pinned))
-            return fused.keys[:rest], fused.scores[:rest]
+            return found.keys[:rest], found.scores[:rest]
 
         documents = search_store(self._store, search, narrowed, day)
-        ids = self._ids(None)
-        rankings = {
-            stage: [ids[key] for key in keys if key in ids] for stage, keys in fused.lists.items()
-        }
-        ranks: dict[str, dict[str, int]] = {each.id: {} for each in [*pinned, *documents]}
-        for stage, ranking in rankings.items():
-            for rank, id_ in enumerate(ranking, start=1):
-                if id_ in ranks:
-                    ranks[id_][stage] = rank
-        found = [replace(each, score=1.0) for each in pinned] + documents
+        top = [*(replace(each, score=1.0) for each in pinned), *documents][:n]
         return {
             "documents": [
-                replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in found[:n]
+                replace(each, meta={**each.meta, "ranks": found.ranks(each.id)}) for each in top
             ],
             "pinned": pinned,
             "left_out": cited["left_out"],
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
-            "evidence": fused.evidence,
-            "rankings": rankings,
+            "evidence": found.evidence,
+            "rankings": {stage: list(ranks)[: self.depth] for stage, ranks in found.lists.items()},
         }
 
-    def _fused(
+    def _found(
         self,
         question: str,
         vector: NDArray[np.float32] | None,
         cited: dict[str, Any],
         state: Hashable,
         allowed: NDArray[np.int64] | None,
-    ) -> "_Fused":
+    ) -> "_Found":
         """Search every list in the store's state, and fuse them."""
-        found = {BM25: self.bm25.current_index(state).search(question, self.depth, allowed)}
-        if vector is not None:
-            found[DENSE] = self.dense.current_index(state).search(vector, self.depth, allowed)
-        above = self._keys_of(cited["pinned"])
+        law = self._law(state)
+        by_words = self.bm25.current_index(state).search(question, self.depth, allowed)
+        divisions = law.divisions.search(question, self.depth)
         # What the question cites is one list: first the pinned, then those in doubt.
-        named = dict.fromkeys([*above, *self._keys_of(cited["documents"])])
-        lists = {CITATION: list(named)}
-        lists.update({stage: keys.tolist() for stage, (keys, _) in found.items()})
+        above = law.rows_of(each.id for each in cited["pinned"])
+        named = np.array([*above, *law.rows_of(each.id for each in cited["documents"])], np.int64)
+        named = named[np.sort(np.unique(named, return_index=True)[1])]
+        lists = {
+            CITATION: RankedList.of(named, np.ones(len(named))),
+            BM25: law.listed(*by_words),
+            DIVISION: law.arrays.spread(*divisions, law.mask.of(allowed)),
+        }
+        if vector is not None:
+            by_meaning = self.dense.current_index(state).search(vector, self.depth, allowed)
+            lists[DENSE] = law.listed(*by_meaning)
         evidence = [
             replace(each, meta={**each.meta, "ranks": {stage: 1}})
-            for stage, (keys, scores) in found.items()
-            for each in self._store.fetch(keys[:1], scores[:1])
+            for stage in (BM25, DENSE)
+            if stage in lists
+            for each in self._store.fetch(
+                law.keys[lists[stage].rows[:1]], lists[stage].scores[:1]
+            )
         ]
         weights = self._weights_for(question, evidence)
-        given = [weights[stage] for stage in lists]
-        # Where nothing has any weight, all have the score 0.
-        highest = sum(given) / (self.k + 1) or 1.0
-        scores = rank_scores(list(lists.values()), given, self.k)
-        keys = sorted((key for key in scores if key not in above), key=lambda key: -scores[key])
-        return _Fused(keys, [scores[key] / highest for key in keys], lists, evidence)
-
-    def _keys_of(self, documents: list[Document]) -> list[int]:
-        return self._store.keys_of([each.id for each in documents]) if documents else []
+        rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
+        # Where nothing has any weight, nothing is found.
+        highest = sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
+        below = ~np.isin(rows, above)
+        return _Found(
+            law.keys[rows[below]].tolist(),
+            (scores[below] / highest).tolist(),
+            {
+                stage: dict(zip(law.ids_of(each.rows), each.ranks.tolist(), strict=True))
+                for stage, each in lists.items()
+            },
+            evidence,
+        )
 
     def _weights_for(self, question: str, evidence: list[Document]) -> dict[str, float]:
         """The lists' weights for a question."""
@@ -304,35 +323,114 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 if BM25 in ranks_of(first.meta):
                     text = indexed_text(headings_of(first.meta), first.content or "")
                     covered = coverage(question, text, language_of(first.meta))
-            weights[BM25] *= trust(covered, self.full_coverage)
+            trusted = trust(covered, self.full_coverage)
+            weights |= {stage: weights[stage] * trusted for stage in (BM25, DIVISION)}
         return weights
 
-    def _ids(self, state: Hashable) -> dict[int, str]:
-        """The id of each article, by key."""
-        if self._resident_ids is None:
-            self._resident_ids = resident_index(self._store, "ids", _ids_by_key)
-        return self._resident_ids.current(self._store, state)
+    def _law(self, state: Hashable) -> "LawIndex":
+        if self._resident_law is None:
+            k1, b = self.k1, self.b
+            self._resident_law = resident_index(
+                self._store, ("law", k1, b), lambda store: LawIndex.read(store, k1, b)
+            )
+        return self._resident_law.current(self._store, state)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fused:
+class _Found:
     """What one search of a store's content found.
 
     Attributes:
         keys: of the articles that are not pinned, best first.
         scores: of these, 0 to 1.
-        lists: the keys that each list found, best first.
-        evidence: the first article of each list, with its score there.
+        lists: for each list the ranks of the articles that it found, by id, best first.
+        evidence: the first article by words and by meaning, with its score there.
     """
 
     keys: list[int]
     scores: list[float]
-    lists: dict[str, list[int]]
+    lists: dict[str, dict[str, int]]
     evidence: list[Document]
 
+    @classmethod
+    def nothing(cls) -> "_Found":
+        return cls([], [], {}, [])
 
-def _ids_by_key(store: ReadableStore) -> dict[int, str]:
-    return {key: id_ for key, id_, _ in store.metas()}
+    def ranks(self, id_: str) -> dict[str, int]:
+        """The rank of an article in each list that has it."""
+        return {stage: ranks[id_] for stage, ranks in self.lists.items() if id_ in ranks}
+
+
+class LawIndex:
+    """Where the articles of a store stand in the law, and its divisions, searched by words.
+
+    A division's text is its headings and the texts of the articles under them that no lower
+    division holds.
+
+    Args:
+        keys: int64 `[n]`, of the articles in the order of the law.
+        ids: of the same.
+        arrays: where they stand; its rows are theirs.
+        divisions: an index over the divisions of `arrays`.
+    """
+
+    def __init__(
+        self,
+        keys: NDArray[np.int64],
+        ids: list[str],
+        arrays: LawArrays,
+        divisions: LexicalIndex,
+    ) -> None:
+        self.keys = keys
+        self.arrays = arrays
+        self.divisions = divisions
+        self.mask = RowMask(keys)
+        self._ids = ids
+        self._row_of_id = {id_: row for row, id_ in enumerate(ids)}
+        self._order = np.argsort(keys)
+        self._sorted = keys[self._order]
+
+    @classmethod
+    def read(cls, store: ReadableStore, k1: float, b: float) -> "LawIndex":
+        """The law of a store as it is now.
+
+        Args:
+            store: what is read.
+            k1: how soon repeats of a term in a division stop counting.
+            b: how much a long division is marked down.
+        """
+        texts = {key: (text, language) for key, text, language in store.texts()}
+        articles = [
+            (key, id_, law_of(meta), headings_of(meta), *texts.pop(key, ("", None)))
+            for key, id_, meta in store.metas()
+        ]
+        keys = np.array([each[0] for each in articles], dtype=np.int64)
+        own = [
+            (headings, text.removeprefix(" ".join(headings)).lstrip(), language)
+            for _, _, _, headings, text, language in articles
+        ]
+        arrays = LawArrays(
+            (each[2], headings, len(text))
+            for each, (headings, text, _) in zip(articles, own, strict=True)
+        )
+        divisions = kept_index(
+            store,
+            f"divisions/{k1}/{b}",
+            lambda: LexicalIndex.build(division_texts(arrays, own), k1=k1, b=b),
+        )
+        return cls(keys, [each[1] for each in articles], arrays, divisions)
+
+    def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
+        """What a search found, by row."""
+        return RankedList.of(self._order[np.searchsorted(self._sorted, keys)], scores)
+
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """Rows of the articles with these ids; unknown ones are left out."""
+        return [self._row_of_id[id_] for id_ in ids if id_ in self._row_of_id]
+
+    def ids_of(self, rows: NDArray[np.int64]) -> list[str]:
+        """Ids of rows."""
+        return [self._ids[row] for row in rows.tolist()]
 
 
 def _is_share(value: float) -> bool:
