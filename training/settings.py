@@ -495,3 +495,44 @@ class RankerTrainingSettings(TrainerSettings):
     def re_ranked(self) -> int:
         """Candidates of a dev question that are re-ranked."""
         return self.candidates if self.dev_candidates is None else self.dev_candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class FusionSettings(KeptSettings):
+    """A learned fusion of what words, divisions and meaning find.
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        questions: Questions with their articles and splits; "train" is learnt, "dev" measures.
+        output: The model folder to make.
+        model: Name or folder of the bi-encoder whose list is fused; its parts are taken over.
+        dev_share: Share of the training questions that is set aside to measure by, where none is
+            of the split "dev".
+        select_by: Metric in which the fusion must be better than rank fusion to be written.
+        dtype: Number format of the encoder: auto is bfloat16 where that is faster.
+        device: Of the encoder: cpu, cuda, ...; default: the best there is.
+        seed: Of everything that is drawn.
+
+    Raises:
+        SettingsError: A value is out of its range.
+    """
+
+    corpus: Place
+    questions: Place
+    output: Target
+    model: Place = _BUNDLED
+    dev_share: float = 0.1
+    select_by: str = "MAP@10"
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        share(self, "dev_share")
+        seed_in_range(self)
+        depth = depth_of_metric("select_by", self.select_by)
+        if depth > DEV_DEPTH:
+            raise SettingsError(
+                f"select_by is {self.select_by}; questions are searched {DEV_DEPTH:,} deep."
+            )

@@ -282,7 +282,7 @@ class BiEncoder(nn.Module):
         if self.head is not None:
             parts[HEAD_PART] = self.head.save
         parts |= kept or {}
-        kind = ["biencoder", *(part for part in ("graph", "ranker") if part in parts)]
+        kind = ["biencoder", *(part for part in ("graph", "ranker", "fusion") if part in parts)]
         manifest = Manifest(
             kind=tuple(kind),
             base_model=self.name if base_model is None else base_model,

@@ -34,7 +34,8 @@ PASSAGE_PART = "biencoder/passage"
 HEAD_PART = "biencoder/head"
 GRAPH_PART = "graph"
 RANKER_PART = "ranker"
-PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART)
+FUSION_PART = "fusion"
+PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART, FUSION_PART)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Manifest:
     """The contents of `manifest.json`, format 1.
 
     Attributes:
-        kind: What the folder holds: "biencoder", "graph", "ranker".
+        kind: What the folder holds: "biencoder", "graph", "ranker", "fusion".
         base_model: Name or path of the model that training began with.
         towers: Part that encodes each side, `{"query": ..., "passage": ...}`; both name
             "biencoder/query" where the towers share weights.

@@ -1,0 +1,632 @@
+"""Learned fusion: the lists of several searches and the tree of the law, in one ranking.
+
+Each list scores some articles of the law. LambdaMART (Burges, 2010; LightGBM's `lambdarank`) reads
+for every candidate what each list says of it, and what it says of the articles around: in the same
+division, next to it, in the same law. It learns that from questions with known articles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.models.errors import ModelError, parsed_record
+from components.models.folder import (
+    FUSION_PART,
+    MANIFEST_FILE,
+    find_model,
+    read_manifest,
+)
+from components.statutes.article import Article
+from components.statutes.fusion import FUSION_K
+from components.statutes.lexical import trust
+from components.statutes.tree import LegislativeTree
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float32]
+
+
+class RankedList(NamedTuple):
+    """Articles that one search found, best first.
+
+    Attributes:
+        rows: Of the articles in the order of the law, each once, int64 `[n]`.
+        scores: Descending, float32 `[n]`.
+        ranks: From 1, int64 `[n]`; articles that stand in a list as one share theirs.
+    """
+
+    rows: Rows
+    scores: Scores
+    ranks: Rows
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], scores: NDArray[Any]) -> RankedList:
+        """A list in which every article has a rank of its own."""
+        found = rows.astype(np.int64)
+        return cls(found, scores.astype(np.float32), np.arange(1, len(found) + 1))
+
+
+def fused_by_rank(
+    lists: Mapping[str, RankedList],
+    weights: Mapping[str, float],
+    n_articles: int,
+    k: float = FUSION_K,
+) -> tuple[Rows, NDArray[np.float64]]:
+    """Weighted reciprocal rank fusion over the rows of a law.
+
+    `components.statutes.fusion.rank_scores` with score vectors in place of dictionaries.
+
+    Args:
+        lists: By name.
+        weights: One for each list.
+        n_articles: Of the law.
+        k: As there.
+
+    Returns:
+        Every row of a list with a weight, int64 `[n]`, and its score, best first; equal scores in
+        the order of the law.
+    """
+    scores = np.zeros(n_articles)
+    for name, each in lists.items():
+        scores[each.rows] += weights[name] / (k + each.ranks)
+    rows = np.flatnonzero(scores)
+    rows = rows[np.argsort(-scores[rows], kind="stable")]
+    return rows, scores[rows]
+
+
+BM25, DIVISION, DENSE = "bm25", "division", "dense"
+"""Names of the lists: by the words of the article, of its division, and by meaning."""
+
+FULL_COVERAGE = 0.5
+"""Share of a question's terms from which on lists by words have their full weight."""
+DIVISION_WEIGHT = 0.35
+"""Of the list by divisions, where the list by articles has 1: chosen on training questions."""
+
+
+def weights_for(weights: Mapping[str, float], covered: float) -> dict[str, float]:
+    """The weights of the lists for one question; those by words count less where few are found.
+
+    Args:
+        weights: By list.
+        covered: Share of the question's terms in the first article that words find.
+    """
+    trusted = trust(covered, FULL_COVERAGE)
+    return {
+        name: weight * (trusted if name in (BM25, DIVISION) else 1.0)
+        for name, weight in weights.items()
+    }
+
+
+# The law as arrays
+
+
+class LawArrays:
+    """Where each article stands, by row in the order of the law.
+
+    A division here is the lowest one above an article: its law, where no heading stands between.
+
+    Args:
+        entries: (law, headings, number of characters) of every article, in the order of the law.
+
+    Attributes:
+        tree: The tree that the arrays were made from.
+        law: Of each article, from 0, int64 `[n]`.
+        division: Of each article, from 0 by first appearance, int64 `[n]`.
+        parent: What is above the division, from 0; the division itself where that is a law,
+            int64 `[n]`.
+        ancestors: Nodes above each article, from its law down; -1 below its division,
+            int32 `[n, depth of the deepest]`.
+        depth: How many nodes these are, float32 `[n]`.
+        siblings: Other articles in the same division, float32 `[n]`.
+        length: ln(1 + characters), float32 `[n]`.
+        place: In its law, from 0, int64 `[n]`.
+        neighbours: Rows one before, one after, two before and two after in the law; -1 where there
+            is none, int64 `[4, n]`.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, Sequence[str], int]]) -> None:
+        articles: list[Article] = []
+        lengths: list[int] = []
+        for law, headings, characters in entries:
+            articles.append(Article("", law, "", tuple(headings), ""))
+            lengths.append(characters)
+        self.tree = tree = LegislativeTree(articles)
+        above = tree.parent[tree.article_node]
+        higher = np.where(tree.parent[above] > 0, tree.parent[above], above)
+        self.law: Rows = tree.law_of.astype(np.int64)
+        self.division: Rows = np.unique(above, return_inverse=True)[1].astype(np.int64)
+        self.parent: Rows = np.unique(higher, return_inverse=True)[1].astype(np.int64)
+        self.ancestors = tree.ancestors[above, 1:]
+        self.depth: Scores = tree.depth[above].astype(np.float32)
+        sizes = np.bincount(self.division)
+        self.siblings: Scores = (sizes[self.division] - 1).astype(np.float32)
+        self.length: Scores = np.log1p(np.array(lengths, dtype=np.float32))
+        # Rows by law, each law's in its order.
+        order = np.argsort(self.law, kind="stable")
+        starts = np.searchsorted(self.law[order], np.arange(len(tree.laws)))
+        self.place: Rows = np.empty(len(order), dtype=np.int64)
+        self.place[order] = np.arange(len(order)) - starts[self.law[order]]
+        self.neighbours: Rows = np.full((4, len(order)), -1, dtype=np.int64)
+        for step in (1, 2):
+            same = self.law[order[step:]] == self.law[order[:-step]]
+            earlier, later = order[:-step][same], order[step:][same]
+            self.neighbours[2 * step - 2, later] = earlier
+            self.neighbours[2 * step - 1, earlier] = later
+        self._by_division = np.argsort(self.division, kind="stable")
+        self._sizes = sizes
+        self._starts = np.cumsum(sizes) - sizes
+        # No two articles of one law are farther apart: see `LegislativeTree.distances`.
+        self._longest_in_law = 2 * float(self.depth.max(initial=1))
+
+    def __len__(self) -> int:
+        """Number of articles."""
+        return len(self.law)
+
+    def spread(
+        self,
+        divisions: NDArray[Any],
+        scores: NDArray[Any],
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> RankedList:
+        """The articles of divisions that were found, each at its division's rank.
+
+        Args:
+            divisions: As in `division`, best first.
+            scores: Theirs.
+            allowed: Bool `[n]`, the articles that may be listed; by default all.
+        """
+        sizes = self._sizes[divisions]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = self._by_division[np.repeat(self._starts[divisions], sizes) + within]
+        found = np.repeat(scores, sizes).astype(np.float32)
+        ranks = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+        kept = slice(None) if allowed is None else allowed[rows]
+        return RankedList(rows[kept], found[kept], ranks[kept])
+
+    def tree_distance(self, rows: Rows, to: int) -> Scores:
+        """Distances in the tree to one article, another law's being farthest, float32 `[n]`."""
+        own = self.ancestors[to]
+        shared = ((self.ancestors[rows] == own) & (own >= 0)).sum(axis=1)
+        steps = self.depth[rows] + self.depth[to] + 2 - 2 * shared
+        steps[self.law[rows] != self.law[to]] += self._longest_in_law
+        steps[rows == to] = 0
+        return steps.astype(np.float32)
+
+    def sequence_distance(self, rows: Rows, to: int) -> Scores:
+        """Articles from one to the other in the law; of another law, the number of all articles."""
+        distance = np.abs(self.place[rows] - self.place[to])
+        distance[self.law[rows] != self.law[to]] = len(self)
+        return distance.astype(np.float32)
+
+
+def division_texts(
+    law: LawArrays, articles: Iterable[tuple[Sequence[str], str, str | None]]
+) -> list[tuple[int, str, str | None]]:
+    """The text of each division, to be searched by words.
+
+    Args:
+        law: Says which article stands where.
+        articles: (headings, text, language) of every article, in the order of the law.
+
+    Returns:
+        (division, its headings and the texts of its articles, language of the first of them), as
+        `LexicalIndex.build` takes them.
+    """
+    parts: dict[int, list[str]] = {}
+    languages: dict[int, str | None] = {}
+    for division, (headings, text, language) in zip(law.division.tolist(), articles, strict=True):
+        if division not in parts:
+            parts[division] = list(headings)
+            languages[division] = language
+        parts[division].append(text)
+    return [(each, " ".join(parts[each]), languages[each]) for each in sorted(parts)]
+
+
+# What is known of a candidate
+
+# Of the candidate in a list.
+SCORE_FEATURES = ("score", "log_rank", "share", "gap")
+# Of what stands around it in the law.
+STRUCTURE_FEATURES = (
+    *("best_in_division", "best_in_parent", "best_in_law", "best_neighbour", "best_second"),
+    *("among_first_in_division", "among_first_in_law", "tree_distance", "sequence_distance"),
+)
+PLACE_FEATURES = ("depth", "siblings")
+TEXT_FEATURES = ("length", "question_length", "coverage")
+
+_FIRST = 50
+
+
+def feature_names(lists: Sequence[str]) -> list[str]:
+    """Names of the columns that `features` gives for these lists: "bm25.score", ..., "depth"."""
+    own = [f"{name}.{each}" for name in lists for each in (*SCORE_FEATURES, *STRUCTURE_FEATURES)]
+    return [*own, *PLACE_FEATURES, *TEXT_FEATURES]
+
+
+def features(
+    law: LawArrays,
+    lists: Mapping[str, RankedList],
+    candidates: Rows,
+    *,
+    question: str,
+    coverage: float,
+) -> Scores:
+    """Everything that the ranker reads of a question's candidates.
+
+    For each list, s(a) being the score of an article in it, NaN where the list does not hold it:
+
+    | column | |
+    |---|---|
+    | score, log_rank | s(a), ln(rank) |
+    | share, gap | s(a) / best and best - s(a), with the list's best score |
+    | best_in_division, best_in_parent, best_in_law | highest s(b) over the articles b there |
+    | best_neighbour, best_second | highest s(b) at distance 1, and at distance 2, in the law |
+    | among_first_in_division, among_first_in_law | how many of the first 50 stand there |
+    | tree_distance, sequence_distance | from the first article of the list |
+
+    Then of the article: depth, siblings, length; and of the question, alike for all candidates:
+    its length and the coverage.
+
+    Args:
+        law: Where the articles stand.
+        lists: By name, in the order of the columns.
+        candidates: Rows, int64 `[n]`.
+        question: Its words.
+        coverage: Share of the question's terms in the first article that words find.
+
+    Returns:
+        float32 `[n, len(feature_names(lists))]`.
+    """
+    columns: list[NDArray[Any]] = []
+    for each in lists.values():
+        columns += _list_columns(law, each, candidates)
+    columns += [law.depth[candidates], law.siblings[candidates], law.length[candidates]]
+    table = np.empty((len(candidates), len(columns) + 2), dtype=np.float32)
+    for place, column in enumerate(columns):
+        table[:, place] = column
+    table[:, -2] = np.log1p(len(question))
+    table[:, -1] = coverage
+    return table
+
+
+def _list_columns(law: LawArrays, found: RankedList, candidates: Rows) -> list[NDArray[Any]]:
+    rows, scores, ranks = found
+    if not len(rows):
+        missing = np.full(len(candidates), np.nan, dtype=np.float32)
+        return [missing] * (len(SCORE_FEATURES) + len(STRUCTURE_FEATURES))
+    # One place more than there are articles: row -1, of no article, reads NaN there.
+    score_of = np.full(len(law) + 1, np.nan, dtype=np.float32)
+    score_of[rows] = scores
+    rank_of = np.full(len(law), np.nan, dtype=np.float32)
+    rank_of[rows] = np.log(ranks)
+    own = score_of[candidates]
+    best = scores[0]
+    # fmax passes over NaN.
+    neighbours = score_of[law.neighbours[:, candidates]]
+    first = int(rows[0])
+    return [
+        own,
+        rank_of[candidates],
+        own / best if best > 0 else np.full_like(own, np.nan),
+        best - own,
+        *(
+            _best(group, rows, scores)[group[candidates]]
+            for group in (law.division, law.parent, law.law)
+        ),
+        np.fmax(neighbours[0], neighbours[1]),
+        np.fmax(neighbours[2], neighbours[3]),
+        _counts(law.division, rows[:_FIRST])[law.division[candidates]],
+        _counts(law.law, rows[:_FIRST])[law.law[candidates]],
+        law.tree_distance(candidates, first),
+        law.sequence_distance(candidates, first),
+    ]
+
+
+def _best(group: Rows, rows: Rows, scores: Scores) -> Scores:
+    """Highest score in each group, NaN where the list has none."""
+    best = np.full(int(group.max()) + 1, np.nan, dtype=np.float32)
+    # Of repeated indices NumPy keeps the last value; read from its end, the list's best comes last.
+    best[group[rows[::-1]]] = scores[::-1]
+    return best
+
+
+def _counts(group: Rows, rows: Rows) -> NDArray[np.intp]:
+    return np.bincount(group[rows], minlength=int(group.max()) + 1)
+
+
+# The ranker
+
+CANDIDATES = 200
+"""How many of the articles that rank fusion puts first are ranked again."""
+FEW_QUESTIONS = 300
+"""Below so many the trees are smaller, and training.fusion cross-validates."""
+
+_FORMAT: Literal[1] = 1
+_RECORD_FILE = "fusion.json"
+_BOOSTER_FILE = "booster.txt"
+_PARAMETERS: Mapping[str, Any] = {
+    "objective": "lambdarank",
+    "metric": "ndcg",
+    "eval_at": [10],
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_data_in_leaf": 100,
+    "feature_fraction": 0.5,
+    "lambda_l2": 5,
+    "lambdarank_truncation_level": 30,
+    "num_threads": 1,
+    "deterministic": True,
+    # Which of its two histograms is faster, LightGBM would measure: a busy machine answers either.
+    "force_row_wise": True,
+    "verbosity": -1,
+}
+_LEAVES_OF_FEW = 5
+_MOST_ROUNDS = 600
+_PATIENCE = 50
+_VALIDATION = 6  # every sixth question stops the learning
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question to learn from.
+
+    Attributes:
+        table: What `features` gives for its candidates, `[n, n_features]`.
+        relevant: Which candidates answer it, bool `[n]`.
+    """
+
+    table: Scores
+    relevant: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FusionRecord:
+    """The contents of `fusion.json`, format 1.
+
+    Attributes:
+        lists: Names of the lists that are fused, in the order of their features.
+        features: Names of the columns.
+        weights: Of the lists in the rank fusion that chooses the candidates.
+        model: Digest of the bi-encoder whose vectors were searched.
+        booster_sha256: Of `booster.txt`.
+        format: Of the file.
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
+
+    lists: tuple[str, ...]
+    features: tuple[str, ...]
+    weights: Mapping[str, float]
+    model: str
+    booster_sha256: str
+    format: Literal[1] = _FORMAT
+
+
+class LearnedFusion:
+    """A ranker over the candidates of several lists.
+
+    Args:
+        booster: LightGBM's, over the columns of `feature_names(lists)`.
+        weights: Of the lists, in the order of the columns, in the rank fusion that chooses the
+            candidates.
+    """
+
+    def __init__(self, booster: Booster, weights: Mapping[str, float]) -> None:
+        self.weights = dict(weights)
+        self.lists = tuple(weights)
+        self._booster = booster
+
+    @classmethod
+    def learn(
+        cls, examples: Sequence[Example], weights: Mapping[str, float], *, seed: int = 0
+    ) -> LearnedFusion:
+        """Learn from questions; the same ones and the same seed give the same ranker.
+
+        Questions none of whose candidates answers them teach nothing and are left out. A sixth of
+        the others, drawn with the seed, stops the learning where nDCG@10 no longer rises.
+
+        Args:
+            examples: At least two with a candidate that answers.
+            weights: Of the lists that their columns are of, as they chose the candidates.
+            seed: Of what is drawn.
+
+        Raises:
+            ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
+                be loaded.
+        """
+        lightgbm = _lightgbm()
+        useful = [each for each in examples if each.relevant.any()]
+        if len(useful) < 2:
+            raise ModelError(
+                f"{len(useful)} questions have a candidate that answers them, and learning a "
+                "fusion needs 2 at least. Give more questions."
+            )
+        order = np.random.default_rng(seed).permutation(len(useful)).tolist()
+        n_stopping = max(1, len(useful) // _VALIDATION)
+        names = feature_names(tuple(weights))
+
+        def dataset(places: Sequence[int], reference: Any = None) -> Any:
+            chosen = [useful[place] for place in sorted(places)]
+            return lightgbm.Dataset(
+                np.concatenate([each.table for each in chosen]),
+                label=np.concatenate([each.relevant for each in chosen]).astype(np.float32),
+                group=[len(each.relevant) for each in chosen],
+                feature_name=names,
+                reference=reference,
+                params={"verbosity": -1},
+            )
+
+        parameters = {**_PARAMETERS, "seed": seed}
+        if len(useful) < FEW_QUESTIONS:
+            parameters["num_leaves"] = _LEAVES_OF_FEW
+        learnt = dataset(order[n_stopping:])
+        booster = lightgbm.train(
+            parameters,
+            learnt,
+            num_boost_round=_MOST_ROUNDS,
+            valid_sets=[dataset(order[:n_stopping], learnt)],
+            callbacks=[lightgbm.early_stopping(_PATIENCE, verbose=False)],
+        )
+        # Read back from its text: what is measured now is what will be loaded.
+        text = booster.model_to_string(num_iteration=booster.best_iteration)
+        return cls(lightgbm.Booster(model_str=text), weights)
+
+    def scores(self, table: Scores) -> NDArray[np.float64]:
+        """The score of each candidate, float64 `[n]`: higher is better, of one question only."""
+        scores: NDArray[np.float64] = self._booster.predict(
+            table, num_threads=1, validate_features=False
+        )
+        return scores
+
+    def ranked(
+        self,
+        law: LawArrays,
+        lists: Mapping[str, RankedList],
+        candidates: Rows,
+        *,
+        question: str,
+        coverage: float,
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """Candidates in the order of their scores.
+
+        Args:
+            law: Where the articles stand.
+            lists: At least those of `self.lists`, by name.
+            candidates: Rows, best first by rank fusion, which decides where scores are equal; those
+                behind the first `CANDIDATES` are left out.
+            question: As for `features`.
+            coverage: As for `features`.
+
+        Returns:
+            Rows int64 and scores float64, both `[at most CANDIDATES]`, best first.
+        """
+        first = candidates[:CANDIDATES]
+        if not len(first):
+            return first, np.empty(0)
+        own = {name: lists[name] for name in self.lists}
+        table = features(law, own, first, question=question, coverage=coverage)
+        scores = self.scores(table)
+        order = np.argsort(-scores, kind="stable")
+        return first[order], scores[order]
+
+    def importance(self) -> dict[str, float]:
+        """Share of all gain that each column brought, highest first."""
+        gains = self._booster.feature_importance("gain")
+        shares = (gains / max(gains.sum(), 1e-12)).tolist()
+        by_name = dict(zip(feature_names(self.lists), shares, strict=True))
+        return dict(sorted(by_name.items(), key=lambda item: -item[1]))
+
+    def save(self, folder: Path, model: str) -> None:
+        """Write `booster.txt` and `fusion.json` into a folder that exists.
+
+        Args:
+            folder: Where to.
+            model: Digest of the bi-encoder whose vectors were searched.
+        """
+        text = self._booster.model_to_string().encode()
+        (folder / _BOOSTER_FILE).write_bytes(text)
+        names = tuple(feature_names(self.lists))
+        digest = hashlib.sha256(text).hexdigest()
+        record = FusionRecord(self.lists, names, self.weights, model, digest)
+        written = json.dumps({"format": _FORMAT, **asdict(record)}, indent=2) + "\n"
+        (folder / _RECORD_FILE).write_text(written, encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, lists: Sequence[str], model: str) -> LearnedFusion:
+        """Read what `save` wrote.
+
+        Args:
+            folder: The part `fusion/` of a model folder.
+            lists: Names of the lists that there are.
+            model: Digest of the bi-encoder whose vectors are searched.
+
+        Raises:
+            ModelError: The files are missing, broken or changed; the fusion was learnt on other
+                features, from a list that there is not, or over another model; or LightGBM cannot
+                be loaded.
+        """
+        repair = "Learn the fusion again: python -m training.fusion."
+        place = folder / _RECORD_FILE
+        try:
+            record = parsed_record(FusionRecord, place.read_text(encoding="utf-8"))
+            text = (folder / _BOOSTER_FILE).read_bytes()
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{place}: cannot be read ({error}). {repair}") from error
+        # Before anything reads it: LightGBM's parser trusts its input.
+        if hashlib.sha256(text).hexdigest() != record.booster_sha256:
+            raise ModelError(
+                f"{folder / _BOOSTER_FILE}: is not what was saved (digest differs). {repair}"
+            )
+        if missing := [name for name in record.lists if name not in lists]:
+            raise ModelError(
+                f"{place}: field 'lists' names {missing[0]!r}, and the lists here are "
+                f"{', '.join(lists)}. {repair}"
+            )
+        if list(record.features) != (known := feature_names(record.lists)):
+            wrong = next(iter(set(record.features) ^ set(known)), "another order")
+            raise ModelError(f"{place}: field 'features' differs from ours ({wrong}). {repair}")
+        if missing := [name for name in record.lists if name not in record.weights]:
+            raise ModelError(f"{place}: field 'weights' lacks {missing[0]!r}. {repair}")
+        if record.model != model:
+            raise ModelError(
+                f"{place}: field 'model' is {record.model[:12]}, and the vectors are of "
+                f"{model[:12]}: the fusion was learnt over another model. {repair}"
+            )
+        lightgbm = _lightgbm()
+        try:
+            booster = lightgbm.Booster(model_str=text.decode())
+        except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
+            raise ModelError(f"{folder / _BOOSTER_FILE}: is no booster ({error}).") from error
+        if booster.feature_name() != known:
+            raise ModelError(f"{folder / _BOOSTER_FILE}: has other features than {place}. {repair}")
+        return cls(booster, {name: record.weights[name] for name in record.lists})
+
+
+def learned_fusion_of(
+    name_or_path: str | Path, *, lists: Sequence[str], model: str
+) -> LearnedFusion | None:
+    """The learned fusion of a model; None where it has none.
+
+    Args:
+        name_or_path: As for `find_model`.
+        lists: Names of the lists that there are.
+        model: Digest of what the searched vectors were made with, as a store records it.
+
+    Raises:
+        ModelError: The model cannot be found, or it or its fusion is broken or does not fit.
+    """
+    folder = find_model(name_or_path)
+    if not (folder / MANIFEST_FILE).exists():
+        return None
+    manifest = read_manifest(folder)
+    if FUSION_PART not in manifest.parts:
+        return None
+    return LearnedFusion.load(folder / FUSION_PART, lists=lists, model=model)
+
+
+def _lightgbm() -> Any:
+    """LightGBM, imported when it is first needed.
+
+    Raises:
+        ModelError: It cannot be loaded; names the package to install.
+    """
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise ModelError("learned fusion needs LightGBM: pip install lightgbm.") from error
+    except OSError as error:
+        raise ModelError(
+            f"LightGBM cannot be loaded ({error}). Install OpenMP's library: apt install libgomp1 "
+            "(Debian, Ubuntu), dnf install libgomp (Fedora), brew install libomp (macOS)."
+        ) from error
+    return lightgbm
