@@ -126,9 +126,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         )
 
 
-def kept_index(
-    store: ReadableStore, name: str, build: Callable[[], LexicalIndex]
-) -> LexicalIndex:
+def kept_index(store: ReadableStore, name: str, build: Callable[[], LexicalIndex]) -> LexicalIndex:
     """The index that is kept with the documents of Lexarbor's own store; else a new one.
 
     Args:

@@ -295,9 +295,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             replace(each, meta={**each.meta, "ranks": {stage: 1}})
             for stage in (BM25, DENSE)
             if stage in lists
-            for each in self._store.fetch(
-                law.keys[lists[stage].rows[:1]], lists[stage].scores[:1]
-            )
+            for each in self._store.fetch(law.keys[lists[stage].rows[:1]], lists[stage].scores[:1])
         ]
         weights = self._weights_for(question, evidence)
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
