@@ -28,6 +28,7 @@ from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stages import (
     DENSE,
+    DIVISION,
     GRAPH,
     Outputs,
     Stage,
@@ -171,7 +172,8 @@ def gains(
         before = max(taken, key=lambda name: _map_at_first(values[name]), default=None)
         if not stage.takes and stage.name != CITATION:
             before = searching[-1] if searching else None
-            searching.append(stage.name)
+            if stage.name != DIVISION:  # the articles' words again, over more text
+                searching.append(stage.name)
         found.append(
             StageGain(
                 stage=stage.name,

@@ -67,7 +67,7 @@ def _timed(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-BM25, DENSE, GRAPH, FUSED = "bm25", "dense", "graph", "fused"
+BM25, DIVISION, DENSE, GRAPH, FUSED = "bm25", "division", "dense", "graph", "fused"
 # By name: a pipeline without a model should not wait for the libraries of models.
 _NAMES = {
     "components.retrievers.citation.CitationRetriever": CITATION,
@@ -78,7 +78,7 @@ _NAMES = {
     "components.rankers.cross_encoder.StatuteRanker": "reranker",
 }
 _HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
-_ORDER: list[str | None] = [CITATION, BM25, DENSE, GRAPH]
+_ORDER: list[str | None] = [CITATION, BM25, DIVISION, DENSE, GRAPH]
 
 Outputs = Mapping[str, Mapping[str, Any]]
 """What the components of one run handed out, by component and socket."""
@@ -175,8 +175,9 @@ def _lists_of(instance: Any, stage: Stage, names: Collection[str]) -> list[Stage
     """The lists that a `StatuteHybridRetriever` fuses, as stages; of other components none."""
     if generate_qualified_class_name(type(instance)) != _HYBRID:
         return []
-    dense = instance.dense if instance.model is not None else None
-    kinds = {CITATION: CITATION, BM25: BM25, **({DENSE: kind_of(dense)} if dense else {})}
+    kinds = {each: each for each in (CITATION, BM25, DIVISION)}
+    if instance.model is not None:
+        kinds[DENSE] = kind_of(instance.dense) or DENSE
     return [
         replace(
             stage,
@@ -224,7 +225,7 @@ def parts_of(pipeline: Pipeline) -> Iterator[Any]:
 def searcher_of(pipeline: Pipeline, stage: Stage) -> Any:
     """The component that a stage's list comes from; of a hybrid retriever, the one inside it."""
     instance = pipeline.get_component(stage.component)
-    return instance if stage.ranking_of is None else getattr(instance, stage.ranking_of)
+    return instance if stage.ranking_of is None else getattr(instance, stage.ranking_of, instance)
 
 
 def kind_of(instance: object) -> str | None:

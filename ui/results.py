@@ -20,6 +20,7 @@ from markupsafe import Markup
 from components.statutes.languages import known_language
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
+from pipelines.stages import DIVISION
 from ui.article import Span, citation, marked_passage, state_named, word_count
 from ui.frame import filled, render
 from ui.language import Language, counted, language_name, number
@@ -231,11 +232,13 @@ def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
 def is_unsure(answer: Mapping[str, Any]) -> bool:
     """Whether no article is among the first ten of two stages that search.
 
-    Not where the question names an article, or a ranker has read the articles. Ask this only where
-    two stages search: one that found nothing has no ranks.
+    Not where the question names an article, or a ranker has read the articles. An article and its
+    division are searched by the same words and count once. Ask this only where two stages search:
+    one that found nothing has no ranks.
     """
     return not any(
-        _SURE & ranks.keys() or sum(rank <= _NEAR for rank in ranks.values()) > 1
+        _SURE & ranks.keys()
+        or sum(rank <= _NEAR for stage, rank in ranks.items() if stage != DIVISION) > 1
         for ranks in (document["ranks"] for document in answer["documents"])
     )
 

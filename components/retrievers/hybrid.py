@@ -21,9 +21,11 @@ from components.models.learned_fusion import (
     DIVISION_WEIGHT,
     FULL_COVERAGE,
     LawArrays,
+    LearnedFusion,
     RankedList,
     division_texts,
     fused_by_rank,
+    learned_fusion_of,
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number
@@ -45,6 +47,7 @@ from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import coverage, trust
 from components.statutes.question import clean_question
+from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +81,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     other words than the law, its list by words is chance, and at full weight it costs the list by
     meaning its first places: so words count in full where their first article holds the share
     `full_coverage` of the question's terms, and less in proportion.
+
+    Where the model's folder holds a learned fusion (`python -m training.fusion`), it orders the
+    first 200 of the fused list anew, by what every list says of an article and of those around it
+    in the law. It is not asked where the question cites an article in doubt.
 
     Over a store without vectors it searches by citations and words alone, and logs so.
 
@@ -162,6 +169,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.embedder = StatuteTextEmbedder(model, device, dtype)
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
+        self._fusion: LearnedFusion | None = None
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -177,7 +185,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
         Raises:
             StoreError: the store cannot be read, or holds no vectors though a model is named.
-            ModelError: the model cannot be loaded, or is not the one expected.
+            ModelError: the model cannot be loaded, or is not the one expected; or its learned
+                fusion is broken, or was learnt on other lists, features or vectors.
             VectorError: another file with another model's vectors was put in the store's place.
         """
         self.citation.warm_up()
@@ -191,6 +200,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             return
         self.embedder.warm_up()
         self.dense.warm_up()
+        store = self.document_store
+        if isinstance(store, StatuteDocumentStore) and store.model is not None:
+            self._fusion = learned_fusion_of(
+                self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
+            )
 
     @component.output_types(
         documents=list[Document],
@@ -297,14 +311,25 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             if stage in lists
             for each in self._store.fetch(law.keys[lists[stage].rows[:1]], lists[stage].scores[:1])
         ]
-        weights = self._weights_for(question, evidence)
+        covered = _coverage(question, evidence)
+        weights = self._weights_for(covered)
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
-        highest = sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
+        scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
         below = ~np.isin(rows, above)
+        rows, scores = rows[below], scores[below]
+        # Of citations in doubt the learned fusion knows nothing.
+        if self._fusion is not None and len(named) == len(above):
+            first, learned = self._fusion.ranked(
+                law.arrays, lists, rows, question=question, coverage=covered
+            )
+            # What it has not read stays behind, whatever its score was.
+            learned = 0.5 + 0.5 / (1 + np.exp(-learned))
+            scores = np.concatenate([learned, 0.5 * scores[len(first) :]])
+            rows = np.concatenate([first, rows[len(first) :]])
         return _Found(
-            law.keys[rows[below]].tolist(),
-            (scores[below] / highest).tolist(),
+            law.keys[rows].tolist(),
+            scores.tolist(),
             {
                 stage: dict(zip(law.ids_of(each.rows), each.ranks.tolist(), strict=True))
                 for stage, each in lists.items()
@@ -312,15 +337,12 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             evidence,
         )
 
-    def _weights_for(self, question: str, evidence: list[Document]) -> dict[str, float]:
-        """The lists' weights for a question."""
+    def _weights_for(self, covered: float) -> dict[str, float]:
+        """The lists' weights for a question, of whose terms so many are covered."""
         weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
+        if self._fusion is not None:
+            weights |= self._fusion.weights
         if self.full_coverage is not None:
-            covered = 0.0
-            for first in evidence:
-                if BM25 in ranks_of(first.meta):
-                    text = indexed_text(headings_of(first.meta), first.content or "")
-                    covered = coverage(question, text, language_of(first.meta))
             trusted = trust(covered, self.full_coverage)
             weights |= {stage: weights[stage] * trusted for stage in (BM25, DIVISION)}
         return weights
@@ -429,6 +451,15 @@ class LawIndex:
     def ids_of(self, rows: NDArray[np.int64]) -> list[str]:
         """Ids of rows."""
         return [self._ids[row] for row in rows.tolist()]
+
+
+def _coverage(question: str, evidence: list[Document]) -> float:
+    """The share of a question's terms in the first article that words find; 0 where none is."""
+    for first in evidence:
+        if BM25 in ranks_of(first.meta):
+            text = indexed_text(headings_of(first.meta), first.content or "")
+            return coverage(question, text, language_of(first.meta))
+    return 0.0
 
 
 def _is_share(value: float) -> bool:
