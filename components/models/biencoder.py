@@ -107,6 +107,7 @@ class BiEncoder(nn.Module):
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
+        self._held_out: tuple[str, ...] = ()
 
     @property
     def siamese(self) -> bool:
@@ -246,6 +247,7 @@ class BiEncoder(nn.Module):
                 f"{model.dim}. Copy the model folder again."
             )
         model._digest = manifest_digest(manifest)
+        model._held_out = manifest.held_out
         return model
 
     def save(
@@ -256,6 +258,7 @@ class BiEncoder(nn.Module):
         config: Mapping[str, Any] | None = None,
         data: Mapping[str, str] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        held_out: Sequence[str] | None = None,
         kept: Mapping[str, Path | PartWriter] | None = None,
     ) -> Manifest:
         """Write a complete model folder.
@@ -266,6 +269,8 @@ class BiEncoder(nn.Module):
             config: The resolved training configuration.
             data: Digests of what it was trained on.
             metrics: Measured at the end.
+            held_out: Ids of training questions that it has not learnt, see `Manifest`; by default
+                those of the folder that it was loaded from.
             kept: Parts added to its own, or in place of them: folders to take over, by hard
                 links (`{"ranker": path}`, or `{"biencoder/query": path}` of a tower that was not
                 trained), or what writes one (`{"graph": network.save}`).
@@ -294,5 +299,6 @@ class BiEncoder(nn.Module):
             config=config or {},
             data=data or {},
             metrics=metrics or {},
+            held_out=self._held_out if held_out is None else tuple(held_out),
         )
         return write_model_folder(Path(folder), manifest, parts)

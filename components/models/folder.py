@@ -55,6 +55,8 @@ class Manifest:
         config: The resolved training configuration.
         data: `corpus_sha256`, `questions_sha256` of what it was trained on.
         metrics: Measured at the end of training.
+        held_out: Ids of the training questions that the bi-encoder has not learnt, where some were
+            kept aside for what is learnt over it; folders of before 0.2 do not name them.
         files: sha256 of every file of every part, by path relative to the folder ("/" between).
         format: Of the file.
     """
@@ -71,6 +73,7 @@ class Manifest:
     config: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    held_out: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     format: Literal[1] = FORMAT
 
@@ -96,11 +99,11 @@ class Manifest:
             ModelError: Not JSON, another format, or a field that is missing, unknown or invalid.
         """
         try:
-            # The field that folders of 0.1 may lack is the only optional one.
+            # The fields that folders of 0.1 may lack are the only optional ones.
             if missing := [
                 each.name
                 for each in dataclasses.fields(cls)
-                if each.name not in {"segmentation", *json.loads(text)}
+                if each.name not in {"segmentation", "held_out", *json.loads(text)}
             ]:
                 raise ValueError(f"field '{missing[0]}' is missing")
             manifest = parsed_record(cls, text)

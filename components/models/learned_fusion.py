@@ -110,6 +110,18 @@ def weights_for(weights: Mapping[str, float], covered: float) -> dict[str, float
 # The law as arrays
 
 
+class Group(NamedTuple):
+    """Which articles stand together.
+
+    Attributes:
+        of: Group of each article, from 0, int64 `[n]`.
+        size: How many groups there are.
+    """
+
+    of: Rows
+    size: int
+
+
 class LawArrays:
     """Where each article stands, by row in the order of the law.
 
@@ -121,9 +133,9 @@ class LawArrays:
     Attributes:
         tree: The tree that the arrays were made from.
         law: Of each article, from 0, int64 `[n]`.
-        division: Of each article, from 0 by first appearance, int64 `[n]`.
-        parent: What is above the division, from 0; the division itself where that is a law,
-            int64 `[n]`.
+        division: Of each article, from 0 in the order of the tree's nodes, int64 `[n]`.
+        groups: Articles of the same division; of the same division above it, which is the division
+            itself where that is a law; and of the same law.
         ancestors: Nodes above each article, from its law down; -1 below its division,
             int32 `[n, depth of the deepest]`.
         depth: How many nodes these are, float32 `[n]`.
@@ -145,7 +157,10 @@ class LawArrays:
         higher = np.where(tree.parent[above] > 0, tree.parent[above], above)
         self.law: Rows = tree.law_of.astype(np.int64)
         self.division: Rows = np.unique(above, return_inverse=True)[1].astype(np.int64)
-        self.parent: Rows = np.unique(higher, return_inverse=True)[1].astype(np.int64)
+        parent: Rows = np.unique(higher, return_inverse=True)[1].astype(np.int64)
+        self.groups = tuple(
+            Group(each, int(each.max(initial=-1)) + 1) for each in (self.division, parent, self.law)
+        )
         self.ancestors = tree.ancestors[above, 1:]
         self.depth: Scores = tree.depth[above].astype(np.float32)
         sizes = np.bincount(self.division)
@@ -200,13 +215,15 @@ class LawArrays:
         steps = self.depth[rows] + self.depth[to] + 2 - 2 * shared
         steps[self.law[rows] != self.law[to]] += self._longest_in_law
         steps[rows == to] = 0
-        return steps.astype(np.float32)
+        result: Scores = steps.astype(np.float32)
+        return result
 
     def sequence_distance(self, rows: Rows, to: int) -> Scores:
         """Articles from one to the other in the law; of another law, the number of all articles."""
         distance = np.abs(self.place[rows] - self.place[to])
         distance[self.law[rows] != self.law[to]] = len(self)
-        return distance.astype(np.float32)
+        result: Scores = distance.astype(np.float32)
+        return result
 
 
 def division_texts(
@@ -319,29 +336,28 @@ def _list_columns(law: LawArrays, found: RankedList, candidates: Rows) -> list[N
         rank_of[candidates],
         own / best if best > 0 else np.full_like(own, np.nan),
         best - own,
-        *(
-            _best(group, rows, scores)[group[candidates]]
-            for group in (law.division, law.parent, law.law)
-        ),
+        *(_best(group, rows, scores)[group.of[candidates]] for group in law.groups),
         np.fmax(neighbours[0], neighbours[1]),
         np.fmax(neighbours[2], neighbours[3]),
-        _counts(law.division, rows[:_FIRST])[law.division[candidates]],
-        _counts(law.law, rows[:_FIRST])[law.law[candidates]],
+        *(
+            _counts(group, rows[:_FIRST])[group.of[candidates]]
+            for group in (law.groups[0], law.groups[2])
+        ),
         law.tree_distance(candidates, first),
         law.sequence_distance(candidates, first),
     ]
 
 
-def _best(group: Rows, rows: Rows, scores: Scores) -> Scores:
+def _best(group: Group, rows: Rows, scores: Scores) -> Scores:
     """Highest score in each group, NaN where the list has none."""
-    best = np.full(int(group.max()) + 1, np.nan, dtype=np.float32)
+    best = np.full(group.size, np.nan, dtype=np.float32)
     # Of repeated indices NumPy keeps the last value; read from its end, the list's best comes last.
-    best[group[rows[::-1]]] = scores[::-1]
+    best[group.of[rows[::-1]]] = scores[::-1]
     return best
 
 
-def _counts(group: Rows, rows: Rows) -> NDArray[np.intp]:
-    return np.bincount(group[rows], minlength=int(group.max()) + 1)
+def _counts(group: Group, rows: Rows) -> NDArray[np.intp]:
+    return np.bincount(group.of[rows], minlength=group.size)
 
 
 # The ranker
@@ -372,7 +388,7 @@ _PARAMETERS: Mapping[str, Any] = {
 }
 _LEAVES_OF_FEW = 5
 _MOST_ROUNDS = 600
-_PATIENCE = 50
+_PATIENCE = 100
 _VALIDATION = 6  # every sixth question stops the learning
 
 
@@ -483,10 +499,8 @@ class LearnedFusion:
 
     def scores(self, table: Scores) -> NDArray[np.float64]:
         """The score of each candidate, float64 `[n]`: higher is better, of one question only."""
-        scores: NDArray[np.float64] = self._booster.predict(
-            table, num_threads=1, validate_features=False
-        )
-        return scores
+        # A question's table is too small for a second thread to pay.
+        return np.asarray(self._booster.predict(table, num_threads=1), dtype=np.float64)
 
     def ranked(
         self,
