@@ -106,6 +106,7 @@ class BiEncoderLearner(Learner):
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics=metrics,
+            held_out=[question.id for question in data.aside],
             kept=kept_parts(start),
         )
 

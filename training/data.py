@@ -33,6 +33,7 @@ class TrainingData:
         dev: Questions to choose by; may be empty.
         questions_sha256: Digest of the questions' file.
         run_file_sha256: Digest of the run that negatives are taken from; None where there is none.
+        aside: Training questions that are kept from this run (`hold_out`).
     """
 
     corpus: StatuteCorpus
@@ -40,6 +41,7 @@ class TrainingData:
     dev: Sequence[Question]
     questions_sha256: str
     run_file_sha256: str | None = None
+    aside: Sequence[Question] = ()
 
     def __post_init__(self) -> None:
         if not self.train:
@@ -56,6 +58,7 @@ class TrainingData:
         questions: str,
         *,
         dev_share: float = 0.0,
+        hold_out: float = 0.0,
         run_file: str | None = None,
         final: bool = False,
     ) -> TrainingData:
@@ -66,6 +69,7 @@ class TrainingData:
             questions: As for `read_questions`.
             dev_share: Share of the training questions to choose by, where none is of the split
                 "dev", see `held_out`.
+            hold_out: Share of the training questions, dev's left out, that is not learnt.
             run_file: TREC run that negatives are taken from; here only its digest.
             final: Whether dev will be learnt too, see `joined`.
 
@@ -95,7 +99,11 @@ class TrainingData:
                 say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
             else:
                 say("No question is of the split dev: the last epoch is taken")
-        data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file))
+        aside: list[Question] = []
+        if hold_out:
+            train, aside = held_out(train, hold_out)
+            say(f"{len(aside):,} questions of train are held out: the manifest names them")
+        data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file), aside)
         # Nobody looks at test here, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
@@ -234,10 +242,12 @@ class Training:
     Attributes:
         model: The folder that it made.
         config: Its settings.
+        held_out: Ids of training questions that its bi-encoder has not learnt.
     """
 
     model: str
     config: Mapping[str, Any]
+    held_out: frozenset[str] = frozenset()
 
     def learnt_of_dev(self, data: TrainingData, dev_share: float) -> str | None:
         """The setting by which it learnt questions that are of dev now, or None.
@@ -277,7 +287,7 @@ def trainings_on(questions_sha256: str, settings: KeptSettings) -> list[Training
         seen.add(folder)
         if manifest is not None:
             if manifest.data.get("questions_sha256") == questions_sha256:
-                found.append(Training(name, manifest.config))
+                found.append(Training(name, manifest.config, frozenset(manifest.held_out)))
             ahead += [(each, Path(each).expanduser()) for each in _starts(manifest.config)]
     return found
 

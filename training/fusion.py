@@ -1,6 +1,6 @@
 """python -m training.fusion: learn to fuse what words, divisions and meaning find.
 
-    python -m training.fusion --corpus aldermere --questions aldermere --model models/demo \
+python -m training.fusion --corpus aldermere --questions aldermere --model models/demo \
         --output models/fused
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,7 @@ from components.models.folder import (
     PartWriter,
     check_target,
     find_model,
-    manifest_of,
-    model_digest,
+    manifest_digest,
     read_manifest,
     write_model_folder,
 )
@@ -49,10 +48,10 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex
 from components.statutes.article import Article, TextRule, indexed_text
-from components.statutes.lexical import B, K1, coverage
+from components.statutes.lexical import K1, B, coverage
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
-from training.command_line import run, say, settings_from
+from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, evaluated, trainings_on
 from training.settings import DEV_DEPTH, FUSED_FROM, FusionSettings
 
@@ -161,7 +160,11 @@ class Asked:
 
     @classmethod
     def of(
-        cls, question: Question, found: Found, law: LawArrays, weights: Mapping[str, float],
+        cls,
+        question: Question,
+        found: Found,
+        law: LawArrays,
+        weights: Mapping[str, float],
         relevant: Rows,
     ) -> Asked:
         """Choose the candidates and compute their features."""
@@ -200,3 +203,213 @@ def cross_validated(
         fusion = LearnedFusion.learn(others, weights, seed=seed)
         ranked |= {place: asked[place].learned(fusion) for place in fold}
     return [ranked[place] for place in range(len(asked))]
+
+
+# The command
+
+
+def train(settings: FusionSettings) -> None:
+    """Learn a fusion from the settings' files and write the settings' model folder.
+
+    Raises:
+        CorpusError: A file cannot be read.
+        ModelError: The model cannot be opened, the output folder is not empty, or too few questions
+            have a candidate that answers them.
+        SettingsError: No question is left to learn from.
+    """
+    output = Path(settings.output).absolute()
+    check_target(output)
+    data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
+    train = _unlearnt(settings, data)
+    model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
+    say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
+    articles = list(data.corpus)
+    texts = [indexed_text(each.headings, each.text, model.text_rule) for each in articles]
+    searches = Searches(articles, {DENSE: model.encode_articles(texts)}, model.text_rule)
+    found = {
+        split: _found(questions, model, searches)
+        for split, questions in (("train", train), ("dev", data.dev))
+    }
+    weights = _weights(found["train"], data, settings.select_by)
+    asked = {split: _asked(each, data, searches.law, weights) for split, each in found.items()}
+    say(f"Learning from {len(train):,} questions")
+    fusion = LearnedFusion.learn(
+        [each.example for each in asked["train"]], weights, seed=settings.seed
+    )
+    metrics = _judged(asked, fusion, data, settings)
+    metrics["weights"] = weights
+    metrics["importance"] = dict(list(fusion.importance().items())[:20])
+    _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
+
+
+def _unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]:
+    """Training questions that the model has not learnt: it scores those too well.
+
+    Raises:
+        SettingsError: It has learnt all.
+    """
+    learnt = trainings_on(data.questions_sha256, settings)
+    if not learnt:
+        return data.train
+    if without := next((each for each in learnt if not each.held_out), None):
+        say(
+            f"WARNING: {without.model} has learnt these questions and scores their articles too "
+            "well, which the fusion will rely on. Train it with --hold_out 0.3"
+        )
+        return data.train
+    held_out = frozenset.intersection(*(each.held_out for each in learnt))
+    kept = [each for each in data.train if each.id in held_out]
+    if not kept:
+        raise SettingsError(
+            f"model: {settings.model} has learnt every question of train. Train it with --hold_out "
+            "on these questions."
+        )
+    say(f"{len(data.train) - len(kept):,} questions that the model has learnt are left out")
+    return kept
+
+
+def _found(
+    questions: Sequence[Question], model: BiEncoder, searches: Searches
+) -> list[tuple[Question, Found]]:
+    vectors = model.encode_queries([each.text for each in questions]).numpy()
+    return [
+        (question, searches.find(question.text, {DENSE: vector}))
+        for question, vector in zip(questions, vectors, strict=True)
+    ]
+
+
+def _asked(
+    found: Iterable[tuple[Question, Found]],
+    data: TrainingData,
+    law: LawArrays,
+    weights: Mapping[str, float],
+) -> list[Asked]:
+    def rows(question: Question) -> Rows:
+        return np.array([data.corpus.position(each) for each in question.relevant])
+
+    return [Asked.of(question, each, law, weights, rows(question)) for question, each in found]
+
+
+def _weights(
+    found: Sequence[tuple[Question, Found]], data: TrainingData, metric: str
+) -> dict[str, float]:
+    """Weights of rank fusion, that of the list by meaning being the best on these questions."""
+    ids = data.corpus.ids
+    best: tuple[float, dict[str, float]] = (-1.0, {})
+    for dense in _DENSE_WEIGHTS:
+        weights = {BM25: 1.0, DIVISION: DIVISION_WEIGHT, DENSE: dense}
+        ranked = (
+            fused_by_rank(each.lists, weights_for(weights, each.coverage), len(ids))[0]
+            for _, each in found
+        )
+        values = _values([question for question, _ in found], ranked, ids, metric)
+        if (value := float(np.mean(values))) > best[0]:
+            best = (value, weights)
+    return best[1]
+
+
+def _values(
+    questions: Sequence[Question], ranked: Iterable[Rows], ids: Sequence[str], metric: str
+) -> list[float]:
+    """The metric of each question."""
+    found = ([ids[row] for row in rows[:DEV_DEPTH].tolist()] for rows in ranked)
+    return list(evaluated(questions, found, [metric], DEV_DEPTH)[metric].values())
+
+
+def _judged(
+    asked: Mapping[str, Sequence[Asked]],
+    fusion: LearnedFusion,
+    data: TrainingData,
+    settings: FusionSettings,
+) -> dict[str, Any]:
+    """Whether the fusion beats rank fusion on questions that it has not learnt.
+
+    Few questions are cross-validated; of many, dev decides.
+    """
+    few = len(asked["train"]) < FEW_QUESTIONS or not asked["dev"]
+    measured = asked["train"] if few else asked["dev"]
+    if few:
+        ranked = cross_validated(measured, fusion.weights, seed=settings.seed)
+    else:
+        ranked = [each.learned(fusion) for each in measured]
+    ids, metric = data.corpus.ids, settings.select_by
+    questions = [each.question for each in measured]
+    learned = _values(questions, ranked, ids, metric)
+    by_rank = _values(questions, (each.by_rank for each in measured), ids, metric)
+    against = paired_randomisation(learned, by_rank, seed=settings.seed)
+    how = f"{FOLDS} folds of {len(measured):,} questions" if few else f"{len(measured):,} of dev"
+    wins = against.difference > 0
+    low, high = against.interval
+    say(
+        f"{metric} over {how}: learned {np.mean(learned):.3f}, by ranks {np.mean(by_rank):.3f}, "
+        f"difference {against.difference:+.3f} ({low:+.3f} to {high:+.3f}; p {against.p:.4f})"
+    )
+    if not wins:
+        say("The learned fusion is not better: none is written, and ranks are fused as before")
+    return {
+        "metric": metric,
+        "measured_on": how,
+        "learned": float(np.mean(learned)),
+        "learned_interval": bootstrap_interval(learned, seed=settings.seed),
+        "by_rank": float(np.mean(by_rank)),
+        "difference": against.difference,
+        "interval": against.interval,
+        "p": against.p,
+        "wins": wins,
+    }
+
+
+def _publish(
+    settings: FusionSettings,
+    data: TrainingData,
+    model: BiEncoder,
+    metrics: Mapping[str, Any],
+    fusion: LearnedFusion | None,
+) -> None:
+    """Write the model folder: what the model's folder holds, and the fusion."""
+    output = Path(settings.output).absolute()
+    source = find_model(settings.model)
+    made = None
+    if not (source / MANIFEST_FILE).exists():
+        # A model of others becomes a Lexarbor folder first: only then has it the digest that the
+        # fusion is bound to.
+        source = made = output.with_name(f"{output.name}.work")
+        shutil.rmtree(made, ignore_errors=True)
+        model.save(made, base_model=settings.model)
+    try:
+        manifest = read_manifest(source)
+        parts: dict[str, Path | PartWriter] = {each: source / each for each in manifest.parts}
+        parts.pop(FUSION_PART, None)
+        if fusion is not None:
+            digest = manifest_digest(manifest)
+            parts[FUSION_PART] = lambda folder: fusion.save(folder, digest)
+        kind = [each for each in manifest.kind if each != FUSION_PART]
+        written = replace(
+            manifest,
+            kind=(*kind, *([FUSION_PART] if FUSION_PART in parts else [])),
+            base_model=settings.model,
+            config=settings.to_dict(),
+            data=data.digests(),
+            metrics={**manifest.metrics, FUSION_PART: metrics},
+        )
+        write_model_folder(output, written, parts)
+    finally:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+    say(f"Written: {settings.output}")
+
+
+_DESCRIPTION = """\
+Learns to fuse the lists that a question is searched by (words, divisions, meaning) from questions
+with known articles, with what the tree of the law says of each candidate. Writes a model folder
+that holds the model as it was and the fusion, if this finds more than rank fusion does."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("fusion", _DESCRIPTION, FusionSettings, arguments)
+    return run(lambda: train(settings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

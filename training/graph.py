@@ -257,7 +257,9 @@ class GraphLearner(Learner):
         folder = find_model(start)
         kept: dict[str, Path] = {}
         if (folder / MANIFEST_FILE).exists():
-            kept = {p: folder / p for p in read_manifest(folder).parts if p != "graph"}
+            # A fusion was learnt from the vectors without this graph.
+            parts = set(read_manifest(folder).parts) - {"graph", "fusion"}
+            kept = {part: folder / part for part in sorted(parts)}
         BiEncoder.load(folder, device="cpu").save(
             output,
             base_model=start,

@@ -53,7 +53,7 @@ from training.records import (
     refresh_shares,
     write_metrics,
 )
-from training.settings import DEV_DEPTH, RunSettings
+from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -569,6 +569,7 @@ def _train(
         settings.corpus,
         settings.questions,
         dev_share=settings.dev_share,
+        hold_out=settings.hold_out if isinstance(settings, CusinesSettings) else 0.0,
         run_file=settings.run_file,
         final=settings.final,
     )

@@ -307,6 +307,8 @@ class CusinesSettings(RunSettings):
             Paper: camembert-base.
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base
             adapted to the law (training.pretrain).
+        hold_out: Share of the training questions that is not learnt, so that a fusion can be learnt
+            from them over this model; the manifest names them. Paper: 0.
         pooling: From tokens to a vector; "model" leaves it as the model has it. Paper: cls.
         segmentation: vi joins the syllables of Vietnamese words by "_" before they are encoded, as
             models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
@@ -334,6 +336,7 @@ class CusinesSettings(RunSettings):
     model: Place | None = None
     query_model: Place | None = None
     passage_model: Place | None = None
+    hold_out: float = 0.0
     pooling: StartPooling = "model"
     segmentation: Segmentation | None = None
     max_tokens: int | None = None
@@ -360,7 +363,7 @@ class CusinesSettings(RunSettings):
         above_zero(self, "head_lr")
         fresh = ("passage_tokens", "max_passages", "head_pooling")
         only_where(self, self.head != "none", "a fresh head (head identity or paper)", *fresh)
-        share(self, "dropout", "warmup")
+        share(self, "dropout", "warmup", "hold_out")
 
     def check_views(self) -> None:
         """Refuse what none of the views would use; the control is of two of them.
