@@ -170,6 +170,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._fusion: LearnedFusion | None = None
+        self._is_warm = False
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -189,6 +190,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 fusion is broken, or was learnt on other lists, features or vectors.
             VectorError: another file with another model's vectors was put in the store's place.
         """
+        if self._is_warm:
+            return
         self.citation.warm_up()
         self.bm25.warm_up()
         self._law(state_of(self._store))
@@ -197,14 +200,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 "{store} is searched by citations and words alone: no model is named.",
                 store=getattr(self.document_store, "path", type(self.document_store).__name__),
             )
-            return
-        self.embedder.warm_up()
-        self.dense.warm_up()
-        store = self.document_store
-        if isinstance(store, StatuteDocumentStore) and store.model is not None:
-            self._fusion = learned_fusion_of(
-                self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
-            )
+        else:
+            self.embedder.warm_up()
+            self.dense.warm_up()
+            store = self.document_store
+            if isinstance(store, StatuteDocumentStore) and store.model is not None:
+                self._fusion = learned_fusion_of(
+                    self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
+                )
+        self._is_warm = True
 
     @component.output_types(
         documents=list[Document],
@@ -251,6 +255,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         """
         question = clean_question(query)
         narrowed, n, day = self._request(filters, top_k, as_of)
+        self.warm_up()
         cited = self.citation.run(question, narrowed, as_of=self.as_of if as_of is None else as_of)
         vector = None
         if self.model is not None:
