@@ -30,7 +30,7 @@ from components.joiners.rank_fusion import StatuteRankFuser
 from components.models import registry
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerabilityGate
-from components.retrievers import bm25, citation, embedding, structure
+from components.retrievers import bm25, citation, embedding, hybrid, structure
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -39,6 +39,7 @@ from components.retrievers.engines import (
     EngineEmbeddingRetriever,
     EngineLexicalRetriever,
 )
+from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.structure import StructureExpander
 from components.statutes.lexical import question_numbers
 
@@ -139,6 +140,24 @@ CASES = [
         {**OF_A_RETRIEVER, "refresh_seconds": 5.5},
         {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
         loads=(citation, "CitationResolver"),
+        needed={"document_store": STORE},
+        protocol=TextRetriever,
+    ),
+    Case(
+        StatuteHybridRetriever,
+        {
+            **OF_A_RETRIEVER,
+            **OF_A_MODEL,
+            "depth": 20,
+            "weights": {"division": 0.5},
+            "full_coverage": 0.4,
+            "k": 20,
+            "k1": 2.5,
+            "b": 0.2,
+            "refresh_seconds": 5.5,
+        },
+        {"query": "Who shares the household?", "filters": FAMILY, "top_k": 3},
+        loads=(hybrid, "LawArrays"),
         needed={"document_store": STORE},
         protocol=TextRetriever,
     ),

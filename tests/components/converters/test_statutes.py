@@ -131,3 +131,10 @@ def test_law_number_and_language_of_other_writers():
     assert (law_of(numbers), number_of(numbers), language_of(numbers)) == ("5", "0", "3")
     for nothing in ({}, dict.fromkeys(numbers), dict.fromkeys(numbers, "")):
         assert (law_of(nothing), number_of(nothing), language_of(nothing)) == ("", "", None)
+
+
+def test_an_id_of_an_earlier_source_is_refused(native, tmp_path):
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(lines(SECOND))
+    with pytest.raises(CorpusError, match=r"copy\.jsonl: field 'id': 'h2'"):
+        convert(native, copy)

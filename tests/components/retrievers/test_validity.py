@@ -12,7 +12,13 @@ from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
-from components.retrievers.validity import Validity, in_force_on, not_in_force_on, state_on
+from components.retrievers.validity import (
+    Validity,
+    in_force_on,
+    is_earlier,
+    not_in_force_on,
+    state_on,
+)
 
 NOTICE = [
     ("11", "11", {}),
@@ -255,3 +261,17 @@ def test_malformed_filters_are_refused_despite_an_unreadable_day(make_store, mal
     store = make_store(numbered([{"valid_from": "2019-01-01"}, {"valid_from": "?"}]))
     with pytest.raises(FilterError):
         StatuteBM25Retriever(store).run("rent", filters=malformed)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "earlier"),
+    [
+        ((None, "2000-12-31"), ("2001-01-01", None), True),
+        (("2001-01-01", None), (None, "2000-12-31"), False),
+        (("2000-01-01", "2000-12-31"), ("2000-01-01", "2001-12-31"), True),
+        (("2000-01-01", None), ("2000-01-01", None), False),
+    ],
+)
+def test_a_wording_is_earlier_by_its_first_day_then_by_its_last(one, other, earlier):
+    days = [dict(zip(("valid_from", "valid_to"), each, strict=True)) for each in (one, other)]
+    assert is_earlier(*days) is earlier

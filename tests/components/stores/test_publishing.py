@@ -124,6 +124,8 @@ def test_the_model_may_change_until_there_are_vectors(store):
     moved = replace(PLAIN, path="elsewhere/one")
     store.publisher.record_model(moved)
     assert store.model == moved
+    with closing(StatuteDocumentStore(store.path)) as again:  # it stands in the file
+        assert again.model == moved
 
 
 def test_a_full_disk_keeps_what_was_there(plain):

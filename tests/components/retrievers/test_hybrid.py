@@ -1,0 +1,260 @@
+"""The hybrid retriever: what its lists find alone, fused, over documents of the last ten only."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from haystack import Document
+
+from components.joiners.rank_fusion import StatuteRankFuser
+from components.models.lexical_index import LexicalIndex
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.citation import CitationRetriever
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.hybrid import StatuteHybridRetriever
+from components.statutes.fusion import rank_scores
+
+WORDS = [
+    "roof",
+    "rent",
+    "notice",
+    "spouse",
+    "child",
+    "deposit",
+    "repair",
+    "court",
+    "fee",
+    "wage",
+    "strike",
+    "leave",
+]
+HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+
+
+def law(n=60, dated=False, vectors=True, seed=0):
+    """Two codes of two chapters with two sections each, some articles of the code itself."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(n, 8)).astype(np.float32)
+    made = []
+    for row in range(n):
+        code = "Housing Code" if row < n // 2 else "Work Code"
+        headings = [f"Chapter {row // 10 % 2}", f"Section {row // 5 % 2}"][: row % 7 and 2]
+        meta = {"law": code, "number": str(row + 1), "headings": headings, "language": "en"}
+        if dated and row % 3 == 0:
+            meta["valid_to"] = "2001-01-01"
+        made.append(
+            Document(
+                id=f"a{row}",
+                content=" ".join(rng.choice(WORDS, size=rng.integers(3, 12))),
+                meta={**meta, "position": row},
+                embedding=matrix[row].tolist() if vectors else None,
+            )
+        )
+    return made
+
+
+class Embedder:
+    """Embeds each question as a vector of its own, without a model."""
+
+    def warm_up(self):
+        pass
+
+    def run(self, text):
+        rng = np.random.default_rng(len(text))
+        return {"embedding": rng.normal(size=8).tolist()}
+
+
+def over(store, **options):
+    retriever = StatuteHybridRetriever(store, model="of a test", **options)
+    retriever.embedder = Embedder()
+    return retriever
+
+
+def by_division(documents, question, allowed):
+    """Slowly: the rank of each article's division among the divisions by words."""
+    divisions = {}
+    for each in documents:
+        path = (each.meta["law"], *each.meta["headings"])
+        divisions.setdefault(path, []).append(each)
+    texts = [
+        (place, " ".join([*path[1:], *(each.content for each in articles)]), "en")
+        for place, (path, articles) in enumerate(divisions.items())
+    ]
+    found, _ = LexicalIndex.build(texts, k1=1.5, b=0.75).search(question, 250)
+    articles = list(divisions.values())
+    return {
+        each.id: rank
+        for rank, division in enumerate(found.tolist(), start=1)
+        for each in articles[division]
+        if each.id in allowed
+    }
+
+
+@pytest.mark.parametrize("question", ["roof repair", "a deposit of the court, art. 12", "wages"])
+@pytest.mark.parametrize("filters", [None, HOUSING], ids=["all", "one law"])
+def test_the_lists_are_those_of_separate_components(make_store, question, filters):
+    documents = law()
+    store = make_store(documents)
+    found = over(store, top_k=60, full_coverage=None).run(question, filters)
+    alone = {
+        "citation": CitationRetriever(store, top_k=100).run(question, filters)["documents"],
+        "bm25": StatuteBM25Retriever(store, top_k=250).run(question, filters)["documents"],
+        "dense": StatuteEmbeddingRetriever(store, top_k=250).run(
+            Embedder().run(question)["embedding"], filters
+        )["documents"],
+    }
+    ids = {stage: [each.id for each in listed] for stage, listed in alone.items()}
+    allowed = set(ids["dense"])
+    division = by_division(documents, question, allowed)
+    rankings = found["rankings"]
+    assert {stage: rankings[stage] for stage in ids} == ids
+    assert set(rankings["division"]) == set(division)
+    scores = rank_scores(list(ids.values()), [0.25, 1, 1])
+    for id_, rank in division.items():
+        scores[id_] = scores.get(id_, 0) + 0.35 / (10 + rank)
+    highest = (0.25 + 1 + 0.35 + 1) / 11
+    expected = {id_: score / highest for id_, score in scores.items()}
+    assert {each.id: each.score for each in found["documents"]} == pytest.approx(expected)
+    by_score = sorted(expected.values(), reverse=True)
+    assert [each.score for each in found["documents"]] == pytest.approx(by_score)
+    ranks = {stage: {id_: n for n, id_ in enumerate(ids[stage], start=1)} for stage in ids}
+    ranks["division"] = division
+    for each in found["documents"]:
+        own = {stage: of[each.id] for stage, of in ranks.items() if each.id in of}
+        assert each.meta["ranks"] == own
+        assert each.embedding is None
+
+
+@pytest.mark.parametrize("question", ["roof repair of a child", "strike", "nothing of it"])
+def test_without_divisions_it_fuses_as_the_fuser_does(store, question):
+    store.write_documents(law())
+    found = over(store, top_k=20, weights={"division": 0}).run(question)
+    fuser = StatuteRankFuser(weights={"citation": 0.25}, full_coverage={"bm25": 0.5}, top_k=20)
+    fused = fuser.run(
+        bm25=StatuteBM25Retriever(store, top_k=250).run(question)["documents"],
+        dense=StatuteEmbeddingRetriever(store, top_k=250).run(
+            Embedder().run(question)["embedding"]
+        )["documents"],
+        query=question,
+    )
+    one, other = ([each.score for each in of["documents"]] for of in (found, fused))
+    assert one == pytest.approx(other)
+
+
+def test_what_is_cited_stands_first(store):
+    store.write_documents(law())
+    found = over(store, top_k=3).run("the deposit of art. 31 Work Code and art. 99 Work Code")
+    first = found["documents"][0]
+    assert (first.id, first.score, first.meta["ranks"]["citation"]) == ("a30", 1.0, 1)
+    assert [each.id for each in found["pinned"]] == ["a30"]
+    assert found["missing"] == ["art. 99, Work Code"]
+    assert len({each.id for each in found["documents"]}) == 3
+
+
+def test_law_of_a_day_and_what_is_left_out(store):
+    store.write_documents(law(dated=True))
+    retriever = over(store, top_k=60)
+    now, then, all_of_it = (
+        {each.id for each in retriever.run("roof repair", as_of=day)["documents"]}
+        for day in (None, "2000-01-01", "any")
+    )
+    assert now == {f"a{row}" for row in range(60) if row % 3}
+    assert then == all_of_it == {f"a{row}" for row in range(60)}
+    left_out = retriever.run("art. 1 Housing Code and the roof")["left_out"]
+    assert [each.id for each in left_out] == ["a0"]
+
+
+def test_a_store_of_text_alone_is_searched_by_words(store, caplog):
+    store.write_documents(law(vectors=False))
+    retriever = StatuteHybridRetriever(store)
+    with caplog.at_level(logging.WARNING):
+        found = [retriever.run("roof repair") for _ in range(2)][1]
+    assert set(found["rankings"]) == {"citation", "bm25", "division"}
+    assert found["documents"]
+    assert [each.meta["ranks"] for each in found["evidence"]] == [{"bm25": 1}]
+    assert sum("by citations and words alone" in each.message for each in caplog.records) == 1
+
+
+def test_evidence_is_the_first_of_each_list_with_its_score(store):
+    documents = law()
+    store.write_documents(documents)
+    found = over(store, top_k=1).run("roof repair")
+    words, meaning = found["evidence"]
+    query = np.array(Embedder().run("roof repair")["embedding"])
+    vectors = np.array([each.embedding for each in documents])
+    cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    assert (meaning.id, meaning.meta["ranks"]) == (f"a{cosines.argmax()}", {"dense": 1})
+    assert meaning.score == pytest.approx(cosines.max(), abs=1e-6)
+    assert words.score == StatuteBM25Retriever(store).run("roof repair")["documents"][0].score
+
+
+def test_documents_are_made_of_the_last_ten_only(store, monkeypatch):
+    store.write_documents(law())
+    retriever = over(store)
+    retriever.warm_up()
+    fetched = []
+    fetch = type(store).fetch
+
+    def counting(self, keys, scores=None):
+        fetched.append(len(keys))
+        return fetch(self, keys, scores)
+
+    monkeypatch.setattr(type(store), "fetch", counting)
+    assert len(retriever.run("roof repair")["documents"]) == 10
+    assert sum(fetched) == 12  # and the evidence
+
+
+class Reversing:
+    """A learned fusion that reads the first five and turns them round."""
+
+    weights = {"bm25": 1.0, "division": 0.35, "dense": 1.0}  # noqa: RUF012
+
+    def ranked(self, law, lists, candidates, *, question, coverage):
+        return candidates[:5][::-1], np.arange(5, 0, -1.0)
+
+
+def test_a_learned_fusion_orders_the_first_of_the_list(store):
+    store.write_documents(law())
+    retriever = over(store)
+    before = retriever.run("roof repair")["documents"]
+    retriever._fusion = Reversing()
+    after = retriever.run("roof repair")["documents"]
+    assert [each.id for each in after[:5]] == [each.id for each in before[4::-1]]
+    assert [each.id for each in after[5:]] == [each.id for each in before[5:]]
+    scores = [each.score for each in after]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < scores[-1] < scores[0] < 1
+    doubtful = "Does art. 12 speak of the roof?"
+    in_doubt = [each.id for each in retriever.run(doubtful)["documents"]]
+    retriever._fusion = None
+    assert in_doubt == [each.id for each in retriever.run(doubtful)["documents"]]
+
+
+def test_it_follows_the_store(store):
+    documents = law()
+    store.write_documents(documents[:30])
+    retriever = over(store, top_k=60)
+    assert len(retriever.run("roof")["documents"]) == 30
+    store.write_documents(documents[30:])
+    assert {each.id for each in retriever.run("roof")["documents"]} == {d.id for d in documents}
+    store.delete_documents([each.id for each in documents])
+    assert retriever.run("roof")["documents"] == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"depth": 0}, "depth"),
+        ({"k": -1}, "k"),
+        ({"full_coverage": 0}, "full_coverage"),
+        ({"weights": {"graph": 1}}, "weights"),
+        ({"weights": {"dense": -1}}, r"weights\['dense'\]"),
+        ({"weights": [1, 2]}, "weights"),
+    ],
+    ids=str,
+)
+def test_a_parameter_out_of_range_is_refused_by_name(store, parameters, field):
+    with pytest.raises(ValueError, match=rf"StatuteHybridRetriever\.{field}"):
+        StatuteHybridRetriever(store, **parameters)
