@@ -10,7 +10,6 @@ import torch
 import yaml
 from haystack import Document
 
-import pipelines
 from components.retrievers.embedding import (
     StatuteEmbeddingRetriever,
     record_weight,
@@ -24,6 +23,7 @@ from pipelines.asking import run
 from pipelines.loading import load_pipeline
 
 DIGEST = "0" * 64
+STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
 TOPICS = [f"{first}{second}" for first in ("deposit", "notice", "repair") for second in "bcdfghjkl"]
 
 
@@ -97,22 +97,16 @@ def test_without_any_weight_the_words_alone_decide(law_store, tmp_path):
     shutil.copy(law_store, tmp_path / "law.db")
     with closing(StatuteDocumentStore(tmp_path / "law.db")) as store:
         record_weight(store, 0.0)
-    pipeline = load_pipeline("hybrid", tmp_path / "law.db")
-    found = run(pipeline, "Who decides on rule 7?", {"bm25", "dense", "fuser"})
-    by_words, by_meaning, fused = (
-        [each.id for each in found[part]["documents"]] for part in ("bm25", "dense", "fuser")
-    )
-    assert fused == by_words[:10]
-    assert fused != by_meaning[:10]
+    question = "Who decides on rule 7?"
+    without = {"retriever.weights": {"division": 0}}
+    for name, part, overrides in (("hybrid", "retriever", without), (STAGES, "fuser", {})):
+        pipeline = load_pipeline(name, tmp_path / "law.db", overrides=overrides)
+        found = run(pipeline, question, {part})[part]["documents"]
+        listed = [each.meta["ranks"].get("bm25") for each in found]
+        assert listed == list(range(1, 11)), name
 
 
-def test_every_pipeline_that_fuses_a_store_s_vectors_weighs_them():
-    weighed = []
-    for path in sorted(Path(pipelines.__file__).parent.glob("*.yaml")):
-        file = yaml.safe_load(path.read_text("utf-8"))
-        kinds = {each["type"].rpartition(".")[2] for each in file["components"].values()}
-        if {"StatuteEmbeddingRetriever", "StatuteBM25Retriever"} <= kinds:
-            link = {"sender": "dense.weight", "receiver": "fuser.dense_weight"}
-            assert link in file["connections"], path.name
-            weighed.append(path.stem)
-    assert weighed == ["answer", "answer_hybrid", "hybrid", "hybrid_rerank"]
+def test_the_stages_pass_on_the_weight_of_the_vectors():
+    file = yaml.safe_load(STAGES.read_text("utf-8"))
+    link = {"sender": "dense.weight", "receiver": "fuser.dense_weight"}
+    assert link in file["connections"]

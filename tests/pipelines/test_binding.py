@@ -111,9 +111,15 @@ def test_a_missing_store_says_how_to_make_one(tmp_path):
 
 def test_a_store_without_vectors_says_how_to_index_with_a_model(text_store):
     load_pipeline("lexical", store=text_store)
-    for name in ("dense", "hybrid"):
-        with pytest.raises(LoadingError, match=r"dense: .*text alone.*--model DIR.*'lexical'"):
-            load_pipeline(name, store=text_store)
+    for name, model in (("dense", None), ("hybrid", "models/mine")):
+        with pytest.raises(LoadingError, match=r": .*text alone.*--model DIR.*'lexical'"):
+            load_pipeline(name, text_store, model)
+    by_words = load_pipeline("hybrid", text_store).get_component("retriever")
+    assert set(by_words.run("Who decides on rule 7?")["rankings"]) == {
+        "citation",
+        "bm25",
+        "division",
+    }
 
 
 def moved_to(place: Path | str, law_store: Path, tmp_path: Path) -> Path:

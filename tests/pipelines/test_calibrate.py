@@ -146,7 +146,7 @@ def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, te
     assert "a ranker or one dense retriever" in err
     code, out, err = command("calibrate", *asked, text_store)
     assert (code, out) == (2, "")
-    assert "text alone, no vectors" in err
+    assert "a ranker or one dense retriever" in err
 
 
 def document(score: float | None, **ranks: int) -> Document:
@@ -259,15 +259,11 @@ def test_what_is_taken_out_never_comes_back(hybrid, taken_from_law, n, cited):
     assert gone == {f"a{other}" for other in range(1, 31) if (other - n) % 24 == 0}
     law = ("Housing Code", "Work Code", "Family Code")[n % 3]
     text = f"What does art. {n} {law} say on rule {n}?" if cited else f"Who decides on rule {n}?"
-    outputs = run(hybrid, text, {"citation", "bm25", "dense", "fuser"}, filters=without(gone))
-    listed = [
-        each.id
-        for of in outputs.values()
-        for socket, found in of.items()
-        if socket not in ("left_out", "weight")  # what the filters refused, and a number
-        for each in found
-    ]
-    assert len(outputs["dense"]["documents"]) == 30 - len(gone)
+    found = run(hybrid, text, {"retriever"}, filters=without(gone))["retriever"]
+    listed = [id_ for ranking in found["rankings"].values() for id_ in ranking]
+    for socket in ("documents", "pinned", "evidence"):
+        listed += [each.id for each in found[socket]]
+    assert len(found["rankings"]["dense"]) == 30 - len(gone)
     assert gone.isdisjoint(listed)
 
 

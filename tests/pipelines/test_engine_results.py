@@ -21,6 +21,7 @@ from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
 STAGES = ("citation", "bm25", "dense", "fuser")
+OF_STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
 
 
 # How far scores of one article may lie apart: float32 in other orders of summing.
@@ -105,13 +106,14 @@ def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BiEncoder, "encode_articles_report", once)
-        index_corpus(corpus, folder / "hybrid.db", model=minilm)
-        with closing(StatuteDocumentStore(folder / "hybrid.db")) as store:
+        index_corpus(corpus, folder / "stages.db", model=minilm)
+        with closing(StatuteDocumentStore(folder / "stages.db")) as store:
             record_weight(store, 1.0)  # engines have no other
         for engine in ("qdrant", "milvus"):
             index_into_engine(corpus, engine, str(folder / f"{engine}.db"), model=minilm)
     return {
-        name: load_pipeline(name, folder / f"{name}.db") for name in ("hybrid", "qdrant", "milvus")
+        name: load_pipeline(OF_STAGES if name == "stages" else name, folder / f"{name}.db")
+        for name in ("stages", "qdrant", "milvus")
     }
 
 
@@ -151,7 +153,7 @@ def test_every_stage_finds_the_same_articles_with_every_filter(pipelines, engine
         for question in asked:
             label = f"{engine}: {question!r} with {filters}"
             as_of = DAYS[number % len(DAYS)]
-            ours = lists(pipelines["hybrid"], question, filters, as_of)
+            ours = lists(pipelines["stages"], question, filters, as_of)
             theirs = lists(pipelines[engine], question, filters, as_of)
             for stage in ("citation", "pinned", "left_out", "bm25", "dense"):
                 scale = BM25_OF_MILVUS if (engine, stage) == ("milvus", "bm25") else 1.0
@@ -178,5 +180,5 @@ def test_what_is_named_and_not_there_is_told_alike(pipelines, engine):
         ("May I rely on Article 5 of the GDPR?", ["Article 5, GDPR"]),
         ("arts. 12-14 Housing Code", None),
     ):
-        for name in ("hybrid", engine):
+        for name in ("stages", engine):
             assert ask(pipelines[name], question, top_k=1).get("missing") == missing

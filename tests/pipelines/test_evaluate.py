@@ -96,10 +96,11 @@ def reranking(tmp_path, tiny_ranker) -> str:
 def test_the_stages_stand_in_their_order(law_store):
     hybrid, lexical = (stages_of(load_pipeline(name, law_store)) for name in ("hybrid", "lexical"))
     assert [(each.name, each.component, set(each.takes)) for each in hybrid] == [
-        ("citation", "citation", set()),
-        ("bm25", "bm25", set()),
-        ("dense", "dense", set()),
-        ("fused", "fuser", {"citation", "bm25", "dense"}),
+        ("citation", "retriever", set()),
+        ("bm25", "retriever", set()),
+        ("division", "retriever", set()),
+        ("dense", "retriever", set()),
+        ("fused", "retriever", {"citation", "bm25", "division", "dense"}),
     ]
     assert [each.name for each in lexical] == ["citation", "bm25", "fused"]
 
@@ -114,7 +115,7 @@ def test_one_run_tells_what_every_stage_found(law_store, reranking):
         component = load_pipeline(alone, store=law_store).get_component(name)
         query: dict[str, Any] = {"query": CITING}
         if name == "dense":
-            embedder = pipeline.get_component("embedder")
+            embedder = pipeline.get_component("retriever").embedder
             query = {"query_embedding": embedder.run(CITING)["embedding"]}
         documents = component.run(**query, top_k=30)["documents"]
         assert found[name] == [each.id for each in documents]
