@@ -41,8 +41,15 @@ def mine(tmp_path) -> Any:
     return load
 
 
-@pytest.mark.parametrize("name", ["lexical", "dense", "hybrid"])
-def test_the_stores_path_and_model_are_filled_in(name, law_store, minilm):
+@pytest.mark.parametrize(
+    ("name", "last", "citing"),
+    [
+        ("lexical", "fuser", "citation"),
+        ("dense", "fuser", "citation"),
+        ("hybrid", "retriever", "retriever"),
+    ],
+)
+def test_the_stores_path_and_model_are_filled_in(name, last, citing, law_store, minilm):
     pipeline = load_pipeline(name, store=law_store)
     for _, component in pipeline.walk():
         if hasattr(component, "document_store"):
@@ -51,10 +58,10 @@ def test_the_stores_path_and_model_are_filled_in(name, law_store, minilm):
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
     assert pipeline.metadata["outputs"] == {
-        "documents": ["fuser.documents"],
-        "missing": ["citation.missing"],
-        "left_out": ["citation.left_out"],
-        "not_followed": ["citation.not_followed"],
+        "documents": [f"{last}.documents"],
+        "missing": [f"{citing}.missing"],
+        "left_out": [f"{citing}.left_out"],
+        "not_followed": [f"{citing}.not_followed"],
     }
 
 
@@ -170,9 +177,9 @@ def test_an_index_pipeline_fills_a_store_that_can_be_asked(corpus, tmp_path, min
 def test_a_graphs_store_is_asked_as_any_other(corpus, tmp_path, tiny_graphs):
     store = tmp_path / "graph.db"
     index_corpus(corpus, store, model=str(tiny_graphs["tree"]), graph=True)
-    for name in ("dense", "hybrid"):
+    for name, embedding in (("dense", "embedder"), ("hybrid", "retriever")):
         pipeline = load_pipeline(name, store=store)
-        assert pipeline.get_component("embedder").model == str(tiny_graphs["tree"])
+        assert pipeline.get_component(embedding).model == str(tiny_graphs["tree"])
         assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
         # Whatever network lies over it, the bi-encoder that reads the question is the same.
         load_pipeline(name, store=store, model=tiny_graphs["other"])

@@ -167,7 +167,7 @@ def test_evaluating_prints_the_promised_json(command, law_store, questions, tmp_
     lines = (tmp_path / "runs" / "hybrid.trec").read_text().splitlines()
     assert len(lines) == 40
     assert lines[0].split()[1::2] == ["Q0", "1", "hybrid"]
-    assert [each["stage"] for each in result["stages"]] == ["bm25", "dense", "fused"]
+    assert [each["stage"] for each in result["stages"]] == ["bm25", "division", "dense", "fused"]
     assert result["stages"][-1]["metrics"]["R@10"] == result["metrics"]["R@10"]
     for name in ("recall.png", "recall-stages.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

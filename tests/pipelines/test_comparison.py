@@ -38,7 +38,7 @@ def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
     assert list(found.articles[:SHOWN]) == asked
     # The law has thirty articles, all within the depth: this is all that it found.
     assert (len(found.articles), found.cut) == (30, None)
-    assert {lap.name for lap in found.laps} == {"citation", "bm25", "embedder", "dense", "fused"}
+    assert {lap.name for lap in found.laps} == {"fused"}
     assert all(lap.ms > 0 for lap in found.laps)
     assert sum(lap.ms for lap in found.laps) + found.rest_ms == pytest.approx(found.took_ms)
     assert found.rest_ms > 0
@@ -47,7 +47,7 @@ def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
 def test_the_stages_are_told_by_the_ranks_of_the_articles(law_store):
     found = find("hybrid", law_store, CITING)
     stages = {stage.name: stage.ranks for stage in found.stages}
-    assert list(stages) == ["citation", "bm25", "dense"]
+    assert list(stages) == ["citation", "bm25", "division", "dense"]
     for article in found.articles:
         told = {
             name: ranks[article["id"]] for name, ranks in stages.items() if article["id"] in ranks
@@ -65,7 +65,7 @@ def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(definition))
     found = find(str(tmp_path / "mine.yaml"), law_store)
     stages = {stage.name: stage for stage in found.stages}
-    assert list(stages) == ["citation", "bm25", "dense", "fused", "reranker"]
+    assert list(stages) == ["citation", "bm25", "division", "dense", "fused", "reranker"]
     first = [article["id"] for article in found.articles[:5]]
     assert stages["reranker"].ranks == {id_: rank for rank, id_ in enumerate(first, start=1)}
     assert set(first) == {id_ for id_, rank in stages["fused"].ranks.items() if rank <= 5}

@@ -102,9 +102,9 @@ def test_a_file_of_ones_own_is_compared(text_store, tmp_path):
     mine = tmp_path / "hybrid.yaml"
     mine.write_text((FOLDER / "lexical.yaml").read_text())
     compared = over(text_store, own=str(mine))
-    # It has the name of one of ours, which this store cannot serve.
-    assert compared.names == ("lexical", "hybrid.yaml")
-    assert compared.defaults == ("lexical", "hybrid.yaml")
+    # This store cannot serve "dense".
+    assert compared.names == ("lexical", "hybrid", "hybrid.yaml")
+    assert compared.defaults == ("lexical", "hybrid")
     both = compared.compare("deposit", "lexical", "hybrid.yaml")
     assert (both.left.pipeline, both.right.pipeline) == ("lexical", "hybrid.yaml")
 
@@ -133,7 +133,7 @@ def test_another_store_is_searched_from_the_next_question_on(make_store, text_st
 
 
 def test_only_known_names_are_asked(text_store):
-    for name in ("hybrid", "../lexical", "", "/etc/passwd"):
+    for name in ("dense", "../lexical", "", "/etc/passwd"):
         with pytest.raises(KeyError):
             over(text_store).compare("deposit", "lexical", name)
 
