@@ -220,7 +220,7 @@ def train(settings: FusionSettings) -> None:
     output = Path(settings.output).absolute()
     check_target(output)
     data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
-    train = _unlearnt(settings, data)
+    train = unlearnt(settings, data)
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
@@ -242,7 +242,7 @@ def train(settings: FusionSettings) -> None:
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 
 
-def _unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]:
+def unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]:
     """Training questions that the model has not learnt: it scores those too well.
 
     Raises:

@@ -386,8 +386,6 @@ FUSED_FROM = 250
 """How many articles each of the fused lists gives."""
 RERANKED = 90
 """How many of the fused list a ranker reads."""
-FULL_COVERAGE = 0.5
-"""Share of a question's terms from which on BM25's list has its full weight."""
 
 _BUNDLED = Place(BUNDLED_MODEL)
 # Metrics for which it counts what stands among the first k, and not where.

@@ -21,6 +21,7 @@ from components.converters.statutes import StatuteConverter
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
+from components.models.learned_fusion import FULL_COVERAGE
 from components.retrievers.embedding import record_weight
 from components.statutes.article import Article
 from components.statutes.lexical import coverage
@@ -55,7 +56,6 @@ from training.ranking.measuring import (
     make_records,
 )
 from training.ranking.run import BestPassageLoss, open_start
-from training.settings import FULL_COVERAGE
 
 
 def test_an_article_scores_as_its_best_passage():

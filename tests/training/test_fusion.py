@@ -1,0 +1,244 @@
+"""training.fusion: from a law and a model to a folder with a fusion, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from components.models.biencoder import BiEncoder
+from components.models.errors import ModelError
+from components.models.folder import model_digest, read_manifest
+from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
+from components.statutes.article import Article, indexed_text
+from components.statutes.corpus import StatuteCorpus, read_questions
+from components.statutes.metrics import evaluate
+from training import fusion as command
+from training.command_line import DONE, WRONG_USE
+from training.cusines import main as cusines
+from training.data import TrainingData
+from training.fusion import Asked, Searches, folds_of, main
+from training.settings import FusionSettings
+
+LISTS = [BM25, DIVISION, DENSE]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_rounds() -> Iterator[None]:
+    """Twenty trees: what is learnt from 60 questions is in the first ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("components.models.learned_fusion._MOST_ROUNDS", 20)
+        yield
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, aldermere_questions: Path) -> Path:
+    """60 of the demo law's training questions and 20 of dev."""
+    lines = [json.loads(line) for line in aldermere_questions.read_text().splitlines()]
+    chosen = [
+        each
+        for split, most in (("train", 60), ("dev", 20))
+        for each in [q for q in lines if q.get("split") == split and q["relevant"]][:most]
+    ]
+    path = tmp_path_factory.mktemp("demo") / "questions.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in chosen), encoding="utf-8")
+    return path
+
+
+def flags(demo: Path, model: Path, output: Path, **fields: Any) -> list[str]:
+    values = {
+        "corpus": "aldermere",
+        "questions": demo,
+        "model": model,
+        "output": output,
+        "device": "cpu",
+        "dtype": "float32",
+        **fields,
+    }
+    return [part for name, value in values.items() for part in (f"--{name}", str(value))]
+
+
+@pytest.fixture(scope="module")
+def fused(demo: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run over few questions, and over a model of others."""
+    output = tmp_path_factory.mktemp("fusion") / "fused"
+    assert main(flags(demo, tiny_bert, output)) == DONE
+    return output
+
+
+def test_a_folder_holds_the_model_and_the_fusion(fused: Path, tiny_bert: Path) -> None:
+    manifest = read_manifest(fused)
+    assert manifest.kind == ("biencoder", "fusion")
+    measured = manifest.metrics["fusion"]
+    assert measured["measured_on"] == "5 folds of 60 questions"
+    assert measured["wins"] and measured["learned"] > measured["by_rank"]
+    fusion = learned_fusion_of(fused, lists=LISTS, model=model_digest(fused))
+    assert fusion is not None and fusion.weights == measured["weights"]
+    given, written = (
+        BiEncoder.load(each, device="cpu", dtype="float32") for each in (tiny_bert, fused)
+    )
+    texts = ["Who must mend the roof?"]
+    assert written.encode_queries(texts).equal(given.encode_queries(texts))
+    assert sorted(each.name for each in fused.parent.iterdir()) == ["fused"]
+
+
+def test_the_fusion_finds_more_than_ranks_for_the_questions_it_learnt(
+    fused: Path, demo: Path
+) -> None:
+    corpus = StatuteCorpus.read("aldermere")
+    model = BiEncoder.load(fused, device="cpu", dtype="float32")
+    texts = [indexed_text(each.headings, each.text) for each in corpus]
+    searches = Searches(list(corpus), {DENSE: model.encode_articles(texts)})
+    fusion = learned_fusion_of(fused, lists=LISTS, model=model.digest)
+    assert fusion is not None
+    questions = list(read_questions(demo, split="train"))
+    vectors = model.encode_queries([each.text for each in questions]).numpy()
+    values = []
+    for ranked in ("by_rank", "learned"):
+        run = {}
+        for question, vector in zip(questions, vectors, strict=True):
+            found = searches.find(question.text, {DENSE: vector})
+            asked = Asked.of(question, found, searches.law, fusion.weights, np.empty(0))
+            rows = asked.by_rank if ranked == "by_rank" else asked.learned(fusion)
+            run[question.id] = [corpus.ids[row] for row in rows.tolist()]
+        gold = {each.id: each.relevant for each in questions}
+        by_question = evaluate(run, gold, ["MAP@10"], depth=1000)["MAP@10"]
+        values.append(np.mean(list(by_question.values())))
+    assert values[1] > values[0]
+
+
+def test_the_same_command_writes_the_same_fusion(fused: Path, demo: Path, tmp_path: Path) -> None:
+    # Over the folder that the first run has made, whose fusion gives way.
+    assert main(flags(demo, fused, tmp_path / "again")) == DONE
+    again = read_manifest(tmp_path / "again")
+    assert again.files == read_manifest(fused).files
+    weights = "biencoder/query/model.safetensors"
+    assert (tmp_path / "again" / weights).samefile(fused / weights)
+
+
+def test_many_questions_are_measured_on_dev(
+    demo: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "FEW_QUESTIONS", 30)
+    assert main(flags(demo, tiny_bert, tmp_path / "fused")) == DONE
+    assert read_manifest(tmp_path / "fused").metrics["fusion"]["measured_on"] == "20 of dev"
+
+
+def test_where_ranks_are_better_no_fusion_is_written(
+    demo: Path,
+    tiny_bert: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(Asked, "learned", lambda self, _: self.by_rank[::-1])
+    assert main(flags(demo, tiny_bert, tmp_path / "ranks")) == DONE
+    manifest = read_manifest(tmp_path / "ranks")
+    assert manifest.kind == ("biencoder",) and manifest.metrics["fusion"]["wins"] is False
+    assert learned_fusion_of(tmp_path / "ranks", lists=LISTS, model="") is None
+    assert "none is written" in capsys.readouterr().err
+
+
+def test_the_vectors_of_another_model_are_refused(fused: Path) -> None:
+    with pytest.raises(ModelError, match="another model"):
+        learned_fusion_of(fused, lists=LISTS, model="f" * 64)
+
+
+def test_an_output_that_is_taken_is_refused_at_once(
+    fused: Path, demo: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BiEncoder, "load", lambda *_, **__: pytest.fail("was opened"))
+    assert main(flags(demo, tiny_bert, fused)) == WRONG_USE
+
+
+def test_folds_keep_the_same_words_together(fused: Path, demo: Path) -> None:
+    questions = list(read_questions(demo, split="train"))
+    nothing = np.empty(0, dtype=np.int64)
+    asked = [Asked(each, nothing, None) for each in [*questions, *questions]]  # type: ignore[arg-type]
+    folds = folds_of(asked, 5, seed=0)
+    assert sorted(place for fold in folds for place in fold) == list(range(len(asked)))
+    fold_of = {place: n for n, fold in enumerate(folds) for place in fold}
+    assert all(fold_of[n] == fold_of[n + len(questions)] for n in range(len(questions)))
+
+
+def test_the_control_moves_articles_but_not_their_words() -> None:
+    articles = [
+        Article("a", "Code", "1", ("Rent",), "One pays.", "en"),
+        Article("b", "Code", "2", ("Work",), "Two works.", "en"),
+    ]
+    vectors = {DENSE: np.eye(2, dtype=np.float32)}
+    for placed, first in ((articles, 0), (articles[::-1], 1)):
+        lists = Searches(articles, vectors, placed=placed).find("rent", {DENSE: vectors[DENSE][0]})
+        assert lists.lists[DIVISION].rows.tolist() == [first]
+        assert lists.lists[BM25].rows.tolist() == [0]
+
+
+# Questions that the model has learnt
+
+
+@pytest.fixture(scope="module")
+def holding_out(
+    any_flags: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A bi-encoder that has not learnt a third of the small law's questions."""
+    output = tmp_path_factory.mktemp("held") / "model"
+    assert cusines(any_flags(output=output, hold_out=0.3, max_steps=2)) == DONE
+    return output
+
+
+def test_held_out_questions_are_in_the_manifest_and_not_learnt(
+    holding_out: Path, small_law: Path
+) -> None:
+    held_out = set(read_manifest(holding_out).held_out)
+    sources = str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl")
+    whole = TrainingData.read(*sources)
+    data = TrainingData.read(*sources, hold_out=0.3)
+    assert {each.id for each in data.aside} == held_out and len(held_out) == 4
+    assert {each.id for each in data.train} == {each.id for each in whole.train} - held_out
+
+
+def fusion_settings(small_law: Path, model: Path, questions: Path | None = None) -> FusionSettings:
+    return FusionSettings(
+        corpus=str(small_law / "articles.jsonl"),  # type: ignore[arg-type]
+        questions=str(questions or small_law / "questions.jsonl"),  # type: ignore[arg-type]
+        model=str(model),  # type: ignore[arg-type]
+        output="unused",  # type: ignore[arg-type]
+    )
+
+
+def test_a_fusion_learns_from_what_was_held_out_alone(
+    holding_out: Path, cusines_model: Path, small_law: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = fusion_settings(small_law, holding_out)
+    data = TrainingData.read(settings.corpus, settings.questions)
+    kept = command.unlearnt(settings, data)
+    assert {each.id for each in kept} == set(read_manifest(holding_out).held_out)
+    # A model that held out nothing has learnt all: reported, since there may be no other.
+    settings = fusion_settings(small_law, cusines_model)
+    assert command.unlearnt(settings, data) == data.train
+    assert "--hold_out" in capsys.readouterr().err
+
+
+def test_other_questions_are_all_used(
+    holding_out: Path,
+    small_law: Path,
+    write_law: Callable[..., Path],
+    tmp_path: Path,
+    question: Callable[..., dict[str, Any]],
+) -> None:
+    asked = [question(n, [n]) for n in range(5)]
+    other = write_law(tmp_path / "other", questions=asked) / "questions.jsonl"
+    settings = fusion_settings(small_law, holding_out, other)
+    data = TrainingData.read(settings.corpus, settings.questions)
+    assert command.unlearnt(settings, data) == data.train
+
+
+def test_what_was_held_out_stays_known_over_a_graph_or_a_copy(
+    holding_out: Path, tmp_path: Path
+) -> None:
+    BiEncoder.load(holding_out, device="cpu").save(tmp_path / "copy")
+    assert read_manifest(tmp_path / "copy").held_out == read_manifest(holding_out).held_out
