@@ -182,6 +182,7 @@ def day(text: str | None) -> date | None:
 _UNIT, _UNIT_END, _BREAK, _JOIN, _CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 
 _XHTML = "http://www.w3.org/1999/xhtml"
+_XSLT = "http://www.w3.org/1999/XSL/Transform"
 
 
 @dataclass(frozen=True)
@@ -310,7 +311,7 @@ def _sheet(layout: Layout, space: str) -> etree.XSLT:
     before = f'<xsl:if test="preceding-sibling::*[1]">&#32;{_CELL}&#32;</xsl:if>'
     blank = "<xsl:text> </xsl:text>"
     sheet = [
-        f'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" {declared}>'
+        f'<xsl:stylesheet version="1.0" xmlns:xsl="{_XSLT}" {declared}>'
         '<xsl:output method="text" encoding="UTF-8"/>',
         template(layout.paragraphs, _BREAK + inside + _BREAK),
         template(layout.labels, _BREAK + inside + _JOIN),
