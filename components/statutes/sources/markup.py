@@ -181,6 +181,9 @@ def day(text: str | None) -> date | None:
 # lines until white space has been collapsed.
 _UNIT, _UNIT_END, _BREAK, _JOIN, _CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 
+# White space other than the blank that is found in published texts.
+_SPACES = "\t\n\r\u00a0\u2002\u2003\u2009\u202f\u3000"
+
 _XHTML = "http://www.w3.org/1999/xhtml"
 _XSLT = "http://www.w3.org/1999/XSL/Transform"
 
@@ -261,21 +264,28 @@ class Layout:
 
 def laid_out(marked: str) -> str:
     """The lines of a text in which `Layout` marked where they begin."""
-    # Splitting at every mark is several times faster than patterns over the whole text.
+    for space in _SPACES:
+        marked = marked.replace(space, " ")
     lines: list[str] = []
     label = ""
+    # Splitting at every mark is several times faster than patterns over the whole text, and most
+    # lines need no white space collapsed.
     for part in marked.split(_BREAK):
-        line = one_line(part)
+        line = part.strip()
+        if "  " in line:
+            line = one_line(line)
         if _JOIN in line:
+            ends = line.endswith(_JOIN)
             line = one_line(line.replace(_JOIN, " "))
-            if part.rstrip().endswith(_JOIN):
+            if ends:
                 label += f"{line} "
                 continue
         if line:
             lines.append(label + line)
             label = ""
-    text = "\n".join([*lines, label.rstrip()] if label else lines)
-    return text.replace(_CELL, "|")
+    if label:
+        lines.append(label.rstrip())
+    return "\n".join(lines).replace(_CELL, "|")
 
 
 def remove(element: Element) -> None:
