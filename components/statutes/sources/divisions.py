@@ -61,7 +61,7 @@ _WORD_FIRST = frozenset({"da", "de", "nl", "no", "sv"})  # "Erster Teil", "Annen
 
 _SUFFIX = "bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies|BIS|TER|QUATER"
 _NUMERAL = (
-    r"(?:\d+(?:[.\-–]\d+)*[a-zA-Z]?|I(?:er|re|ère)|[IVXLCDM]+)[º°ª]?"
+    r"(?:\d+(?:[.\-–]\d+)*[a-zA-Z]?|I(?:er|re|ère)|[IVXLCDM]+)(?:\.?\s?[º°ª])?"
     rf"(?:[\s-](?:{_SUFFIX}))?(?![\w'’-])"
 )
 _NUMBER = re.compile(_NUMERAL)
@@ -274,6 +274,6 @@ def _stands_in(inner: Division, outer: Division) -> bool:
         return inner.level > outer.level
     if inner.rank is not None and outer.rank is not None:
         return inner.rank > outer.rank
-    # Of two headings without a known kind on one level, the second follows the first; one without
-    # a level stands in what is known.
-    return inner.level is None and inner.rank is None
+    # Of two headings on one level of which one is of unknown kind, the second follows the first;
+    # a plain line's division holds every heading of unknown kind.
+    return inner.rank is None and outer.level is None
