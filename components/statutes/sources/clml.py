@@ -61,12 +61,13 @@ _NUMBERED = ("Part", "Chapter", "EUPart", "EUTitle", "EUChapter", "EUSection", "
 _UNNUMBERED = ("Pblock", "PsubBlock", "ScheduleBody")
 _QUOTES = ("BlockAmendment", "InlineAmendment")
 _WORDS = {"section": "Section", "regulation": "Regulation", "article": "Article", "rule": "Rule"}
-_LEFT_OUT = (
-    ("Commentary", "commentary"),
-    ("Footnote", "footnote"),
-    ("SignedSection", "signature"),
-    ("ExplanatoryNotes", "explanatory note"),
-    ("Image", "image"),
+_COUNTED = (
+    ("Commentary", "left out", "commentary"),
+    ("Footnote", "left out", "footnote"),
+    ("SignedSection", "left out", "signature"),
+    ("ExplanatoryNotes", "left out", "explanatory note"),
+    ("Image", "left out", "image"),
+    ("Tabular", "kept as text", "table"),
 )
 _PARTS = re.compile(r"/(?:part|chapter)/")
 # What remains of a repealed provision: its title, its labels and dots.
@@ -89,11 +90,15 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     if root is None:
         return
     tally = Tally()
-    for name, thing in _LEFT_OUT:
-        tally.add("left out", thing, sum(1 for _ in root.iter(*named(root, (name,)))))
-    tally.add("kept as text", "table", sum(1 for _ in root.iter(*named(root, ("Tabular",)))))
-    law = one_line(root.findtext(".//{*}Metadata/{*}title")) or one_line(root.get("IdURI"))
-    language = one_line(root.findtext(".//{*}Metadata/{*}language")) or None
+    metadata = child(root, "Metadata")
+    law = _metadata(metadata, "title") or one_line(root.get("IdURI"))
+    language = _metadata(metadata, "language") or None
+    for name, deed, thing in _COUNTED:
+        tally.add(deed, thing, sum(1 for _ in _every(root, name)))
+    # Half of a file, and no part of its law: laying it out would take as long as the rest.
+    for name in ("Metadata", "Commentaries"):
+        for each in list(root.iterchildren(f"{{*}}{name}")):
+            remove(each)
     ids = ArticleIds(re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law)))
     address = root.get("DocumentURI")
     units = list(_units(root, tally))
@@ -160,15 +165,26 @@ class _Above(NamedTuple):
     dates: tuple[date | None, date | None] = (None, None)
 
 
+def _metadata(metadata: Element | None, name: str) -> str:
+    field = None if metadata is None else child(metadata, name)
+    return "" if field is None else one_line(field.text)
+
+
+def _every(root: Element, *names: str) -> Iterator[Element]:
+    """The elements of a tree that have one of some names."""
+    found: Iterator[Element] = root.iter(*named(root, names))
+    return found
+
+
 def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
-    for body in root.iter(*named(root, ("Body", "EUBody"))):
-        yield from _inside(body, _Above(), tally)
     quotes = frozenset(named(root, _QUOTES))
-    for schedule in root.iter(*named(root, ("Schedule",))):
+    quoted = sum(is_within(provision, quotes) for provision in _every(root, "P1"))
+    tally.add("kept as text", "quoted provision", quoted)
+    for body in _every(root, "Body", "EUBody"):
+        yield from _inside(body, _Above(), tally)
+    for schedule in _every(root, "Schedule"):
         if not is_within(schedule, quotes):
             yield from _numbered(schedule, _Above(is_schedule=True), tally)
-    quoted = sum(is_within(each, quotes) for each in root.iter(*named(root, ("P1",))))
-    tally.add("kept as text", "quoted provision", quoted)
 
 
 def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
@@ -194,7 +210,7 @@ def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]
     """The provisions of a schedule, part or chapter; of one without any, the whole."""
     number, title = _number_of(division), _title_of(division)
     places = (*above.places, number) if above.is_schedule else ()
-    inner = division.iter(*named(division, ("P1", *_NUMBERED)))
+    inner = _every(division, "P1", *_NUMBERED)
     if not above.is_schedule or any(each is not division for each in inner):
         headings = (*above.headings, heading(number, title))
         below = _Above(headings, places, above.is_schedule)
@@ -256,7 +272,7 @@ def _title_of(division: Element) -> str:
 
 def _print_labels(root: Element) -> None:
     """Put the numbers of subsections and paragraphs in brackets: "(1)", "(a)"."""
-    for label in root.iter(*named(root, ("Pnumber",))):
+    for label in _every(root, "Pnumber"):
         if label.get("PuncBefore") is None and label.get("PuncAfter") is None:
             label.text = f"({label.text or ''}"
             _append(label, ")")
@@ -264,14 +280,20 @@ def _print_labels(root: Element) -> None:
 
 def _print_quotation_marks(root: Element) -> None:
     """Put quoted provisions in quotation marks, on their first line and their last."""
-    for quote in root.iter(*named(root, ("BlockAmendment",))):
+    for quote in _every(root, "BlockAmendment"):
         first = next((each for each in quote.iter() if (each.text or "").strip()), None)
-        if first is not None and quote.get("Format") != "none":
-            first.text = f"“{first.text.lstrip()}"
-            last = quote
-            while len(last) and not (last[-1].tail or "").strip():
-                last = last[-1]
-            _append(last, "”")
+        if first is None or quote.get("Format") == "none":
+            continue
+        first.text = f"“{first.text.lstrip()}"
+        last = quote
+        while len(last) and not (last[-1].tail or "").strip():
+            last = last[-1]
+        _append(last, "”")
+        behind = quote.getnext()
+        if behind is not None and local_name(behind) == "AppendText":
+            # A full stop or "and" that belongs to the line on which the quotation ends.
+            _append(last, _LAYOUT.line(behind))
+            remove(behind)
 
 
 def _append(element: Element, sign: str) -> None:

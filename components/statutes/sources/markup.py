@@ -231,6 +231,8 @@ class Layout:
             unit.text = _UNIT + (unit.text or "")
             unit.tail = _UNIT_END + (unit.tail or "")
         everything = str(_sheet(self, namespace(root))(root))
+        for space in _SPACES:
+            everything = everything.replace(space, " ")
         return [laid_out(text.partition(_UNIT_END)[0]) for text in everything.split(_UNIT)[1:]]
 
     def line(self, element: Element | None) -> str:
@@ -264,14 +266,14 @@ class Layout:
 
 def laid_out(marked: str) -> str:
     """The lines of a text in which `Layout` marked where they begin."""
-    for space in _SPACES:
-        marked = marked.replace(space, " ")
     lines: list[str] = []
     label = ""
     # Splitting at every mark is several times faster than patterns over the whole text, and most
     # lines need no white space collapsed.
     for part in marked.split(_BREAK):
         line = part.strip()
+        if not line:
+            continue
         if "  " in line:
             line = one_line(line)
         if _JOIN in line:
@@ -280,9 +282,8 @@ def laid_out(marked: str) -> str:
             if ends:
                 label += f"{line} "
                 continue
-        if line:
-            lines.append(label + line)
-            label = ""
+        lines.append(label + line if label else line)
+        label = ""
     if label:
         lines.append(label.rstrip())
     return "\n".join(lines).replace(_CELL, "|")
