@@ -181,6 +181,9 @@ def day(text: str | None) -> date | None:
 # lines until white space has been collapsed.
 _UNIT, _UNIT_END, _BREAK, _JOIN, _CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 
+LINE_BREAK = _BREAK
+"""Written into an element's text by a reader whose format separates lines by white space alone."""
+
 # White space other than the blank that is found in published texts.
 _SPACES = "\t\n\r\u00a0\u2002\u2003\u2009\u202f\u3000"
 
