@@ -93,8 +93,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     metadata = child(root, "Metadata")
     law = _metadata(metadata, "title") or one_line(root.get("IdURI"))
     language = _metadata(metadata, "language") or None
-    for name, deed, thing in _COUNTED:
-        tally.add(deed, thing, sum(1 for _ in _every(root, name)))
+    tally.count(root, _COUNTED)
     # Half of a file, and no part of its law: laying it out would take as long as the rest.
     for name in ("Metadata", "Commentaries"):
         for each in list(root.iterchildren(f"{{*}}{name}")):

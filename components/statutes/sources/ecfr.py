@@ -56,7 +56,7 @@ _SECTION = re.compile(r"(§§? ?[\w.–-]+(?: (?:and|through) [\w.–-]+)?)[. ]*
 _APPENDIX = re.compile(
     r"(Appendix(?: \S+)? to (?:Part|Subpart) \S+?)(?:[—–-]+| )(.*)", re.IGNORECASE
 )
-_DIVISION = re.compile(r"([A-Z][A-Za-z]+ [\w.]+) ?[—–-]+ ?(.*)")
+_DIVISION = re.compile(r"([A-Z][A-Za-z]+ [\w.]+) ?[—–-]+ ?(.*?)(?:--Volume \d+)?$")
 
 
 def matches(head: bytes, path: Path) -> bool:
@@ -75,8 +75,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     if root is None:
         return
     tally = Tally()
-    for name, deed, thing in _COUNTED:
-        tally.add(deed, thing, sum(1 for _ in root.iter(name)))
+    tally.count(root, _COUNTED)
     number = one_line(root.findtext("HEADER//IDNO"))
     law = f"Title {number}, Code of Federal Regulations"
     ids = ArticleIds(f"us/cfr/t{number}")

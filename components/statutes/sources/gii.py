@@ -169,8 +169,7 @@ def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
         text = body.get("text", norm if number else None)
         if text is None or (not number and not _has_words(text)):
             continue
-        for name, deed, thing in _COUNTED:
-            tally.add(deed, thing, sum(1 for _ in text.iter(name)))
+        tally.count(text, _COUNTED)
         headings = _path(divisions, current)
         if number:
             title = _LAYOUT.line(data.get("titel"))

@@ -21,6 +21,7 @@ says it, so that two wordings of one article never have the same id.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ LARGEST = 200 * 10**6
 """Bytes that one file of law may hold when unpacked: a parsed tree takes several times as much."""
 
 _CHUNK = 2**16
-_ABSENT_DATES = frozenset({date(2999, 1, 1), date(9999, 12, 31)})
+# How formats write a day that is not known or never comes.
+_ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
 
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
@@ -283,7 +285,7 @@ def laid_out(marked: str) -> str:
             ends = line.endswith(_JOIN)
             line = one_line(line.replace(_JOIN, " "))
             if ends:
-                label += f"{line} "
+                label += f"{line} " if line else ""
                 continue
         lines.append(label + line if label else line)
         label = ""
@@ -412,6 +414,13 @@ class Tally:
         if count:
             self._counts.setdefault(deed, Counter())[thing] += count
 
+    def count(self, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
+        """Count elements by local name, in one pass: each is a name, a deed and a thing."""
+        tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
+        found = Counter(element.tag for element in root.iter(*tags))
+        for tag, (_, deed, thing) in tags.items():
+            self.add(deed, thing, found[tag])
+
     def add_notice(self, notice: TallyNotice) -> None:
         """Count what another file's notice says."""
         for thing, count in (notice.counts or {}).items():
@@ -442,9 +451,9 @@ class Tally:
 def _things(thing: str, count: int) -> str:
     if count == 1:
         return f"1 {thing}"
-    noun, space, rest = thing.partition(" without ")
+    noun, *rest = re.split(r"(?= (?:of|without) )", thing, maxsplit=1)
     plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
-    return f"{count:,} {_PLURALS.get(noun, plural)}{space}{rest}"
+    return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
 
 
 _REPAIRS = {

@@ -195,8 +195,7 @@ def _tidy(root: Element, tally: Tally) -> None:
             tally.add("left out", "note")
             if local_name(note.getparent()) != "notes":
                 remove(note)
-    for name, deed, thing in _COUNTED:
-        tally.add(deed, thing, sum(1 for _ in root.iter(*named(root, (name,)))))
+    tally.count(root, _COUNTED)
     space = namespace(root)
     for each in root.iter(f"{{{_TABLES}}}*"):
         each.tag = f"{{{space}}}{local_name(each)}"
