@@ -69,10 +69,30 @@ _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _EUR_LEX = "https://eur-lex.europa.eu/legal-content"
 # The codes of EUR-Lex's addresses, by the codes of the files.
 _LANGUAGES = {
-    **{"BG": "BUL", "ES": "SPA", "CS": "CES", "DA": "DAN", "DE": "DEU", "ET": "EST"},
-    **{"EL": "ELL", "EN": "ENG", "FR": "FRA", "GA": "GLE", "HR": "HRV", "IT": "ITA"},
-    **{"LV": "LAV", "LT": "LIT", "HU": "HUN", "MT": "MLT", "NL": "NLD", "PL": "POL"},
-    **{"PT": "POR", "RO": "RON", "SK": "SLK", "SL": "SLV", "FI": "FIN", "SV": "SWE"},
+    "BG": "BUL",
+    "ES": "SPA",
+    "CS": "CES",
+    "DA": "DAN",
+    "DE": "DEU",
+    "ET": "EST",
+    "EL": "ELL",
+    "EN": "ENG",
+    "FR": "FRA",
+    "GA": "GLE",
+    "HR": "HRV",
+    "IT": "ITA",
+    "LV": "LAV",
+    "LT": "LIT",
+    "HU": "HUN",
+    "MT": "MLT",
+    "NL": "NLD",
+    "PL": "POL",
+    "PT": "POR",
+    "RO": "RON",
+    "SK": "SLK",
+    "SL": "SLV",
+    "FI": "FIN",
+    "SV": "SWE",
 }
 
 

@@ -21,8 +21,10 @@ from components.statutes.sources import (
     bsard,
     clml,
     ecfr,
+    formex,
     gii,
     legalize,
+    legi,
     native,
     soict,
     uslm,
@@ -60,7 +62,16 @@ Source = str | Path | BinaryIO
 # Formats of corpora made for retrieval: a file, or a folder of known names.
 _CORPORA = (native, bsard, soict)
 # Formats in which states publish law: see `markup.py` for what such a module has.
-_PUBLISHED: tuple[Any, ...] = (akoma_ntoso, legalize, clml, gii, uslm, ecfr)
+_PUBLISHED: tuple[Any, ...] = (
+    akoma_ntoso,
+    legalize,
+    clml,
+    gii,
+    uslm,
+    ecfr,
+    formex,
+    legi,
+)
 
 FORMATS = ("native", "bsard", "soict", *(module.NAME for module in _PUBLISHED))
 """What `format` and --format may name."""
