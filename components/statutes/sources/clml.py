@@ -69,6 +69,7 @@ _COUNTED = (
     ("Image", "left out", "image"),
     ("Tabular", "kept as text", "table"),
 )
+_ORIGINAL = re.compile(r"/(?:enacted|made|created|adopted)$")
 _PARTS = re.compile(r"/(?:part|chapter)/")
 # What remains of a repealed provision: its title, its labels and dots.
 _DOTS = re.compile(r"(?:\(\w+\) )?(?:\. ?){4,}")
@@ -98,8 +99,11 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     for name in ("Metadata", "Commentaries"):
         for each in list(root.iterchildren(f"{{*}}{name}")):
             remove(each)
-    ids = ArticleIds(re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law)))
-    address = root.get("DocumentURI")
+    address = root.get("DocumentURI", "")
+    key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law))
+    # The law as it was made has no dates that would tell it from later versions.
+    original = _ORIGINAL.search(address)
+    ids = ArticleIds(key + (original[0] if original else ""))
     units = list(_units(root, tally))
     _print_labels(root)
     _print_quotation_marks(root)
@@ -123,7 +127,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             language=language,
             valid_from=first,
             valid_to=last,
-            source_url=unit.address or address,
+            source_url=unit.address or address or None,
         )
         yield Place(str(path), unit.line), article
     problems.extend(tally.notices(str(path)))
@@ -154,7 +158,7 @@ class _Above(NamedTuple):
         places: In a schedule, its number and those of its parts, from the top.
         is_schedule: Whether it is part of a schedule.
         title: Of the group of provisions.
-        dates: Of the group.
+        dates: Of the group, or of the block of provisions under one heading.
     """
 
     headings: tuple[str, ...] = ()
@@ -193,14 +197,15 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
         if name == "P1":
             yield _provision(each, above)
         elif name == "P1group":
-            group = above._replace(title=_title_of(each), dates=_dates(each))
+            group = above._replace(title=_title_of(each), dates=_dates(each, above))
             yield from _inside(each, group, tally)
         elif name in _NUMBERED:
             yield from _numbered(each, above, tally)
         elif name in _UNNUMBERED:
             title = _title_of(each)
             headings = (*above.headings, title) if title else above.headings
-            yield from _inside(each, above._replace(headings=headings), tally)
+            block = above._replace(headings=headings, dates=_dates(each, above))
+            yield from _inside(each, block, tally)
         elif name in ("P", "Tabular"):
             tally.add("left out", "paragraph between provisions")
 
@@ -237,21 +242,24 @@ def _provision(element: Element, above: _Above) -> _Unit:
 
 
 def _unit(element: Element, key: str, number: str, above: _Above) -> _Unit:
-    dates = _dates(element)
     return _Unit(
         element=element,
         key=key,
         number=number,
         title=above.title,
         headings=above.headings,
-        dates=above.dates if dates == (None, None) else dates,
+        dates=_dates(element, above),
         address=element.get("DocumentURI"),
         line=element.sourceline or 1,
     )
 
 
-def _dates(element: Element) -> tuple[date | None, date | None]:
-    return day(element.get("RestrictStartDate")), day(element.get("RestrictEndDate"))
+def _dates(element: Element, above: _Above) -> tuple[date | None, date | None]:
+    """The days of a wording; those of its group or block, where it has none of its own."""
+    if element.get("Status") == "Prospective":
+        return None, None
+    own = day(element.get("RestrictStartDate")), day(element.get("RestrictEndDate"))
+    return above.dates if own == (None, None) else own
 
 
 def _number_of(division: Element) -> str:

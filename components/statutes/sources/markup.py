@@ -376,7 +376,7 @@ class ArticleIds:
 
 # What is not in the articles as it was in the file.
 
-_PLURALS = {"annex": "annexes"}
+_PLURALS = {"annex": "annexes", "index": "indexes"}
 
 
 @dataclass(frozen=True, slots=True)
