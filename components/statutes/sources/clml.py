@@ -278,9 +278,10 @@ def _title_of(division: Element) -> str:
 
 
 def _print_labels(root: Element) -> None:
-    """Put the numbers of subsections and paragraphs in brackets: "(1)", "(a)"."""
+    """Put the numbers below a section in brackets: "(1)", "(a)"."""
     for label in _every(root, "Pnumber"):
-        if label.get("PuncBefore") is None and label.get("PuncAfter") is None:
+        is_printed = label.get("PuncBefore") is not None or label.get("PuncAfter") is not None
+        if not is_printed and local_name(label.getparent()) != "P1":
             label.text = f"({label.text or ''}"
             _append(label, ")")
 

@@ -157,8 +157,6 @@ def _law_of(root: Element, path: Path) -> _Law:
     title = None if act is None else act.find("TITLE/TI")
     if title is None and file is not None:
         title = _title_in_package(file, path)
-    if title is None:
-        title = root.find("TITLE/TI")
     language = one_line(about.findtext("LG.DOC"))
     return _Law(key, _name(title) or key, language.lower() or None, _address(file))
 
