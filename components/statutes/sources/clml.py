@@ -58,6 +58,8 @@ _NAMESPACE = b"http://www.legislation.gov.uk/namespaces/legislation"
 
 # Divisions with a number of their own, and headings between provisions.
 _NUMBERED = ("Part", "Chapter", "EUPart", "EUTitle", "EUChapter", "EUSection", "Division")
+# What stands at the head of a division.
+_LABELS = frozenset({"Number", "TitleBlock", "Title", "Subtitle", "Reference", "CommentaryRef"})
 _UNNUMBERED = ("Pblock", "PsubBlock", "ScheduleBody")
 _QUOTES = ("BlockAmendment", "InlineAmendment")
 _WORDS = {"section": "Section", "regulation": "Regulation", "article": "Article", "rule": "Rule"}
@@ -90,7 +92,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     root = parse(path, problems)
     if root is None:
         return
-    tally = Tally()
+    file, tally = str(path), Tally()
     metadata = child(root, "Metadata")
     law = _metadata(metadata, "title") or one_line(root.get("IdURI"))
     language = _metadata(metadata, "language") or None
@@ -114,7 +116,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             tally.add("left out", "provision without words")
             continue
         since, until = unit.dates
-        if words and all(_DOTS.fullmatch(line) for line in words.splitlines()):
+        if _is_repealed(words):
             first, last = None, since and since - timedelta(days=1)
         else:
             first, last = since, until and until - timedelta(days=1)
@@ -129,8 +131,13 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             valid_to=last,
             source_url=unit.address or address or None,
         )
-        yield Place(str(path), unit.line), article
-    problems.extend(tally.notices(str(path)))
+        yield Place(file, unit.line), article
+    problems.extend(tally.notices(file))
+
+
+def _is_repealed(words: str) -> bool:
+    """Whether nothing is left of a provision but dots."""
+    return ". . . ." in words and all(_DOTS.fullmatch(line) for line in words.splitlines())
 
 
 class _Unit(NamedTuple):
@@ -181,7 +188,7 @@ def _every(root: Element, *names: str) -> Iterator[Element]:
 
 def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
     quotes = frozenset(named(root, _QUOTES))
-    quoted = sum(is_within(provision, quotes) for provision in _every(root, "P1"))
+    quoted = sum(1 for quote in _every(root, *_QUOTES) for _ in _every(quote, "P1"))
     tally.add("kept as text", "quoted provision", quoted)
     for body in _every(root, "Body", "EUBody"):
         yield from _inside(body, _Above(), tally)
@@ -197,12 +204,13 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
         if name == "P1":
             yield _provision(each, above)
         elif name == "P1group":
-            group = above._replace(title=_title_of(each), dates=_dates(each, above))
+            _, title = _labels(each)
+            group = above._replace(title=title, dates=_dates(each, above))
             yield from _inside(each, group, tally)
         elif name in _NUMBERED:
             yield from _numbered(each, above, tally)
         elif name in _UNNUMBERED:
-            title = _title_of(each)
+            _, title = _labels(each)
             headings = (*above.headings, title) if title else above.headings
             block = above._replace(headings=headings, dates=_dates(each, above))
             yield from _inside(each, block, tally)
@@ -212,7 +220,7 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
 
 def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
     """The provisions of a schedule, part or chapter; of one without any, the whole."""
-    number, title = _number_of(division), _title_of(division)
+    number, title = _labels(division)
     places = (*above.places, number) if above.is_schedule else ()
     inner = _every(division, "P1", *_NUMBERED)
     if not above.is_schedule or any(each is not division for each in inner):
@@ -220,8 +228,8 @@ def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]
         below = _Above(headings, places, above.is_schedule)
         yield from _inside(division, below, tally)
         return
-    for name in ("Number", "TitleBlock", "Title", "Reference"):
-        for each in list(division.iterchildren(f"{{*}}{name}")):
+    for each in list(division):
+        if local_name(each) in _LABELS:
             remove(each)
     key = division.get("id") or number
     whole = above._replace(title=title, dates=(None, None))
@@ -262,16 +270,22 @@ def _dates(element: Element, above: _Above) -> tuple[date | None, date | None]:
     return above.dates if own == (None, None) else own
 
 
-def _number_of(division: Element) -> str:
-    """A division's number, its word in small letters: "PART 2" is "Part 2"."""
-    word, space, rest = _LAYOUT.line(child(division, "Number")).partition(" ")
-    return f"{word.capitalize() if word.isupper() and space else word}{space}{rest}"
-
-
-def _title_of(division: Element) -> str:
-    block = child(division, "TitleBlock")
-    titles = (division if block is None else block).iterchildren("{*}Title")
-    return " ".join(filter(None, map(_LAYOUT.line, titles)))
+def _labels(division: Element) -> tuple[str, str]:
+    """A division's number and title; the number's word in small letters: "PART 2" is "Part 2"."""
+    number = ""
+    titles: list[str] = []
+    for each in division:
+        name = local_name(each)
+        if name == "Number":
+            word, space, rest = _LAYOUT.line(each).partition(" ")
+            number = f"{word.capitalize() if word.isupper() and space else word}{space}{rest}"
+        elif name == "Title":
+            titles.append(_LAYOUT.line(each))
+        elif name == "TitleBlock":
+            titles.append(_labels(each)[1])
+        elif name not in _LABELS:
+            break
+    return number, " ".join(filter(None, titles))
 
 
 # Signs that the site prints and the file does not hold.
@@ -280,10 +294,12 @@ def _title_of(division: Element) -> str:
 def _print_labels(root: Element) -> None:
     """Put the numbers below a section in brackets: "(1)", "(a)"."""
     for label in _every(root, "Pnumber"):
-        is_printed = label.get("PuncBefore") is not None or label.get("PuncAfter") is not None
-        if not is_printed and local_name(label.getparent()) != "P1":
-            label.text = f"({label.text or ''}"
-            _append(label, ")")
+        if not label.attrib and local_name(label.getparent()) != "P1":
+            if len(label):
+                label.text = f"({label.text or ''}"
+                _append(label, ")")
+            else:
+                label.text = f"({label.text})"
 
 
 def _print_quotation_marks(root: Element) -> None:
@@ -295,6 +311,8 @@ def _print_quotation_marks(root: Element) -> None:
         first.text = f"“{first.text.lstrip()}"
         last = quote
         while len(last) and not (last[-1].tail or "").strip():
+            if local_name(last[-1]) in _LAYOUT.left_out:
+                break
             last = last[-1]
         _append(last, "”")
         behind = quote.getnext()

@@ -134,7 +134,11 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
 
 def local_name(element: Element) -> str:
     """An element's name without its namespace; "" for an entity reference."""
-    tag = element.tag
+    return _local(element.tag)
+
+
+@lru_cache(maxsize=1024)
+def _local(tag: Any) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
@@ -151,7 +155,11 @@ def named(root: Element, names: Iterable[str]) -> list[str]:
 
 def child(element: Element, name: str) -> Element | None:
     """The first child with a local name."""
-    return next(element.iterchildren(f"{{*}}{name}"), None)
+    # Faster than lxml's own search, which compiles the name anew for each element.
+    for each in element:
+        if local_name(each) == name:
+            return each
+    return None
 
 
 def is_within(element: Element, tags: frozenset[str]) -> bool:
@@ -170,8 +178,10 @@ def day(text: str | None) -> date | None:
     >>> day("2018-05-25+01:00"), day("2999-01-01"), day("")
     (datetime.date(2018, 5, 25), None, None)
     """
+    if not text:
+        return None
     try:
-        found = date.fromisoformat((text or "").strip()[:10])
+        found = date.fromisoformat(text.strip()[:10])
     except ValueError:
         return None
     return None if found in _ABSENT_DATES else found
@@ -276,8 +286,7 @@ def laid_out(marked: str) -> str:
     # Splitting at every mark is several times faster than patterns over the whole text, and most
     # lines need no white space collapsed.
     for part in marked.split(_BREAK):
-        line = part.strip()
-        if not line:
+        if not part or not (line := part.strip()):
             continue
         if "  " in line:
             line = one_line(line)
