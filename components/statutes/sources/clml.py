@@ -224,7 +224,8 @@ def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]
     places = (*above.places, number) if above.is_schedule else ()
     inner = _every(division, "P1", *_NUMBERED)
     if not above.is_schedule or any(each is not division for each in inner):
-        headings = (*above.headings, heading(number, title))
+        named_so = heading(number, title)
+        headings = (*above.headings, named_so) if named_so else above.headings
         below = _Above(headings, places, above.is_schedule)
         yield from _inside(division, below, tally)
         return

@@ -90,13 +90,17 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         parent = unit.getparent()
         if parent not in above:
             above[parent] = tuple(_headings(parent))
+        text = "\n".join(filter(None, (title, words))) or printed
         key = one_line(unit.get("N")).lstrip("§ ")
+        if not text or not named:
+            tally.add("left out", "section without words")
+            continue
         article = Article(
             id=ids.of(f"s{key}" if unit.tag == "DIV8" else key),
             law=law,
             number=named.rstrip("."),
             headings=above[parent],
-            text="\n".join(filter(None, (title, words))) or printed,
+            text=text,
             language="en",
             source_url=f"{_SITE}/title-{number}" + (f"/section-{key}" if key[:1].isdigit() else ""),
         )

@@ -244,7 +244,7 @@ def _article(element: Element, headings: tuple[str, ...]) -> _Unit:
     number = _LAYOUT.take(element, "TI.ART")
     title = _LAYOUT.take(element, "STI.ART")
     key = element.get("IDENTIFIER") or number
-    return _Unit(element, key, number, title, headings, element.sourceline or 1)
+    return _Unit(element, key, number or key or "Article", title, headings, element.sourceline or 1)
 
 
 def _annex(element: Element) -> _Unit:

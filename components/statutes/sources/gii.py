@@ -176,7 +176,8 @@ def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
         else:
             headings = headings[:-1]
         line = norm.sourceline or 1
-        yield _Norm(norm.get("doknr", ""), number or own, title, headings, text, line, not number)
+        label = number or own or title or "-"
+        yield _Norm(norm.get("doknr", ""), label, title, headings, text, line, not number)
 
 
 def _children(element: Element | None) -> dict[str, Element]:

@@ -160,7 +160,8 @@ def _in_tree(
             yield from _in_node(data, code, headings, tally)
             continue
         if node.get("type") == "section":
-            headings = (*headings, _heading(str(data.get("title", ""))))
+            title = _heading(str(data.get("title") or ""))
+            headings = (*headings, title) if title else headings
         children = node.get("children")
         if isinstance(children, list):
             inner = (each for each in reversed(children) if isinstance(each, dict))
@@ -180,14 +181,15 @@ def _in_node(
 ) -> Iterator[_Wording]:
     since, until = _json_day(data.get("dateDebut")), _json_day(data.get("dateFin"))
     tally.add("left out", "note", int(bool(data.get("nota"))))
-    listed = len(data.get("articleVersions") or ())
-    tally.add("left out", "other wording without words", max(0, listed - 1))
+    listed = data.get("articleVersions")
+    others = len(listed) - 1 if isinstance(listed, list) else 0
+    tally.add("left out", "other wording without words", max(0, others))
     if _was_in_force(since, until, tally):
         id_ = str(data.get("id", ""))
         yield _Wording(
             id=id_,
-            code=str(code.get("cid", "")),
-            law=one_line(str(code.get("title", ""))),
+            code=one_line(str(code.get("cid"))),
+            law=one_line(str(code.get("title") or code.get("cid"))),
             number=one_line(str(data.get("num") or "")),
             headings=headings,
             text=_html(str(data.get("texteHtml") or data.get("texte") or "")),
@@ -200,7 +202,10 @@ def _in_node(
 def _json_day(value: object) -> date | None:
     """A day of the JSON form: milliseconds in articles, ISO elsewhere."""
     if isinstance(value, int):
-        value = datetime.fromtimestamp(value / 1000, UTC).date().isoformat()
+        try:
+            value = datetime.fromtimestamp(value / 1000, UTC).date().isoformat()
+        except (OverflowError, OSError, ValueError):
+            return None
     return day(value if isinstance(value, str) else None)
 
 
@@ -249,8 +254,8 @@ def _headings(law: Element, since: date | None) -> Iterator[str]:
     level = law.find("TM")
     while level is not None:
         title = _current(level.findall("TITRE_TM"), since)
-        if title is not None:
-            yield _heading(title.text)
+        if title is not None and (named := _heading(title.text)):
+            yield named
         level = level.find("TM")
 
 

@@ -95,6 +95,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         return
     tally = Tally()
     law = _law_of(root)
+    name = law.name or path.stem
     language = root.get("{http://www.w3.org/XML/1998/namespace}lang")
     sections = list(_sections(root, tally))
     _tidy(root, tally)
@@ -109,7 +110,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             continue
         article = Article(
             id=ids.of(unit.key.removeprefix("/us/")),
-            law=law.name,
+            law=name,
             number=unit.number,
             headings=unit.headings,
             text=text,
@@ -210,7 +211,7 @@ def _unit(section: Element, above: dict[Element, tuple[str, ...]]) -> _Unit:
     if parent not in above:
         above[parent] = tuple(_headings(parent))
     key = section.get("identifier") or section.get("id") or number
-    return _Unit(key, number, title, above[parent], section.sourceline or 1)
+    return _Unit(key, number or "Section", title, above[parent], section.sourceline or 1)
 
 
 def _headings(division: Element) -> Iterator[str]:
