@@ -17,6 +17,7 @@ consolidation, enactment or generation are not taken.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -39,6 +40,7 @@ from components.statutes.sources.markup import (
     named,
     one_line,
     parse,
+    remove,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -97,11 +99,14 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     units = _units(body)
     act = _Act.of(document, path)
     tally = Tally()
+    unit_name = local_name(units[0]) if units else ""
+    counted = (*_LEFT_OUT, "table", *([unit_name] if unit_name else []))
+    counts = Counter(local_name(each) for each in document.iter(*named(root, counted)))
     for name, thing in _LEFT_OUT.items():
-        tally.add("left out", thing, sum(1 for _ in document.iter(*named(root, (name,)))))
-    tally.add("kept as text", "table", sum(1 for _ in body.iter(*named(root, ("table",)))))
-    quoted = sum(1 for _ in body.iter(*named(root, (local_name(units[0]),)))) if units else 0
-    tally.add("kept as text", "quoted article", quoted - len(units))
+        tally.add("left out", thing, counts[name])
+    tally.add("kept as text", "table", counts["table"])
+    of_body = sum(1 for _ in body.iter(units[0].tag)) if units else 0
+    tally.add("kept as text", f"quoted {unit_name}", of_body - len(units))
     _number_lists(body)
     if act.country == "it":
         _break_plain_lists(body)
@@ -168,16 +173,20 @@ def _head(unit: Element, act: _Act) -> _Head:
         note = " ".join(_NOTES.line(each) for each in notes)
         for raised in found.iter("{*}sup"):
             raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
-    printed = LAYOUT.take(unit, "num")
-    title = LAYOUT.take(unit, "heading")
-    if not title:
-        second = unit[0] if len(unit) else None
-        if second is not None and local_name(second) == "num":  # the EU's title
-            title = LAYOUT.take(unit, "num")
+    printed = LAYOUT.line(found)
+    if found is not None:
+        remove(found)
+    following = unit[0] if len(unit) else None
+    # A second number is the EU's way to print a title.
+    title = LAYOUT.take(unit, "num" if _is(following, "num") else "heading")
     number = _ARTICLE_WORD.sub("", printed, count=1).rstrip(". ") or printed
     if act.language == "en" and local_name(unit) == "section" and number[:1].isdigit():
         number = f"Section {number}"  # a bare number is an article's
     return _Head(number, printed, title, note)
+
+
+def _is(element: Element | None, name: str) -> bool:
+    return element is not None and local_name(element) == name
 
 
 # Divisions.
