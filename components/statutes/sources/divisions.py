@@ -97,13 +97,13 @@ class Division:
 def heading(label: str, title: str) -> str:
     """A division's heading: its kind and number, its title.
 
-    >>> heading("Title II:", "Deposits"), heading("第一章", "総則"), heading("", "Deposits")
-    ('Title II. Deposits', '第一章 総則', 'Deposits')
+    >>> heading("Title II:", "Deposits"), heading("第一章", "総則"), heading("a)", "Deposits")
+    ('Title II. Deposits', '第一章 総則', 'a) Deposits')
     """
     label, title = label.strip().rstrip(".:–—- "), title.strip().lstrip(".:–—- ")
     if not label or not title:
         return label or title
-    return f"{label} {title}" if label[0] in "第제" else f"{label}. {title}"
+    return f"{label} {title}" if label[0] in "第제" or label[-1] == ")" else f"{label}. {title}"
 
 
 def division(text: str, language: str | None, level: int | None = None) -> Division:

@@ -21,6 +21,7 @@ from components.statutes.sources.markup import (
     Element,
     Layout,
     Tally,
+    is_within,
     one_line,
     parse,
 )
@@ -79,7 +80,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     number = one_line(root.findtext("HEADER//IDNO"))
     law = f"Title {number}, Code of Federal Regulations"
     ids = ArticleIds(f"us/cfr/t{number}")
-    units = list(root.iter(*_UNITS))
+    units = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
     texts = _LAYOUT.texts(root, units)
     above: dict[Element, tuple[str, ...]] = {}
     for unit, words in zip(units, texts, strict=True):

@@ -58,6 +58,7 @@ _COUNTED = (
     ("TBL", "kept as text", "table"),
 )
 _QUOTES = frozenset({"QUOT.S"})
+_UNITS = frozenset({"ANNEX", "ARTICLE"})
 _ROOTS = re.compile(rb"<(?:ACT|ANNEX|COMBINED\.FMX)[\s>]")
 
 # What names an act in its title: its kind and number, and a short title at the end.
@@ -228,12 +229,14 @@ class _Unit(NamedTuple):
 
 def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
     headings: dict[Element, tuple[str, ...]] = {}
-    for each in list(root.iter("ARTICLE", "ANNEX")):
+    for each in list(root.iter(*_UNITS)):
         if is_within(each, _QUOTES):
             tally.add("kept as text", f"quoted {each.tag.lower()}")
+        elif is_within(each, _UNITS):
+            tally.add("kept as text", f"{each.tag.lower()} of an annex")
         elif each.tag == "ANNEX":
             yield _annex(each)
-        elif not is_within(each, frozenset({"ANNEX"})):
+        else:
             parent = each.getparent()
             if parent not in headings:
                 headings[parent] = tuple(_headings(parent))

@@ -18,6 +18,7 @@ What becomes of the rest:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -88,8 +89,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     norms = list(_norms(root, tally))
     _show_sentence_numbers(root)
     texts = _LAYOUT.texts(root, [norm.text for norm in norms])
-    law = _law_of(root)
+    law = _law_of(root, path)
     key = root.get("doknr", law.name)
+    # A law whose sections start again in each of its articles has other pages, by other rules.
+    several = {number for number, n in Counter(norm.number for norm in norms).items() if n > 1}
     ids = ArticleIds(key)
     for norm, text in zip(norms, texts, strict=True):
         words = "\n".join(line for line in (norm.title, text) if line not in ("", "-"))
@@ -103,7 +106,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             headings=norm.headings,
             text=words,
             language="de",
-            source_url=_page(law.folder, norm.number),
+            source_url=_page(law.folder, "" if norm.number in several else norm.number),
         )
         yield Place(str(path), norm.line), article
     problems.extend(tally.notices(str(path)))
@@ -121,16 +124,16 @@ class _Law(NamedTuple):
     folder: str
 
 
-def _law_of(root: Element) -> _Law:
+def _law_of(root: Element, path: Path) -> _Law:
     data = root.find("norm/metadaten")
     if data is None:
-        return _Law(root.get("doknr", ""), "")
+        return _Law(root.get("doknr", path.stem), "")
     index = one_line(data.findtext("jurabk"))
     short = one_line(data.findtext("amtabk")) or index
     title = one_line(data.findtext("kurzue")) or one_line(data.findtext("langue")) or short
     name = title if not short or short in title else f"{title} ({short})"
     # The site names its folders by the index, letters and digits of ASCII only.
-    return _Law(name, re.sub(r"[^a-z0-9]", "_", index.lower()))
+    return _Law(name or path.stem, re.sub(r"[^a-z0-9]", "_", index.lower()))
 
 
 class _Norm(NamedTuple):

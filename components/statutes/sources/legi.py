@@ -84,7 +84,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         article = Article(
             id=law_ids.of(wording.id),
             law=wording.law,
-            number=wording.number or wording.id,
+            number=wording.number or wording.id or "-",
             headings=wording.headings,
             text=text,
             language="fr",

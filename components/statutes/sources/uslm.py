@@ -62,6 +62,7 @@ _DIVISIONS = frozenset(
     {"title", "subtitle", "division", "subdivision", "chapter", "subchapter", "part", "subpart"}
     | {"level"}
 )
+_UNITS = ("section",)
 _QUOTES = ("quotedContent", "quotedText")
 _OTHERS = ("note", "notes", "toc")
 _COUNTED = (
@@ -178,13 +179,13 @@ class _Unit(NamedTuple):
 
 def _sections(root: Element, tally: Tally) -> Iterator[Element]:
     """The law's own sections; those that it quotes are counted."""
-    quotes, others = (frozenset(named(root, names)) for names in (_QUOTES, _OTHERS))
-    for section in root.iter(*named(root, ("section",))):
+    quotes, others, units = (frozenset(named(root, each)) for each in (_QUOTES, _OTHERS, _UNITS))
+    for section in root.iter(*units):
         if is_within(section, others):
             continue
         if is_within(section, quotes):
             tally.add("kept as text", "quoted section")
-        else:
+        elif not is_within(section, units):
             yield section
 
 
