@@ -66,7 +66,10 @@ _NUMERAL = (
 )
 _NUMBER = re.compile(_NUMERAL)
 _NUMBER_FIRST = re.compile(rf"{_NUMERAL}\.?\s+")
-_WORD = re.compile(r"\w+\s+")
+# An ordinal or adjective, not "Dieser Abschnitt", "Het hoofdstuk".
+_WORD = re.compile(
+    r"(?!(?:d(?:er|ie|as|em|en|es|ies\w*|e|et|enne|ette|it)|het|jeder?)\s)\w+\s+", re.I
+)
 _CJK_NUMBER = r"[\d一二三四五六七八九十百千〇○零]+"
 _SEPARATOR = re.compile(r"\s*(?:[:.–—]|\s-\s|-\s)\s*")
 

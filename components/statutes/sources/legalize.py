@@ -80,7 +80,7 @@ _ARTICLE = re.compile(
         (?P<number>
           (?:\d+|[A-Z]{0,2}\.?[ ]?\*?[ ]?\d+|[IVXLC]+(?![\w]))
           (?:[-.–]\d+)*
-          (?:[º°ª]|er|[ ]?[a-z](?![\w'’]))?(?:[⁰-⁹¹²³]+)?
+          (?:[º°ª]|er|[ ]?[a-z](?![\w'’]|[ ]\d))?(?:[⁰-⁹¹²³]+)?
           (?:[ -](?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies)\b)?
           (?:[ ]?(?:a|y|à|et|bis|–|-)[ ]\d+(?:[ ]bis|[ ]ter)?)?
         | \w+(?:[ ](?:y[ ])?\w+)?(?=\.?\s*$|\.)
