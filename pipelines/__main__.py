@@ -13,6 +13,7 @@ Lexarbor finds the articles of law that answer a question. Commands (each has --
   python -m pipelines.evaluate   measure a pipeline on questions
   python -m pipelines.calibrate  choose the score below which nothing was found
   python -m pipelines.export     write the articles of a store as a corpus
+  python -m pipelines.convert    write published law as a corpus
   python -m pipelines.tree       draw an article in its law
   python -m pipelines.serve      answer questions over HTTP
   python -m ui                   the same in a browser

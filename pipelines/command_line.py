@@ -74,6 +74,15 @@ def add_questions(parser: argparse.ArgumentParser, split: str) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """The flag that names the format of a corpus."""
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="read the corpus in this format, in place of recognising it; docs/data.md lists them",
+    )
+
+
 def add_generator(parser: argparse.ArgumentParser) -> None:
     """The flags that have answers written by a chat generator."""
     parser.add_argument(

@@ -137,6 +137,7 @@ def scan(
     *,
     measure: bool,
     skip_bad: bool,
+    format: str | None,
     say: Callable[[str], object],
 ) -> Scan:
     """Read the whole corpus once, and keep the shard's articles.
@@ -146,7 +147,8 @@ def scan(
         spool: gets the articles of the shard's laws.
         shard: which laws those are.
         measure: whether to count the terms of every article, for the average length.
-        skip_bad: leave out lines that cannot be read.
+        skip_bad: leave out lines and files that cannot be read.
+        format: of the corpus; None to recognise it.
         say: takes lines for the user.
 
     Raises:
@@ -156,7 +158,7 @@ def scan(
     problems: list[Problem] = []
     digest = hashlib.sha256()
     terms = 0
-    read = iter_articles(source, skip_bad=skip_bad, problems=problems)
+    read = iter_articles(source, skip_bad=skip_bad, problems=problems, format=format)
     for position, (_, article) in enumerate(with_languages(read, source, problems)):
         line = canonical_line(article.to_json())
         digest.update(line)
@@ -541,6 +543,7 @@ def index_into_engine(
     model: str | None = None,
     shard: Shard = Shard(),
     skip_bad: bool = False,
+    format: str | None = None,
     prune: bool = False,
     replace: bool = False,
     say: Say = lambda _: None,
@@ -563,7 +566,8 @@ def index_into_engine(
         model: folder or name of a model; None takes the one on record, else for English the
             bundled one.
         shard: which laws are this process's.
-        skip_bad: leave out lines that cannot be read.
+        skip_bad: leave out lines and files that cannot be read.
+        format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the shard's laws that the corpus does not have; they are listed before.
         replace: allow a corpus to have fewer than half of the articles of a law in the engine.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
@@ -587,7 +591,15 @@ def index_into_engine(
         record = _record_of(at)
         with closing(LawSpool()) as spool:
             say("Reading the corpus")
-            found = scan(source, spool, shard, measure=record is None, skip_bad=skip_bad, say=say)
+            found = scan(
+                source,
+                spool,
+                shard,
+                measure=record is None,
+                skip_bad=skip_bad,
+                format=format,
+                say=say,
+            )
             say_unknown(found.languages, say)
             chosen = _choose(model, record, found, at, say)
             states = at.states(LAW)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pipelines.indexing import IndexReport
 
 _EPILOG = """\
-The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, a folder
-of BSARD or SoICT tables, or "aldermere", the invented demo law. A law that the store has is
+The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, law in a
+published format or a folder of it (docs/data.md), a folder of BSARD or SoICT tables, or
+"aldermere", the invented demo law. A law that the store has is
 replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
 a file of its own. Interrupt it whenever you like: the same command goes on where it stopped, and
 what did not change is not encoded again.
@@ -78,8 +79,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="put the articles' vectors through the model's graph network, which python -m "
         "training.graph trains; a store that was indexed so goes on so",
     )
+    command_line.add_format(parser)
     parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out lines that cannot be read; names each"
+        "--skip-bad",
+        action="store_true",
+        help="leave out lines and files that cannot be read; names each",
     )
     parser.add_argument(
         "--prune",
@@ -136,6 +140,9 @@ def _shard(text: str) -> tuple[int, int]:
     return number, of
 
 
+_BOTH = ("model", "skip_bad", "format", "prune", "replace")  # flags of stores and engines
+
+
 def _index(options: argparse.Namespace) -> int:
     from components.statutes.sources import bsard, opening
 
@@ -143,7 +150,7 @@ def _index(options: argparse.Namespace) -> int:
     if options.corpus not in (opening.DEMO_LAW, bsard.HUB_NAME) and not corpus.exists():
         say(f"error: --corpus: there is no {corpus}. Check the path.")
         return WRONG_USE
-    both = {name: getattr(options, name) for name in ("model", "skip_bad", "prune", "replace")}
+    both = {name: getattr(options, name) for name in _BOTH}
     report: IndexReport | EngineReport
     if options.engine:
         from pipelines.engines import Shard, index_into_engine

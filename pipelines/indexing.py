@@ -736,6 +736,7 @@ def index_corpus(
     graph: bool = False,
     snapshot: date | None = None,
     skip_bad: bool = False,
+    format: str | None = None,
     prune: bool = False,
     replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
@@ -756,7 +757,8 @@ def index_corpus(
         graph: put the articles' vectors through the model's graph network; a store that was
             indexed so goes on so.
         snapshot: day of which the law's text is; None where that is not known.
-        skip_bad: leave out lines that cannot be read.
+        skip_bad: leave out lines and files that cannot be read.
+        format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the laws that the corpus does not have; they are listed before.
         replace: allow a corpus to have fewer than half of the articles of a law in the store.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
@@ -775,7 +777,7 @@ def index_corpus(
             f"as {Path(store_path) / 'law.db'}."
         )
     start = time.perf_counter()
-    corpus = StatuteCorpus.read(source, skip_bad=skip_bad)
+    corpus = StatuteCorpus.read(source, skip_bad=skip_bad, format=format)
     for problem in corpus.problems:
         say(str(problem))
     say_unknown(Counter(article.language for article in corpus), say)

@@ -33,6 +33,7 @@ COMMANDS = (
     "pipelines.ask",
     "pipelines.evaluate",
     "pipelines.calibrate",
+    "pipelines.convert",
     "pipelines.export",
     "pipelines.tree",
     "pipelines.serve",

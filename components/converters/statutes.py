@@ -32,18 +32,22 @@ class StatuteConverter(StatuteComponent):
     StatuteConverter().run(["aldermere"])["documents"]
     ```
 
-    A source is a native file (JSON lines, plain or gzipped) or a folder that holds one, a folder
-    of BSARD or SoICT tables, "aldermere" (the demo law), or a ByteStream of the native format.
+    A source is a native file (JSON lines, plain or gzipped) or a folder that holds one, a file of
+    law in a published format (docs/data.md) or a folder of such files, a folder of BSARD or SoICT
+    tables, "aldermere" (the demo law), or a ByteStream of the native format.
     """
 
-    def __init__(self, skip_bad: bool = False) -> None:
-        """Keep the parameter.
+    def __init__(self, skip_bad: bool = False, format: str | None = None) -> None:
+        """Keep the parameters.
 
         Args:
-            skip_bad: leave out lines that cannot be read, each named in the log, in place of
-                refusing the file.
+            skip_bad: leave out lines, and in a folder files of law, that cannot be read, each
+                named in the log, in place of refusing the source.
+            format: of every source that is a path, one of
+                `components.statutes.sources.opening.FORMATS`; None to recognise it.
         """
         self.skip_bad = skip_bad
+        self.format = format
 
     @component.output_types(documents=list[Document])
     def run(
@@ -88,7 +92,9 @@ class StatuteConverter(StatuteComponent):
                     f"StatuteConverter.meta for {name} holds {taken[0]!r}, which the articles say "
                     "themselves. Give it another name."
                 )
-            corpus = StatuteCorpus.read(_opened(source, name), skip_bad=self.skip_bad)
+            corpus = StatuteCorpus.read(
+                _opened(source, name), skip_bad=self.skip_bad, format=self.format
+            )
             for problem in corpus.problems:
                 logger.warning("{problem}", problem=str(problem))
             repeated = next((each.id for each in corpus if each.id in articles), None)

@@ -36,18 +36,25 @@ _At = TypeVar("_At")
 def with_new_ids(
     entries: Iterable[tuple[Place, _Entry]], problems: list[Problem]
 ) -> Iterator[tuple[Place, _Entry]]:
-    """Yield each id's first entry; the others go to `problems`."""
+    """Yield each id's first entry; the others go to `problems`, those of two files as one."""
     first: dict[str, Place] = {}
+    of_files: dict[tuple[str, str], int] = {}  # where in `problems` two files' fault stands
     for place, entry in entries:
         earlier = first.setdefault(entry.id, place)
         if earlier is place:
             yield place, entry
             continue
-        where = f"line {earlier.line}"
+        index = of_files.get((earlier.file, place.file))
+        if index is not None:
+            left_out = problems[index].left_out + 1
+            problems[index] = replace(problems[index], left_out=left_out)
+            continue
+        where, repair = f"line {earlier.line}", "Give each its own id, or remove one."
         if earlier.file != place.file:
             where = f"{earlier.file}:{earlier.line}"
+            repair = "Keep one version of a law, unless dates in force tell them apart."
+            of_files[earlier.file, place.file] = len(problems)
         message = f"{entry.id!r} is already the id of {where}"
-        repair = "Give each its own id, or remove one."
         problems.append(place.problem(message, repair, "id"))
 
 
@@ -189,22 +196,27 @@ class StatuteCorpus(Sequence[Article]):
             raise CorpusError(repeated)
 
     @classmethod
-    def read(cls, source: Source, *, skip_bad: bool = False) -> StatuteCorpus:
+    def read(
+        cls, source: Source, *, skip_bad: bool = False, format: str | None = None
+    ) -> StatuteCorpus:
         """Read a whole corpus.
 
         Args:
-            source: A native file or a folder that holds one, plain or gzipped; a folder of BSARD
-                or SoICT tables; "aldermere", the demo law; "maastrichtlawtech/bsard", fetched from
+            source: A native file or a folder that holds one, plain or gzipped; a file of law in a
+                published format, or a folder of such files (docs/data.md); a folder of BSARD or
+                SoICT tables; "aldermere", the demo law; "maastrichtlawtech/bsard", fetched from
                 the Hugging Face Hub; or an open binary file of the native format.
-            skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of
-                raising. A file that breaks off before its end is refused all the same.
+            skip_bad: Leave out lines and files of law that cannot be read, each named in
+                `problems`, instead of raising. A single file that breaks off before its end is
+                refused all the same.
+            format: One of `opening.FORMATS`; None to recognise it.
 
         Raises:
             CorpusError: Anything is wrong (naming file, line, field and repair), or no article
                 is there.
         """
         problems: list[Problem] = []
-        read = _read_articles(source, problems, skip_bad=skip_bad)
+        read = _read_articles(source, problems, skip_bad=skip_bad, format=format)
         placed = list(with_languages(read, source, problems))
         problems.extend(repeated_numbers(placed))
         return cls((article for _, article in placed), problems)
@@ -316,7 +328,11 @@ class QuestionSet(Sequence[Question]):
 
 
 def iter_articles(
-    source: Source, *, skip_bad: bool = False, problems: list[Problem] | None = None
+    source: Source,
+    *,
+    skip_bad: bool = False,
+    problems: list[Problem] | None = None,
+    format: str | None = None,
 ) -> Iterator[tuple[int, Article]]:
     """Yield (line, article) in the file's order, holding one record at a time and the ids seen.
 
@@ -324,6 +340,7 @@ def iter_articles(
         source: As for `StatuteCorpus.read`.
         skip_bad: Leave out lines that cannot be read instead of raising.
         problems: Gets every problem and notice as it is found.
+        format: As for `StatuteCorpus.read`.
 
     Raises:
         CorpusError: Anything is wrong; raised at the end, with everything that is wrong with the
@@ -331,7 +348,7 @@ def iter_articles(
             could be read, or the file breaks off before its end.
     """
     found = [] if problems is None else problems
-    for place, article in _read_articles(source, found, skip_bad=skip_bad):
+    for place, article in _read_articles(source, found, skip_bad=skip_bad, format=format):
         yield place.line, article
 
 
@@ -379,12 +396,12 @@ def canonical_line(record: Mapping[str, Any]) -> bytes:
 
 
 def _read_articles(
-    source: Source, problems: list[Problem], *, skip_bad: bool
+    source: Source, problems: list[Problem], *, skip_bad: bool, format: str | None = None
 ) -> Iterator[tuple[Place, Article]]:
     start = checked = len(problems)
     n_yielded = 0
     faulty = False
-    for place, article in with_new_ids(open_articles(source, problems), problems):
+    for place, article in with_new_ids(open_articles(source, problems, format), problems):
         faulty = faulty or any(not problem.notice for problem in problems[checked:])
         checked = len(problems)
         if skip_bad or not faulty:

@@ -2,7 +2,9 @@
 
 Forms: English ("Section 14(2)", "s. 5", "Articles 27 and 28", "Rule 6.1.3(a)"), French
 ("article L. 1221-1 du Code du travail", "art. 1382 C. civ."), German ("§ 823 Abs. 1 BGB"),
-Vietnamese ("khoản 2 Điều 12 Bộ luật Dân sự") and Chinese ("民法典第12条", "第一百二十条第二款").
+Spanish, Italian and Portuguese ("artículo 21, apartado 3", "artt. 3 e 4", "art. 5º, § 1º"),
+Vietnamese ("khoản 2 Điều 12 Bộ luật Dân sự"), Chinese ("民法典第12条", "第一百二十条第二款") and
+Japanese ("民法第三条の二第一項").
 A number needs its marker: "I worked 12 hours" cites nothing.
 """
 
@@ -43,11 +45,11 @@ AND = rf"(?:{any_language('and')}|&)"
 _SMALL = rf"(?:{any_language('small')})"
 _NOUN_LEVEL = rf"(?:{any_language('level')})"
 _ORDINAL_NAMES = (
-    ("premier", "première", "first", "erster"),
-    ("second", "seconde", "deuxième", "zweiter"),
-    ("troisième", "third", "dritter"),
-    ("quatrième", "fourth"),
-    ("cinquième", "fifth"),
+    ("premier", "première", "first", "erster", "primo", "primero", "primer"),
+    ("second", "seconde", "deuxième", "zweiter", "secondo", "segundo"),
+    ("troisième", "third", "dritter", "terzo", "tercero", "tercer"),
+    ("quatrième", "fourth", "quarto", "cuarto"),
+    ("cinquième", "fifth", "quinto"),
     ("sixième", "sixth"),
     ("septième", "seventh"),
     ("huitième", "eighth"),
@@ -64,16 +66,17 @@ _LETTER = r"(?:[a-z]|(?P<twice>[a-z])(?P=twice)|[ivx]{2,4})"
 _LEVEL = re.compile(
     r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
     # "1) article 12, 2) article 13" is a list of two.
-    rf"|,?[^\S\n]?(?P<closed>\d{{1,3}}|{_LETTER})\)(?!\s(?:the\s|l['’]\s?)?(?:art|sec|rule|§|[LRD]\.))"
-    rf"|,?\s?(?:(?P<sign>§§?)|{_NOUN_LEVEL})\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b)?"
+    rf"|(?:,?[^\S\n]?|\.(?=[a-z]\)))(?P<closed>\d{{1,3}}|{_LETTER})\)(?!\s(?:the\s|l['’]\s?)?(?:art|sec|rule|§|[LRD]\.))"
+    rf"|,?\s?(?:(?P<sign>§§?)|{_NOUN_LEVEL})\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b|\.?[ºª])?"
+    rf"|,?\s?p[áa]rrafo\s(?P<behind>{_ORDINAL})"
     r"|,?\s?(?P<degree>\d+)°"
     rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{AND}\s(?:the\s)?{_ORDINAL})?\s"
-    rf"(?:(?P<small>{_SMALL})|alinéas?|paragraphe?s?|sub-?paragraphs?|sub-?sections?|absatz)\b"
+    rf"(?:(?P<small>{_SMALL})|alinéas?|paragraphe?s?|sub-?paragraphs?|sub-?sections?|absatz|comm[ai]|párrafo)\b"
     # "..., second paragraph of section 13" is of that one.
     r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
     rf"|,?\s?(?P<part>{_SMALL}\s\d{{1,2}}\b|in\sfine\b)"
     # "article 4, I, du Code": but in "Articles I, II" it is an article.
-    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVX]{1,4}))(?=\s?(?:,\s?)?(?:du|de|des|of)\b)"
+    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVXLC]{1,6}))(?=\s?(?:,\s?)?(?:du|d[aeo]s?|del|della|of)\b)"
     # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
     r"|\s(?P<absatz>(?-i:[IVX]{1,4}))"
     rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW})"
@@ -275,7 +278,7 @@ def _is_level(level: re.Match[str], text: str) -> bool:
 
 def _ordinal_value(level: re.Match[str]) -> str:
     """The number of "deuxième alinéa"; "" for "last" and for the part of a sentence."""
-    ordinal = (level["ordinal"] or "").lower()
+    ordinal = (level["ordinal"] or level["behind"] or "").lower()
     if level["small"]:
         return ""
     digits = re.match(r"\d+", ordinal)
@@ -298,24 +301,28 @@ def _replaced(levels: list[str], other: str) -> str:
     return "".join(f"({x})" for x in [*levels, *further])
 
 
-# Citations in Chinese text: 民法典第12条, 本法第三条第二款, 《…法》第十七条之一.
+# Citations in Chinese and Japanese text: 民法典第12条, 本法第三条第二款, 民法第三条の二第一項.
 
 
 # Behind the name of a law 第 may be left out, "民法典1079条"; not behind 依法 or 办法.
 _ARTICLE = re.compile(
     rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
-    rf"(?:之{CHINESE_NUMERAL})?"
+    rf"(?:之{CHINESE_NUMERAL}|(?:の{CHINESE_NUMERAL}){{1,2}})?"
 )
 _CHINESE_LEVEL = re.compile(
-    rf"第?[（(]?({CHINESE_NUMERAL})[）)]?[款项]|第[（(]({CHINESE_NUMERAL})[）)]"
+    rf"第?[（(]?({CHINESE_NUMERAL})[）)]?[款项項号]|第[（(]({CHINESE_NUMERAL})[）)]"
 )
-_CHINESE_SEPARATOR = r"(?:或者|以及|[、，,和及与或])"
+_CHINESE_SEPARATOR = (
+    r"(?:或者|以及|及び|又は|若しくは|並びに|および|または|もしくは|ならびに|[、，,和及与或])"
+)
 # A further paragraph of the article just named: "第一款、第二款", "第（二）、（三）项".
 _MORE_CHINESE_LEVELS = re.compile(
-    rf"{_CHINESE_SEPARATOR}(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[款项]|[（(]{CHINESE_NUMERAL}[）)])"
-    rf"(?:第?[（(]?{CHINESE_NUMERAL}[）)]?项)?|项"
+    rf"{_CHINESE_SEPARATOR}(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[款项項号]|[（(]{CHINESE_NUMERAL}[）)])"
+    rf"(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[项号])?|项"
 )
-_NEXT = re.compile(rf"(?:{_CHINESE_SEPARATOR}|(?P<range>[至到]))(?=第\s?{CHINESE_NUMERAL}\s?条)")
+_NEXT = re.compile(
+    rf"(?:{_CHINESE_SEPARATOR}|(?P<range>[至到]|から|ないし|乃至))(?=第\s?{CHINESE_NUMERAL}\s?条)"
+)
 # "第六条 各航空单位…" at the head of a line prints an article; it cites none.
 _PRINTED_HEAD = re.compile(r"(?:\n|[。；] ?)\s*$")
 

@@ -28,7 +28,18 @@ _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
-_CHINESE_ARTICLE = re.compile(rf"第?({CHINESE_NUMERAL})条(?:之({CHINESE_NUMERAL}))?")
+# Chinese inserts 第十七条之一, Japanese 第三条の二.
+_CHINESE_ARTICLE = re.compile(
+    rf"第?({CHINESE_NUMERAL})条(?:[之の]({CHINESE_NUMERAL}))?(?:の({CHINESE_NUMERAL}))?"
+)
+_KOREAN_ARTICLE = re.compile(r"제(\d+)조(?:의(\d+))?")
+
+FIRST = "premier|primer[oa]|primeiro"
+"""An article's number in words: only the first has one that is cited."""
+
+_ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª]")  # "1.º", "5º"
+_RAISED = re.compile(r"(?<=\d)[⁰¹²³⁴-⁹]+")  # "§ 12¹" stands between § 12 and § 13
+_FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number's hyphen
@@ -40,8 +51,8 @@ _UNIT = re.compile(
 _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
 _CORE = re.compile(
-    rf"(?:[a-z]{{1,2}}[\s.*]*)?\d+(?:\s?{LATIN_SUFFIX}\b|er\b|[a-z]{{1,2}}\b)?"
-    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[a-z]{{1,2}}\b)?)*(?:\s[a-z]$)?"
+    rf"(?:[a-z]{{1,2}}[\s.*]*)?\d+(?:[\s-]?{LATIN_SUFFIX}\b|er\b|[a-z]{{1,2}}\b)?"
+    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[a-z]{{1,2}}\b)?)*(?:-[a-z]\b)?(?:\s[a-z]$)?"
 )
 _LEVELS = re.compile(r"(?:\.?\s*\(\w{1,5}\))*")
 
@@ -73,7 +84,12 @@ def parse_number(printed: str) -> ArticleNumber | None:
         return ArticleNumber(_chinese_core(*chinese.groups()))
     if roman := _ROMAN_ARTICLE.fullmatch(printed.strip()):
         return ArticleNumber(canonical_core(roman[1]))
+    if korean := _KOREAN_ARTICLE.fullmatch(printed.strip()):
+        return ArticleNumber("-".join(filter(None, korean.groups())))
     text = _plain(printed).strip()
+    if re.fullmatch(FIRST, text):
+        return ArticleNumber("1")
+    text = re.sub(r"\s*§$", "", text)  # Finland's "1 §"
     text = _UNIT.sub("", text)
     division = ""
     if match := _DIVISION.match(text):
@@ -111,14 +127,17 @@ def canonical_core(number: str) -> str:
     if re.fullmatch(ROMAN_NUMERAL, number):
         return str(_roman_integer(number))
     text = _plain(number).strip(" .")
-    if text == "premier":
+    if re.fullmatch(FIRST, text):
         return "1"
     text = re.sub(r"^([a-z]{1,2})[\s.*]+(?=\d)", r"\1", text)
+    text = re.sub(rf"-(?={LATIN_SUFFIX}\b)", "", text)  # "71-bis" is "71 bis"
     text = re.sub(r"(?<=\d)er\b", "", text)
     return re.sub(r"\s+", "", text)
 
 
 def _plain(number: str) -> str:
+    number = _RAISED.sub(lambda raised: f"-{raised[0].translate(_FROM_RAISED)}", number)
+    number = _ORDINAL_SIGN.sub("", number)
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
     return _HYPHEN.sub("-", text).lower()
 
@@ -150,9 +169,8 @@ def _roman_integer(numeral: str) -> int:
     )
 
 
-def _chinese_core(article: str, insertion: str | None) -> str:
-    core = str(chinese_integer(article))
-    return f"{core}-{chinese_integer(insertion)}" if insertion else core
+def _chinese_core(article: str, *insertions: str | None) -> str:
+    return "-".join(str(chinese_integer(each)) for each in (article, *insertions) if each)
 
 
 CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
@@ -228,10 +246,12 @@ WORDS: dict[str, dict[str, str]] = {
         "mine": "mijn|onze?",
     },
     "es, it, pt": {
-        "and": "y|e",
-        "to": "al",
-        "level": "comma",
-        "of": "del|de los|dell[ao]",
+        "and": "y|e|o",
+        "to": "al?",
+        "level": r"comm[ai]|co\.|c\.(?= ?\d)|apartados?|apdos?\.|p[áa]rrafos?|par[áa]grafos?|par\."
+        r"|letras?|lettera|lett?\.|incisos?|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)|n\.?\s?º"
+        r"|numeral",
+        "of": "del|de los|dell[ao]|d[ao]s?",
         "the": "el|los|las",
         "law": r"c[óo]digo|codice|ley|lei|reglamento|constituci[óo]n|(?:real )?decreto",
         "the act": "ley|c[óo]digo",
@@ -262,7 +282,7 @@ def any_language(kind: str) -> str:
 _ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 _MARKER = re.compile(
     r"(?=[adđlprs§])(?<![\w-])(?:"
-    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo)?[sn]?\b\.?|điều)"
+    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
     r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
     r"|(?P<rule>rules?\b)"
     r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
@@ -273,16 +293,16 @@ _MARKER = re.compile(
     # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
     r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
     # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
-    r")\s*(?:(?:(?:nos?\.?|n[°º]|n[uú]m(?:ber|éro|\.)s?)(?=[\s\d])|[#№])\s*|:[^\S\n]*"
+    r")\s*(?:(?:(?:nos?\.?|n\.?\s?[°º]?|n[uú]m(?:ber|éro|ero|\.)s?)(?=[\s\d])|dal?(?=\s\d)|[#№])\s*|:[^\S\n]*"
     r"|\((?!(?:19|20)\d\d\))(?=\d{1,4}[a-z]{0,2}\)))?"
-    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|premier\b|(?<!\n)(?<!cle\.)(?<!cle\. ){_ROMAN})",
+    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|(?:{FIRST})\b|(?<!\n)(?<!cle\.)(?<!cle\. ){_ROMAN})",
     re.IGNORECASE,
 )
 NUMBER = re.compile(
-    r"premier\b(?!.{0,20}\balinéa)"
+    rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
     r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|[A-Z]{1,2}\.?)?"
-    rf"\d+(?:\s?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|[A-Za-z]{{1,2}}\b)?"
-    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*"
+    rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|[A-Za-z]{{1,2}}\b)?"
+    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z](?!\w))?"
     r"(?:\s[A-H](?=\s*(?:[,;)]|\.?\s*$|\s(?:et|ou|à|du|de)\b)))?"
     rf"|{_ROMAN}"
 )
@@ -292,7 +312,7 @@ _KINDS: dict[str, CitationKind] = {
     "short_section": "section",
     "short_regulation": "regulation",
 }
-_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli)\.?$", re.IGNORECASE)
+_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
 _LEADS_TO_SHORT = re.compile(
     r"(?:^|[\n(,;:]\s?|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"

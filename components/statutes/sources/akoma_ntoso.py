@@ -1,0 +1,422 @@
+"""Akoma Ntoso / LegalDocML: Italy, Switzerland, Finland, Luxembourg, the UK, Germany and others.
+
+The unit is the `article`; in an act without articles the `section`. The divisions above it are
+the elements that it stands in; where a publisher makes them all siblings of one kind (Normattiva:
+Titolo, Capo and Sezione are `chapter`s), the path is rebuilt from their words.
+
+Left out, and counted: footnotes, annexes and other attachments, signatures, recitals, tables of
+contents. Rows of tables become lines of text; articles quoted in an amendment stay text. An
+article without words has the footnote of its number for its text, which says that it is repealed,
+or else its title or number.
+
+Dates in force are those of `period`, `start` and `end` where an act has them; else the first day
+of the version where its publisher gives it (Switzerland and Italy do). A publisher's dates of
+consolidation, enactment or generation are not taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from babel.core import get_global
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import DivisionPath, division, heading, split_run
+from components.statutes.sources.markup import (
+    LINE_BREAK,
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    child,
+    day,
+    is_within,
+    local_name,
+    named,
+    one_line,
+    parse,
+    remove,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "akoma-ntoso"
+
+LAYOUT = Layout(
+    paragraphs=(
+        *("p", "content", "paragraph", "subparagraph", "subsection", "clause", "alinea", "list"),
+        *("point", "indent", "item", "blockList", "listIntroduction", "listWrapUp", "intro"),
+        *("wrapUp", "block", "tblock", "ol", "ul", "li", "br", "table", "quotedStructure"),
+        *("article", "section", "heading", "subheading", "rule", "transitional", "crossHeading"),
+    ),
+    labels=("num",),
+    rows=("tr",),
+    cells=("td", "th"),
+    left_out=("authorialNote", "meta"),
+)
+_NOTES = Layout(paragraphs=("p",))
+
+_BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
+_QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
+_LEFT_OUT = {
+    "authorialNote": "footnote",
+    "attachment": "annex",
+    "signature": "signature",
+    "recital": "recital",
+    "toc": "table of contents",
+}
+_ARTICLE_WORD = re.compile(
+    r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
+)
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Normattiva's paragraphs hold lists as plain lines.
+_PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
+_VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
+
+
+def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
+    """XML with the element `akomaNtoso` near its start."""
+    return re.search(rb"<(?:\w+:)?akomaNtoso[\s>]", head) is not None
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one document.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    root = parse(path, problems)
+    if root is None:
+        return
+    document = next((each for each in root if child(each, "meta") is not None), None)
+    body = None if document is None else next(document.iterchildren(*named(root, _BODIES)), None)
+    if document is None or body is None:
+        return
+    units = _units(body)
+    act = _Act.of(document, path)
+    tally = Tally()
+    unit_name = local_name(units[0]) if units else ""
+    counted = (*_LEFT_OUT, "table", *([unit_name] if unit_name else []))
+    counts = Counter(local_name(each) for each in document.iter(*named(root, counted)))
+    for name, thing in _LEFT_OUT.items():
+        tally.add("left out", thing, counts[name])
+    tally.add("kept as text", "table", counts["table"])
+    of_body = sum(1 for _ in body.iter(units[0].tag)) if units else 0
+    tally.add("kept as text", f"quoted {unit_name}", of_body - len(units))
+    _number_lists(body)
+    if act.country == "it":
+        _break_plain_lists(body)
+    headings = _headings(body, units, act, tally)
+    heads = [_head(unit, act) for unit in units]
+    texts = LAYOUT.texts(body, units)
+    ids = ArticleIds(act.id)
+    for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
+        if not text:
+            text = head.note
+            tally.add("without words but a title or note", "article")
+        start, end = act.days(unit)
+        number = head.number or unit.get("eId") or local_name(unit)
+        yield (
+            Place(str(path), unit.sourceline),
+            Article(
+                id=ids.of(unit.get("eId") or unit.get("id") or number, start),
+                law=act.title,
+                number=number,
+                headings=above,
+                text="\n".join(filter(None, (head.title, text))) or head.printed or number,
+                language=act.language,
+                valid_from=start,
+                valid_to=end,
+                source_url=act.url,
+            ),
+        )
+    problems.extend(tally.notices(str(path)))
+
+
+def _units(body: Element) -> list[Element]:
+    """The act's own articles, or sections where it has none, in their order."""
+    quoting = frozenset(named(body, _QUOTING))
+    for name in ("article", "section"):
+        found = [each for each in body.iter(*named(body, (name,))) if not is_within(each, quoting)]
+        if found:
+            return found
+    return []
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands above an article's text.
+
+    Attributes:
+        number: Without the word for "article".
+        printed: The number as it stands there.
+        title: May be empty.
+        note: Footnotes of the number.
+    """
+
+    number: str
+    printed: str
+    title: str
+    note: str
+
+
+def _head(unit: Element, act: _Act) -> _Head:
+    """Takes number and title out of the unit."""
+    found = child(unit, "num")
+    note = ""
+    if found is not None and len(found):
+        notes = list(found.iter("{*}authorialNote"))
+        note = " ".join(_NOTES.line(each) for each in notes)
+        for raised in found.iter("{*}sup"):
+            raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
+    printed = LAYOUT.line(found)
+    if found is not None:
+        remove(found)
+    following = unit[0] if len(unit) else None
+    # A second number is the EU's way to print a title.
+    title = LAYOUT.take(unit, "num" if _is(following, "num") else "heading")
+    number = _ARTICLE_WORD.sub("", printed, count=1).rstrip(". ") or printed
+    if act.language == "en" and local_name(unit) == "section" and number[:1].isdigit():
+        number = f"Section {number}"  # a bare number is an article's
+    return _Head(number, printed, title, note)
+
+
+def _is(element: Element | None, name: str) -> bool:
+    return element is not None and local_name(element) == name
+
+
+# Divisions.
+
+
+def _headings(
+    body: Element, units: Sequence[Element], act: _Act, tally: Tally
+) -> list[tuple[str, ...]]:
+    """The headings above each unit."""
+    if _is_flattened(body, act):
+        return _rebuilt(body, units, act, tally)
+    known: dict[Element, tuple[str, ...]] = {body: ()}
+
+    def above(element: Element) -> tuple[str, ...]:
+        if element not in known:
+            title = _division_title(element)
+            known[element] = above(element.getparent()) + ((title,) if title else ())
+        return known[element]
+
+    return [above(unit.getparent()) for unit in units]
+
+
+def _division_title(element: Element) -> str:
+    return heading(LAYOUT.line(child(element, "num")), LAYOUT.line(child(element, "heading")))
+
+
+def _is_flattened(body: Element, act: _Act) -> bool:
+    """Whether divisions that stand in one another by their words are siblings of one name."""
+    ranks: dict[str, set[int]] = {}
+    for element in body:
+        number = child(element, "num")
+        rank = None if number is None else division(LAYOUT.line(number), act.language).rank
+        if rank is not None:
+            ranks.setdefault(local_name(element), set()).add(rank)
+    return any(len(of_name) > 1 for of_name in ranks.values())
+
+
+def _rebuilt(
+    body: Element, units: Sequence[Element], act: _Act, tally: Tally
+) -> list[tuple[str, ...]]:
+    path = DivisionPath()
+    found: list[tuple[str, ...]] = []
+    of_unit = set(units)
+    for element in body.iter(*{each.tag for each in (*body, *units)}):
+        if element in of_unit:
+            found.append(path.headings())
+        elif element.getparent() is body:
+            printed = (LAYOUT.line(child(element, name)) for name in ("num", "heading"))
+            for part in split_run(" ".join(printed), act.language):
+                path.enter(division(part, act.language))
+    tally.add("repaired", "division", path.repaired)
+    tally.add("unknown", "division", path.unknown)
+    return found
+
+
+# Lists whose marks are no text.
+
+
+def _number_lists(body: Element) -> None:
+    """Give the items of Luxembourg's lists the marks that its style sheet prints."""
+    for each in body.iter(*named(body, ("ol",))):
+        symbol = next((value for name, value in each.items() if name.endswith("symbol")), "")
+        start, mark = symbol[:1], symbol[1:]
+        if start not in ("a", "1") or not mark:
+            continue
+        for index, item in enumerate(each.iterchildren()):
+            label = str(index + 1) if start == "1" else chr(ord("a") + index % 26)
+            item.text = f"{label}{mark} {item.text or ''}"
+
+
+def _break_plain_lists(body: Element) -> None:
+    for element in body.iter(*named(body, ("p", "ins", "del", "ref", "i", "b"))):
+        if element.text and "\n" in element.text:
+            element.text = _PLAIN_ITEM.sub(LINE_BREAK, element.text)
+        if element.tail and "\n" in element.tail and local_name(element) != "p":
+            element.tail = _PLAIN_ITEM.sub(LINE_BREAK, element.tail)
+
+
+# The act.
+
+
+@dataclass(frozen=True)
+class _Act:
+    """What the metadata and the preface say of an act.
+
+    Attributes:
+        id: Its key, without versions.
+        title: What a citation calls it, where that can be told.
+        language: BCP 47 tag.
+        country: In small letters.
+        url: Its official address.
+        version: First day of this version.
+        events: Days of its life, by id.
+        periods: First and last event of its periods, by id.
+    """
+
+    id: str
+    title: str
+    language: str | None
+    country: str
+    url: str | None
+    version: date | None
+    events: dict[str, date]
+    periods: dict[str, tuple[str | None, str | None]]
+
+    @classmethod
+    def of(cls, document: Element, path: Path) -> _Act:
+        """Read from the document's `meta` and `preface`."""
+        meta: Element = child(document, "meta")
+        work, expression = (next(meta.iter(f"{{*}}FRBR{name}"), None) for name in _LEVELS)
+        country = _value(work, "FRBRcountry").rpartition("/")[2].lower()[:2]
+        language = _language(expression)
+        aliases = {
+            each.get("name"): each.get("value") or ""
+            for level in (work, expression)
+            if level is not None
+            for each in level.iterchildren("{*}FRBRalias")
+        }
+        uri = _value(work, "FRBRuri") or _value(work, "FRBRthis")
+        key = re.sub(r"^https?://[^/]+/|^/?akn/|^/", "", uri)
+        while (shorter := _VERSION.sub("", key)) != key:
+            key = shorter
+        days = (
+            (each.get("eId") or each.get("id"), day(each.get("date")))
+            for each in meta.iter("{*}eventRef")
+        )
+        return cls(
+            id=key or path.name.split(".")[0],
+            title=_title(document, work, language, country, aliases) or key or path.name,
+            language=language,
+            country=country,
+            url=_url(work, expression, aliases, country),
+            version=_version(expression, country),
+            events={event: on for event, on in days if event and on},
+            periods=_periods(meta),
+        )
+
+    def days(self, unit: Element) -> tuple[date | None, date | None]:
+        """First and last day of a unit in force; None where the act does not say."""
+        start, end = unit.get("start"), unit.get("end")
+        if (period := (unit.get("period") or "").lstrip("#")) in self.periods:
+            start, end = self.periods[period]
+        first = self.events.get((start or "").lstrip("#"))
+        after = self.events.get((end or "").lstrip("#"))
+        last = after - timedelta(days=1) if after else None
+        first = first or self.version
+        return first, None if first and last and last < first else last
+
+
+_LEVELS = ("Work", "Expression")
+
+
+def _value(level: Element | None, name: str) -> str:
+    found = None if level is None else child(level, name)
+    return "" if found is None else (found.get("value") or "").strip()
+
+
+def _periods(meta: Element) -> dict[str, tuple[str | None, str | None]]:
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for group in meta.iter("{*}temporalGroup"):
+        interval = child(group, "timeInterval")
+        if interval is not None:
+            name = group.get("eId") or group.get("id") or ""
+            found[name] = interval.get("start"), interval.get("end")
+    return found
+
+
+def _version(expression: Element | None, country: str) -> date | None:
+    """The first day in force of the version, from the publishers that give it."""
+    if expression is None:
+        return None
+    dates = {
+        each.get("name") or "": day(each.get("date"))
+        for each in expression.iterchildren("{*}FRBRdate")
+    }
+    return dates.get("jolux:dateApplicability") or (dates.get("") if country == "it" else None)
+
+
+def _language(expression: Element | None) -> str | None:
+    found: Element | None = None if expression is None else child(expression, "FRBRlanguage")
+    tag = "" if found is None else (found.get("language") or "")
+    tag = tag.rpartition("/")[2].split("-")[0].lower()
+    return get_global("language_aliases").get(tag, tag) or None
+
+
+def _url(
+    work: Element | None, expression: Element | None, aliases: dict[str, str], country: str
+) -> str | None:
+    if urn := aliases.get("urn:nir"):
+        return f"https://www.normattiva.it/uri-res/N2Ls?{urn}"
+    if celex := aliases.get("CELEX"):
+        return f"https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=CELEX:{celex}"
+    uris = (_value(level, name) for level in (expression, work) for name in _URIS)
+    named_uris = [aliases.get("eli", ""), *uris]
+    if found := next((uri for uri in named_uris if uri.startswith("http")), None):
+        return found.rstrip("/")
+    if country == "de" and (uri := _value(work, "FRBRuri")).startswith("eli/"):
+        return f"https://www.recht.bund.de/{uri}"
+    return None
+
+
+_URIS = ("FRBRuri", "FRBRthis")
+
+
+def _title(
+    document: Element,
+    work: Element | None,
+    language: str | None,
+    country: str,
+    aliases: dict[str, str],
+) -> str:
+    preface = child(document, "preface")
+    parts: dict[str, str] = {}
+    if preface is not None:
+        for name in ("docType", "docDate", "docNumber", "docTitle", "shortTitle", "longTitle"):
+            parts[name] = LAYOUT.line(next(preface.iter(f"{{*}}{name}"), None))
+    if country == "it" and parts.get("docDate"):
+        title = re.sub(r"\s*\(\w+\)$", "", parts["docTitle"])
+        act = f"{parts['docType'].capitalize()} {parts['docDate']}, n. {parts['docNumber']}"
+        return f"{act}. {title}".rstrip(". ")
+    short = parts.get("shortTitle", "")
+    if short and not short.startswith("("):
+        return short
+    if parts.get("docTitle"):
+        return parts["docTitle"].replace(f" {short}", "") if short else parts["docTitle"]
+    names = [] if work is None else list(work.iterchildren("{*}FRBRname"))
+    of_language = [each for each in names if each.get(_LANG) in (language, None)]
+    name = next((one_line(each.get("value")) for each in of_language if each.get(_LANG)), "")
+    first = None if preface is None else next(preface.iter("{*}p"), None)
+    return parts.get("longTitle") or name or aliases.get("title", "") or LAYOUT.line(first)
+
+
+_LANG = "{http://www.w3.org/XML/1998/namespace}lang"

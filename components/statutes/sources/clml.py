@@ -1,0 +1,330 @@
+"""Legislation of the United Kingdom in CLML, the XML of legislation.gov.uk.
+
+Units are the `P1` of the body: sections of acts, regulations, articles or rules of instruments.
+The word stands in their ids ("section-82A") and in front of their numbers: "Section 82A".
+
+What becomes of the rest:
+
+- Paragraphs of schedules are articles too: "Schedule 1, paragraph 2". Where the numbers start
+  again in a part of a schedule, the part stands between: "Schedule 1, Part I, Article 2,
+  paragraph 1". A part without numbered paragraphs is one article: "Schedule 1, Part I, Article 3".
+- `RestrictStartDate` and `RestrictEndDate` are the days on which this wording began and on which
+  the next one did. A repealed provision is a row of dots that began on the day of the repeal: its
+  last day in force is the one before.
+- Provisions quoted in amendments (`BlockAmendment`) are text of the section that amends.
+- Left out and counted: commentaries and footnotes, explanatory notes, signatures, images,
+  paragraphs that stand between the numbered ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import heading
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    child,
+    day,
+    is_within,
+    local_name,
+    named,
+    one_line,
+    parse,
+    remove,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "clml"
+
+_LAYOUT = Layout(
+    paragraphs=(
+        *("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P", "Para", "Text", "ListItem"),
+        *("Number", "Title", "Subtitle", "TitleBlock", "Reference", "BlockAmendment", "Tabular"),
+    ),
+    labels=("Pnumber",),
+    rows=("tr",),
+    cells=("td", "th"),
+    left_out=("Metadata", "Commentaries", "Footnotes", "ExplanatoryNotes", "CommentaryRef"),
+)
+_NAMESPACE = b"http://www.legislation.gov.uk/namespaces/legislation"
+
+# Divisions with a number of their own, and headings between provisions.
+_NUMBERED = ("Part", "Chapter", "EUPart", "EUTitle", "EUChapter", "EUSection", "Division")
+# What stands at the head of a division.
+_LABELS = frozenset({"Number", "TitleBlock", "Title", "Subtitle", "Reference", "CommentaryRef"})
+_UNNUMBERED = ("Pblock", "PsubBlock", "ScheduleBody")
+_QUOTES = ("BlockAmendment", "InlineAmendment")
+_WORDS = {"section": "Section", "regulation": "Regulation", "article": "Article", "rule": "Rule"}
+_COUNTED = (
+    ("Commentary", "left out", "commentary"),
+    ("Footnote", "left out", "footnote"),
+    ("SignedSection", "left out", "signature"),
+    ("ExplanatoryNotes", "left out", "explanatory note"),
+    ("Image", "left out", "image"),
+    ("Tabular", "kept as text", "table"),
+)
+_ORIGINAL = re.compile(r"/(?:enacted|made|created|adopted)$")
+_PARTS = re.compile(r"/(?:part|chapter)/")
+# What remains of a repealed provision: its title, its labels and dots.
+_DOTS = re.compile(r"(?:\(\w+\) )?(?:\. ?){4,}")
+
+
+def matches(head: bytes, path: Path) -> bool:
+    """XML in the namespace of legislation.gov.uk."""
+    del path
+    return b"<Legislation" in head and _NAMESPACE in head
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the provisions of one act or instrument in the file's order.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    root = parse(path, problems)
+    if root is None:
+        return
+    file, tally = str(path), Tally()
+    metadata = child(root, "Metadata")
+    law = _metadata(metadata, "title") or one_line(root.get("IdURI"))
+    language = _metadata(metadata, "language") or None
+    tally.count(root, _COUNTED)
+    # Half of a file, and no part of its law: laying it out would take as long as the rest.
+    for name in ("Metadata", "Commentaries"):
+        for each in list(root.iterchildren(f"{{*}}{name}")):
+            remove(each)
+    address = root.get("DocumentURI", "")
+    key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law))
+    # The law as it was made has no dates that would tell it from later versions.
+    original = _ORIGINAL.search(address)
+    ids = ArticleIds(key + (original[0] if original else ""))
+    units = list(_units(root, tally))
+    _print_labels(root)
+    _print_quotation_marks(root)
+    texts = _LAYOUT.texts(root, [unit.element for unit in units])
+    for unit, words in zip(units, texts, strict=True):
+        text = "\n".join(filter(None, (unit.title, words)))
+        if not text:
+            tally.add("left out", "provision without words")
+            continue
+        since, until = unit.dates
+        if _is_repealed(words):
+            first, last = None, since and since - timedelta(days=1)
+        else:
+            first, last = since, until and until - timedelta(days=1)
+        article = Article(
+            id=ids.of(unit.key, since),
+            law=law,
+            number=unit.number,
+            headings=unit.headings,
+            text=text,
+            language=language,
+            valid_from=first,
+            valid_to=last,
+            source_url=unit.address or address or None,
+        )
+        yield Place(file, unit.line), article
+    problems.extend(tally.notices(file))
+
+
+def _is_repealed(words: str) -> bool:
+    """Whether nothing is left of a provision but dots."""
+    return ". . . ." in words and all(_DOTS.fullmatch(line) for line in words.splitlines())
+
+
+class _Unit(NamedTuple):
+    """A provision that becomes an article.
+
+    Attributes:
+        dates: The first day of this wording, and that of the next one.
+    """
+
+    element: Element
+    key: str
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    dates: tuple[date | None, date | None]
+    address: str | None
+    line: int
+
+
+class _Above(NamedTuple):
+    """What stands above a provision.
+
+    Attributes:
+        headings: The divisions, from the top.
+        places: In a schedule, its number and those of its parts, from the top.
+        is_schedule: Whether it is part of a schedule.
+        title: Of the group of provisions.
+        dates: Of the group, or of the block of provisions under one heading.
+    """
+
+    headings: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    is_schedule: bool = False
+    title: str = ""
+    dates: tuple[date | None, date | None] = (None, None)
+
+
+def _metadata(metadata: Element | None, name: str) -> str:
+    field = None if metadata is None else child(metadata, name)
+    return "" if field is None else one_line(field.text)
+
+
+def _every(root: Element, *names: str) -> Iterator[Element]:
+    """The elements of a tree that have one of some names."""
+    found: Iterator[Element] = root.iter(*named(root, names))
+    return found
+
+
+def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
+    quotes = frozenset(named(root, _QUOTES))
+    quoted = sum(1 for quote in _every(root, *_QUOTES) for _ in _every(quote, "P1"))
+    tally.add("kept as text", "quoted provision", quoted)
+    for body in _every(root, "Body", "EUBody"):
+        yield from _inside(body, _Above(), tally)
+    for schedule in _every(root, "Schedule"):
+        if not is_within(schedule, quotes):
+            yield from _numbered(schedule, _Above(is_schedule=True), tally)
+
+
+def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
+    """The provisions of a division and of those in it."""
+    for each in division:
+        name = local_name(each)
+        if name == "P1":
+            yield _provision(each, above)
+        elif name == "P1group":
+            _, title = _labels(each)
+            group = above._replace(title=title, dates=_dates(each, above))
+            yield from _inside(each, group, tally)
+        elif name in _NUMBERED:
+            yield from _numbered(each, above, tally)
+        elif name in _UNNUMBERED:
+            _, title = _labels(each)
+            headings = (*above.headings, title) if title else above.headings
+            block = above._replace(headings=headings, dates=_dates(each, above))
+            yield from _inside(each, block, tally)
+        elif name in ("P", "Tabular"):
+            tally.add("left out", "paragraph between provisions")
+
+
+def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
+    """The provisions of a schedule, part or chapter; of one without any, the whole."""
+    number, title = _labels(division)
+    places = (*above.places, number) if above.is_schedule else ()
+    inner = _every(division, "P1", *_NUMBERED)
+    if not above.is_schedule or any(each is not division for each in inner):
+        named_so = heading(number, title)
+        headings = (*above.headings, named_so) if named_so else above.headings
+        below = _Above(headings, places, above.is_schedule)
+        yield from _inside(division, below, tally)
+        return
+    for each in list(division):
+        if local_name(each) in _LABELS:
+            remove(each)
+    key = division.get("id") or number
+    whole = above._replace(title=title, dates=(None, None))
+    yield _unit(division, key, ", ".join(places), whole)
+
+
+def _provision(element: Element, above: _Above) -> _Unit:
+    key = element.get("id", "")
+    number = _LAYOUT.take(element, "Pnumber")
+    if above.is_schedule:
+        # An address names the parts of a schedule only where its numbers start again in each.
+        again = _PARTS.search(element.get("DocumentURI", ""))
+        places = above.places if again else above.places[:1]
+        number = ", ".join((*places, f"paragraph {number}"))
+    elif word := _WORDS.get(key.partition("-")[0]):
+        number = f"{word} {number}"
+    return _unit(element, key or number, number, above)
+
+
+def _unit(element: Element, key: str, number: str, above: _Above) -> _Unit:
+    return _Unit(
+        element=element,
+        key=key,
+        number=number,
+        title=above.title,
+        headings=above.headings,
+        dates=_dates(element, above),
+        address=element.get("DocumentURI"),
+        line=element.sourceline or 1,
+    )
+
+
+def _dates(element: Element, above: _Above) -> tuple[date | None, date | None]:
+    """The days of a wording; those of its group or block, where it has none of its own."""
+    if element.get("Status") == "Prospective":
+        return None, None
+    own = day(element.get("RestrictStartDate")), day(element.get("RestrictEndDate"))
+    return above.dates if own == (None, None) else own
+
+
+def _labels(division: Element) -> tuple[str, str]:
+    """A division's number and title; the number's word in small letters: "PART 2" is "Part 2"."""
+    number = ""
+    titles: list[str] = []
+    for each in division:
+        name = local_name(each)
+        if name == "Number":
+            word, space, rest = _LAYOUT.line(each).partition(" ")
+            number = f"{word.capitalize() if word.isupper() and space else word}{space}{rest}"
+        elif name == "Title":
+            titles.append(_LAYOUT.line(each))
+        elif name == "TitleBlock":
+            titles.append(_labels(each)[1])
+        elif name not in _LABELS:
+            break
+    return number, " ".join(filter(None, titles))
+
+
+# Signs that the site prints and the file does not hold.
+
+
+def _print_labels(root: Element) -> None:
+    """Put the numbers below a section in brackets: "(1)", "(a)"."""
+    for label in _every(root, "Pnumber"):
+        if not label.attrib and local_name(label.getparent()) != "P1":
+            if len(label):
+                label.text = f"({label.text or ''}"
+                _append(label, ")")
+            else:
+                label.text = f"({label.text})"
+
+
+def _print_quotation_marks(root: Element) -> None:
+    """Put quoted provisions in quotation marks, on their first line and their last."""
+    for quote in _every(root, "BlockAmendment"):
+        first = next((each for each in quote.iter() if (each.text or "").strip()), None)
+        if first is None or quote.get("Format") == "none":
+            continue
+        first.text = f"“{first.text.lstrip()}"
+        last = quote
+        while len(last) and not (last[-1].tail or "").strip():
+            if local_name(last[-1]) in _LAYOUT.left_out:
+                break
+            last = last[-1]
+        _append(last, "”")
+        behind = quote.getnext()
+        if behind is not None and local_name(behind) == "AppendText":
+            # A full stop or "and" that belongs to the line on which the quotation ends.
+            _append(last, _LAYOUT.line(behind))
+            remove(behind)
+
+
+def _append(element: Element, sign: str) -> None:
+    if len(element):
+        element[-1].tail = f"{(element[-1].tail or '').rstrip()}{sign}"
+    else:
+        element.text = f"{(element.text or '').rstrip()}{sign}"

@@ -1,0 +1,282 @@
+"""The divisions above an article: a table a language, and the tree rebuilt from their words.
+
+Formats flatten the tree of a law: titles and chapters become headings of one level, codes lose
+their headings to plain lines. The words still say what stands under what: a Chapitre stands in a
+Titre, never a Titre in a Chapitre. `DivisionPath` follows them from heading to heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+# Kinds of division from the top of a law down; words with a bar between them are of one kind.
+# A law uses some of them. Where two laws of a language use two orders (the Swiss Titel stands
+# above the Kapitel, the German one below the Abschnitt), the level that a format gives decides.
+_KINDS = {
+    "ca": "part llibre títol capítol secció subsecció",
+    "cs": "část hlava díl oddíl pododdíl",
+    "da": "bog|bog. del afsnit kapitel underkapitel",
+    "de": "buch teil hauptstück kapitel unterkapitel abschnitt unterabschnitt titel untertitel",
+    "en": "volume book title subtitle part chapter subchapter division subdivision subpart",
+    "es": "parte libro título subtítulo capítulo subcapítulo sección subsección",
+    "et": "raamat osa peatükk jagu jaotis alljaotis",
+    "fi": "kirja osa osasto luku alaluku",
+    "fr": (
+        "partie livre titre sous-titre chapitre sous-chapitre section sous-section paragraphe "
+        "sous-paragraphe"
+    ),
+    "hu": "könyv rész cím fejezet alcím",
+    "it": "parte libro titolo capo sezione paragrafo",
+    "ja": "編 章 節 款 目",
+    "ko": "편 장 절 관",
+    "lt": "knyga dalis skyrius skirsnis poskirsnis",
+    "lv": "sadaļa daļa nodaļa apakšnodaļa",
+    "nl": "boek deel hoofdstuk titel afdeling paragraaf|§ subparagraaf",
+    "no": "bok del avdeling kapittel|kapitel underkapittel avsnitt",
+    "pl": "księga część tytuł dział rozdział oddział pododdział",
+    "pt": "parte livro título subtítulo capítulo seção|secção subseção|subsecção",
+    "ro": "cartea partea titlul capitolul secțiunea|secţiunea subsecțiunea|subsecţiunea",
+    "ru": "часть раздел подраздел глава параграф",
+    "sk": "časť hlava diel oddiel pododdiel",
+    "sv": "balk avdelning|avd kapitel|kap avsnitt",
+    "sw": "sehemu|sehemu ya sura",
+    "uk": "книга розділ підрозділ глава параграф",
+    "vi": "phần chương mục tiểu_mục",
+    "zh": "编|編 分编 章 节|節",
+}
+_JOINED_NUMBER = {"ja": "第", "ko": "제", "zh": "第"}  # stands before the number, without a space
+# Ordinals written out that no colon or full stop sets off from the title.
+_ORDINALS = frozenset(
+    (
+        *("premier", "première", "deuxième", "second", "seconde", "préliminaire", "unique"),
+        *("primero", "primera", "segundo", "segunda", "tercero", "tercera", "preliminar"),
+        *("único", "única", "primo", "prima", "secondo", "seconda", "terzo", "terza"),
+        *("preliminare", "unico", "primeiro", "primeira", "terceiro", "terceira"),
+    )
+)
+_WORD_FIRST = frozenset({"da", "de", "nl", "no", "sv"})  # "Erster Teil", "Annen del"
+
+_SUFFIX = "bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies|BIS|TER|QUATER"
+_NUMERAL = (
+    r"(?:\d+(?:[.\-–]\d+)*[a-zA-Z]?|I(?:er|re|ère)|[IVXLCDM]+)(?:\.?\s?[º°ª])?"
+    rf"(?:[\s-](?:{_SUFFIX}))?(?![\w'’-])"
+)
+_NUMBER = re.compile(_NUMERAL)
+_NUMBER_FIRST = re.compile(rf"{_NUMERAL}\.?\s+")
+# An ordinal or adjective, not "Dieser Abschnitt", "Het hoofdstuk".
+_WORD = re.compile(
+    r"(?!(?:d(?:er|ie|as|em|en|es|ies\w*|e|et|enne|ette|it)|het|jeder?)\s)\w+\s+", re.I
+)
+_CJK_NUMBER = r"[\d一二三四五六七八九十百千〇○零]+"
+_SEPARATOR = re.compile(r"\s*(?:[:.–—]|\s-\s|-\s)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """One division of a law, as its heading is printed.
+
+    Attributes:
+        label: Kind and number: "Chapitre II", "1. osa"; the whole heading where its kind is
+            unknown.
+        title: What follows; may be empty.
+        rank: Of its kind in the language's table, 0 at the top; None for an unknown kind.
+        level: Depth that the format gives it, from 1; None where it gives none.
+    """
+
+    label: str
+    title: str = ""
+    rank: int | None = None
+    level: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """Label and title in one line: "Title II. Deposits"."""
+        return heading(self.label, self.title)
+
+
+def heading(label: str, title: str) -> str:
+    """A division's heading: its kind and number, its title.
+
+    >>> heading("Title II:", "Deposits"), heading("第一章", "総則"), heading("a)", "Deposits")
+    ('Title II. Deposits', '第一章 総則', 'a) Deposits')
+    """
+    label, title = label.strip().rstrip(".:–—- "), title.strip().lstrip(".:–—- ")
+    if not label or not title:
+        return label or title
+    return f"{label} {title}" if label[0] in "第제" or label[-1] == ")" else f"{label}. {title}"
+
+
+def division(text: str, language: str | None, level: int | None = None) -> Division:
+    """The division that a heading names.
+
+    Args:
+        text: In one line.
+        language: BCP 47 tag; without one, or with one that has no table, every kind is unknown.
+        level: Depth that the format gives it.
+    """
+    found = _known(" ".join(text.split()), _primary(language))
+    return replace(found, level=level) if found else Division(text, level=level)
+
+
+def numbered_division(text: str, language: str | None) -> Division | None:
+    """The division that a plain line names with its kind and number; None for any other line."""
+    found = _known(text, _primary(language))
+    if found is None or (" " not in found.label and found.label[0] not in _JOINED_NUMBER.values()):
+        return None
+    return found
+
+
+def split_run(text: str, language: str | None) -> list[str]:
+    """A heading in which several divisions run together, cut before each of them.
+
+    >>> split_run("TITOLO I DEL DIRITTO D'AUTORE CAPO I Opere protette", "it")
+    ["TITOLO I DEL DIRITTO D'AUTORE", 'CAPO I Opere protette']
+    """
+    pattern = _run_pattern(_primary(language))
+    if pattern is None:
+        return [text]
+    starts = [0, *(match.start() for match in pattern.finditer(text) if match.start())]
+    ends = [*starts[1:], len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+
+def _primary(language: str | None) -> str:
+    primary = (language or "").replace("_", "-").split("-")[0].lower()
+    return {"nb": "no", "nn": "no"}.get(primary, primary)
+
+
+@cache
+def _ranks(language: str) -> dict[str, int]:
+    rows = _KINDS.get(language, "").split()
+    return {
+        word.replace("_", " "): rank for rank, row in enumerate(rows) for word in row.split("|")
+    }
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[str] | None:
+    """Finds a kind's word, longest first, at the start of a text."""
+    words = sorted(_ranks(language), key=len, reverse=True)
+    if not words:
+        return None
+    return re.compile(rf"(?P<kind>{'|'.join(map(re.escape, words))})(?![\w-])", re.IGNORECASE)
+
+
+@cache
+def _run_pattern(language: str) -> re.Pattern[str] | None:
+    words = sorted(_ranks(language), key=len, reverse=True)
+    if not words:
+        return None
+    kinds = "|".join(f"{word.upper()}|{word.capitalize()}" for word in words)
+    return re.compile(rf"(?<!\w)(?:{kinds})\s+{_NUMERAL}")
+
+
+def _known(text: str, language: str) -> Division | None:
+    ranks, before = _ranks(language), _JOINED_NUMBER.get(language)
+    if before:
+        kinds = "|".join(sorted(ranks, key=len, reverse=True))
+        joined = re.match(
+            rf"{before}\s*{_CJK_NUMBER}\s*({kinds})((?:の|의)\s*{_CJK_NUMBER})?", text
+        )
+        if joined is None:
+            return None
+        label, title = joined.group(), text[joined.end() :]
+        return Division(label.replace(" ", ""), title.strip(), ranks[joined.group(1)])
+    pattern = _pattern(language)
+    if pattern is None:
+        return None
+    if first := pattern.match(text):
+        number, title = _number_and_title(text[first.end() :].strip())
+        label = f"{first.group()} {number}".strip()
+        return Division(label, title, ranks[first.group().lower()])
+    number_first = _NUMBER_FIRST.match(text)
+    if number_first is None and language in _WORD_FIRST:
+        number_first = _WORD.match(text)
+    if number_first and (second := pattern.match(text, number_first.end())):
+        label = text[: second.end()]
+        title = text[second.end() :].lstrip(" .:–—-")
+        return Division(label, title, ranks[second.group().lower()])
+    return None
+
+
+def _number_and_title(rest: str) -> tuple[str, str]:
+    """What follows a kind: "II : Modalités", "primera. De las personas", "législative"."""
+    if match := _NUMBER.match(rest):
+        return match.group(), rest[match.end() :].lstrip(" .:–—-")
+    first, _, others = rest.partition(" ")
+    if first.lower().rstrip(".:") in _ORDINALS:
+        return first.rstrip(".:"), others.lstrip(" .:–—-")
+    separator = _SEPARATOR.search(rest)
+    number = rest[: separator.start()] if separator else rest
+    if len(number.split()) > 2:
+        return "", rest
+    return number, rest[separator.end() :] if separator else ""
+
+
+class DivisionPath:
+    """The divisions above the next article, followed from heading to heading.
+
+    Attributes:
+        repaired: Divisions whose place the words gave, against or without the format's level.
+        unknown: Divisions of unknown kind that have articles.
+    """
+
+    def __init__(self) -> None:
+        self.repaired = 0
+        self._path: list[Division] = []
+        self._unknown: set[tuple[str, ...]] = set()
+
+    @property
+    def unknown(self) -> int:
+        """How many divisions of unknown kind articles stood in."""
+        return len(self._unknown)
+
+    def enter(self, division: Division) -> None:
+        """Go into a division, out of those that it cannot stand in."""
+        while self._path and not _stands_in(division, self._path[-1]):
+            self._path.pop()
+        above = self._path[-1] if self._path else None
+        if above is not None and above.level == division.level:
+            self.repaired += 1
+        self._path.append(division)
+
+    def leave(self) -> None:
+        """Go out of the innermost division: it was none."""
+        if self._path:
+            self._path.pop()
+
+    def name(self, title: str) -> None:
+        """Give the innermost division the title that stands apart from its number."""
+        self._path[-1] = replace(self._path[-1], title=title)
+        self.repaired += 1
+
+    @property
+    def innermost(self) -> Division | None:
+        """The division entered last."""
+        return self._path[-1] if self._path else None
+
+    def headings(self) -> tuple[str, ...]:
+        """The headings above an article that stands here, from the top."""
+        found: list[str] = []
+        for each in self._path:
+            found.append(each.heading)
+            if each.rank is None:
+                self._unknown.add(tuple(found))
+        return tuple(found)
+
+    def __iter__(self) -> Iterator[Division]:
+        return iter(self._path)
+
+
+def _stands_in(inner: Division, outer: Division) -> bool:
+    """Whether a division can stand in another; words decide where levels do not."""
+    if inner.level is not None and outer.level is not None and inner.level != outer.level:
+        return inner.level > outer.level
+    if inner.rank is not None and outer.rank is not None:
+        return inner.rank > outer.rank
+    # Of two headings on one level of which one is of unknown kind, the second follows the first;
+    # a plain line's division holds every heading of unknown kind.
+    return inner.rank is None and outer.level is None

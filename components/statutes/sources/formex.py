@@ -1,0 +1,290 @@
+"""Acts of the European Union in Formex 4, as the Publications Office gives them out.
+
+A file holds an act, an annex, or both (`COMBINED.FMX`). In a package (`DOC_1.xml`, `DOC_2.xml` ...)
+the first file is an index and no law; annexes are files of their own, which take the name of their
+act from it. Units are the `ARTICLE`s of an act and its annexes, each annex as a whole: "Annex III".
+
+What becomes of the rest:
+
+- A law is called by its kind and number, and by its short title where it has one: "Regulation (EU)
+  2016/679 (General Data Protection Regulation)".
+- Articles inside quotations (`QUOT.S`) are text of the article or annex that amends.
+- Signs that are elements are put back: quotation marks, dashes of lists, spaces in numbers.
+- Left out and counted: recitals, citations, signatures, closing formulas, footnotes, images and
+  other files that are included. The format names no date in force.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import heading
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    is_within,
+    one_line,
+    parse,
+    remove,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "formex"
+
+_LAYOUT = Layout(
+    paragraphs=(
+        *("ALINEA", "PARAG", "P", "TXT", "LIST", "ITEM", "NP", "QUOT.S", "ARTICLE", "TI.ART"),
+        *("STI.ART", "TITLE", "TI", "STI", "DIVISION", "GR.SEQ", "TBL", "SUBDIV", "DLIST"),
+        *("DLIST.ITEM", "FORMULA.S"),
+    ),
+    labels=("NO.PARAG", "NO.P", "TERM"),
+    rows=("ROW",),
+    cells=("CELL",),
+    left_out=("NOTE", "GR.NOTES", "BIB.INSTANCE", "PUBLICATION", "PREAMBLE", "FINAL"),
+)
+_COUNTED = (
+    ("CONSID", "left out", "recital"),
+    ("VISA", "left out", "citation"),
+    ("SIGNATURE", "left out", "signature"),
+    ("FINAL", "left out", "closing formula"),
+    ("NOTE", "left out", "footnote"),
+    ("INCL.ELEMENT", "left out", "included file"),
+    ("TBL", "kept as text", "table"),
+)
+_QUOTES = frozenset({"QUOT.S"})
+_UNITS = frozenset({"ANNEX", "ARTICLE"})
+_ROOTS = re.compile(rb"<(?:ACT|ANNEX|COMBINED\.FMX)[\s>]")
+
+# What names an act in its title: its kind and number, and a short title at the end.
+_CITED = re.compile(r"(.*?\b\d+/\d+(?:/[A-Z]+)?)\b")
+_SHORT_TITLE = re.compile(r"\(([A-Z][^()]*)\)$")
+_ASIDE = re.compile(r"\([^()]*\)")
+_THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+
+_EUR_LEX = "https://eur-lex.europa.eu/legal-content"
+# The codes of EUR-Lex's addresses, by the codes of the files.
+_LANGUAGES = {
+    "BG": "BUL",
+    "ES": "SPA",
+    "CS": "CES",
+    "DA": "DAN",
+    "DE": "DEU",
+    "ET": "EST",
+    "EL": "ELL",
+    "EN": "ENG",
+    "FR": "FRA",
+    "GA": "GLE",
+    "HR": "HRV",
+    "IT": "ITA",
+    "LV": "LAV",
+    "LT": "LIT",
+    "HU": "HUN",
+    "MT": "MLT",
+    "NL": "NLD",
+    "PL": "POL",
+    "PT": "POR",
+    "RO": "RON",
+    "SK": "SLK",
+    "SL": "SLV",
+    "FI": "FIN",
+    "SV": "SWE",
+}
+
+
+def matches(head: bytes, path: Path) -> bool:
+    """XML of an act or annex; the index of a package is none."""
+    del path
+    return _ROOTS.search(head) is not None and (b"formex" in head or b"<BIB.INSTANCE" in head)
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles and annexes of one file in its order.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    root = parse(path, problems)
+    if root is None:
+        return
+    tally = Tally()
+    tally.count(root, _COUNTED)
+    law = _law_of(root, path)
+    ids = ArticleIds(law.key)
+    units = list(_units(root, tally))
+    _print_signs(root)
+    texts = _LAYOUT.texts(root, [unit.element for unit in units])
+    for unit, words in zip(units, texts, strict=True):
+        text = "\n".join(filter(None, (unit.title, words)))
+        if not text:
+            tally.add("left out", "article without words")
+            continue
+        article = Article(
+            id=ids.of(unit.key),
+            law=law.name,
+            number=unit.number,
+            headings=unit.headings,
+            text=text,
+            language=law.language,
+            source_url=law.address,
+        )
+        yield Place(str(path), unit.line), article
+    problems.extend(tally.notices(str(path)))
+
+
+# The act.
+
+
+class _Law(NamedTuple):
+    """What the file, or the index of its package, says of the act."""
+
+    key: str
+    name: str
+    language: str | None
+    address: str | None
+
+
+def _law_of(root: Element, path: Path) -> _Law:
+    about = next(root.iter("BIB.INSTANCE"), root)
+    file = about.find("DOCUMENT.REF")
+    name = "" if file is None else file.get("FILE", "")
+    key = re.sub(r"\.(?:doc|xml|fmx|\.)+$", "", name) or path.stem
+    act = root if root.tag == "ACT" else root.find("ACT")
+    title = None if act is None else act.find("TITLE/TI")
+    if title is None and file is not None:
+        title = _title_in_package(file, path)
+    language = one_line(about.findtext("LG.DOC"))
+    return _Law(key, _name(title) or key, language.lower() or None, _address(file))
+
+
+def _title_in_package(file: Element, path: Path) -> Element | None:
+    """The act's title from the index of an annex's package, if that is at hand."""
+    for name in (file.get("FILE", ""), "DOC_1.xml"):
+        index = path.with_name(name) if name else path
+        if index == path or not index.is_file():
+            continue
+        root = parse(index, [])
+        if root is None or root.tag != "DOC":
+            continue
+        issue = root.find("PUBLICATION.REF")
+        if issue is not None and all(
+            issue.findtext(each) == file.findtext(each) for each in ("COLL", "NO.OJ")
+        ):
+            return root.find(".//TITLE/TI")
+    return None
+
+
+def _name(title: Element | None) -> str:
+    """What an act is called: "Regulation (EU) 2016/679 (General Data Protection Regulation)"."""
+    if title is None:
+        return ""
+    lines = list(map(_LAYOUT.line, title.iterchildren("P"))) or [_LAYOUT.line(title)]
+    # "(Text with EEA relevance)" is a line of its own.
+    whole = " ".join(line for line in lines if not _ASIDE.fullmatch(line))
+    cited = _CITED.match(whole)
+    if cited is None:
+        return whole
+    short = _SHORT_TITLE.search(whole)
+    return f"{cited[1]} ({short[1]})" if short else cited[1]
+
+
+def _address(file: Element | None) -> str | None:
+    """The page of EUR-Lex of an act by its place in the Official Journal."""
+    if file is None:
+        return None
+    series = one_line(file.findtext("COLL"))
+    language = one_line(file.findtext("LG.OJ"))
+    numbers = [one_line(file.findtext(each)) for each in ("NO.DOC/YEAR", "NO.DOC/NO.CURRENT")]
+    if all(numbers):  # since October 2023 every act is an issue of its own
+        year, number = numbers
+        return f"{_EUR_LEX}/{language}/TXT/?uri=OJ:{series}_{year}{number.zfill(5)}"
+    issue = [one_line(file.findtext(each)) for each in ("YEAR", "NO.OJ", "PAGE.FIRST", "PAGE.SEQ")]
+    if not all(each.isdigit() for each in issue) or language not in _LANGUAGES:
+        return None
+    year, number, page, sequence = issue
+    volume = one_line(file.findtext("VOLUME.REF")) or "01"
+    place = f"{year}.{number.zfill(3)}.{volume}.{page.zfill(4)}.{sequence.zfill(2)}"
+    code = _LANGUAGES[language]
+    return f"{_EUR_LEX}/{language}/TXT/?uri=uriserv:OJ.{series}_.{place}.{code}"
+
+
+# Its articles and annexes.
+
+
+class _Unit(NamedTuple):
+    """An article or annex."""
+
+    element: Element
+    key: str
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    line: int
+
+
+def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
+    headings: dict[Element, tuple[str, ...]] = {}
+    for each in list(root.iter(*_UNITS)):
+        if is_within(each, _QUOTES):
+            tally.add("kept as text", f"quoted {each.tag.lower()}")
+        elif is_within(each, _UNITS):
+            tally.add("kept as text", f"{each.tag.lower()} of an annex")
+        elif each.tag == "ANNEX":
+            yield _annex(each)
+        else:
+            parent = each.getparent()
+            if parent not in headings:
+                headings[parent] = tuple(_headings(parent))
+            yield _article(each, headings[parent])
+
+
+def _article(element: Element, headings: tuple[str, ...]) -> _Unit:
+    number = _LAYOUT.take(element, "TI.ART")
+    title = _LAYOUT.take(element, "STI.ART")
+    key = element.get("IDENTIFIER") or number
+    return _Unit(element, key, number or key or "Article", title, headings, element.sourceline or 1)
+
+
+def _annex(element: Element) -> _Unit:
+    label = title = ""
+    block = element.find("TITLE")
+    if block is not None:
+        label, title = _LAYOUT.line(block.find("TI")), _LAYOUT.line(block.find("STI"))
+        remove(block)
+    key = one_line(element.findtext("BIB.INSTANCE/NO.SEQ")) or label
+    number = _in_small_letters(label) or "Annex"
+    return _Unit(element, f"annex-{key}", number, title, (), element.sourceline or 1)
+
+
+def _headings(division: Element) -> Iterator[str]:
+    """The headings of a division and of those above it, from the top."""
+    for each in reversed([division, *division.iterancestors()]):
+        title = each.find("TITLE") if each.tag == "DIVISION" else None
+        if title is not None:
+            label = _in_small_letters(_LAYOUT.line(title.find("TI")))
+            if named := heading(label, _LAYOUT.line(title.find("STI"))):
+                yield named
+
+
+def _in_small_letters(label: str) -> str:
+    """A label with its word in small letters: "CHAPTER IV" is "Chapter IV"."""
+    word, space, number = label.partition(" ")
+    return f"{word.capitalize()}{space}{number}"
+
+
+def _print_signs(root: Element) -> None:
+    """Put back the signs that the format has as elements or attributes."""
+    for mark in root.iter("QUOT.START", "QUOT.END"):
+        mark.text = chr(int(mark.get("CODE", "0022"), 16))
+    for number in root.iter("FT"):
+        if number.get("TYPE") == "NUMBER" and number.text:
+            number.text = _THOUSANDS.sub(" ", number.text)
+    for items in root.iter("LIST"):
+        if items.get("TYPE") == "DASH":
+            for paragraph in items.iterfind("ITEM/P[1]"):
+                paragraph.text = f"— {paragraph.text or ''}"

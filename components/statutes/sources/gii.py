@@ -1,0 +1,219 @@
+"""German federal law as gesetze-im-internet.de publishes it (gii-norm.dtd): a flat list of `norm`.
+
+The first norm describes the law. One with a `gliederungseinheit` and no number is a division: its
+`gliederungskennzahl` has three digits a level. One with a number (`enbez`) is an article, an annex
+or a frame of the law; it stands in the division before it, unless it names its own.
+
+What becomes of the rest:
+
+- Annexes ("Anlage 1", "Anhang") are articles by their names. So is a division that has text of
+  its own ("Art 1" of an act whose §§ stand in "Art 2").
+- "(XXXX) §§ 29 und 30" stands for several repealed sections and is one article, "§§ 29 und 30".
+- A repealed article says "(weggefallen)", as printed; the format names no date for it.
+- Sentence numbers stay in the text as small digits, with a space: "¹ Der Antrag ...".
+- Left out and counted: tables of contents, enacting and closing formulas, footnotes (they report
+  amendments), notes on where an annex was printed, images.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import heading
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    one_line,
+    parse,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "gii"
+
+_LAYOUT = Layout(
+    paragraphs=("P", "BR", "DL", "DD", "LA", "Title", "Ident", "pre", "table"),
+    labels=("DT",),
+    rows=("row",),
+    cells=("entry",),
+    left_out=("metadaten", "fussnoten", "Footnotes", "FnR", "kommentar", "TOC"),
+)
+_SITE = "https://www.gesetze-im-internet.de"
+_DIGITS_A_LEVEL = 3
+_SMALL_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# Norms with a number that are not rules: what they are, by the beginning of their `enbez`.
+_FRAMES = {
+    "inhalt": "table of contents",
+    "eingangsformel": "enacting formula",
+    "schlussformel": "closing formula",
+    "schlußformel": "closing formula",
+}
+_FRAME = re.compile("|".join(_FRAMES), re.IGNORECASE)
+_COUNTED = (
+    ("table", "kept as text", "table"),
+    ("Footnote", "left out", "footnote"),
+    ("kommentar", "left out", "editorial note"),
+    ("IMG", "left out", "image"),
+)
+_RANGE_MARK = re.compile(r"^\(XXXX\)\s*")
+_REPEALED = re.compile(r"\(weggefallen\)", re.IGNORECASE)
+_PAGES = (
+    (re.compile(r"§ (\w+)"), "__{}.html"),
+    (re.compile(r"Art\.? (\w+)"), "art_{}.html"),
+)
+
+
+def matches(head: bytes, path: Path) -> bool:
+    """XML whose document type or root is that of gesetze-im-internet.de."""
+    del path
+    return b"gii-norm.dtd" in head or (b"<dokumente" in head and b"<norm" in head)
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one law in the file's order.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    root = parse(path, problems)
+    if root is None:
+        return
+    tally = Tally()
+    norms = list(_norms(root, tally))
+    _show_sentence_numbers(root)
+    texts = _LAYOUT.texts(root, [norm.text for norm in norms])
+    law = _law_of(root, path)
+    key = root.get("doknr", law.name)
+    # A law whose sections start again in each of its articles has other pages, by other rules.
+    several = {number for number, n in Counter(norm.number for norm in norms).items() if n > 1}
+    ids = ArticleIds(key)
+    for norm, text in zip(norms, texts, strict=True):
+        words = "\n".join(line for line in (norm.title, text) if line not in ("", "-"))
+        if not words or (norm.is_division and _REPEALED.fullmatch(words)):
+            tally.add("left out", f"{'division' if norm.is_division else 'article'} without words")
+            continue
+        article = Article(
+            id=ids.of(norm.key.removeprefix(key)),
+            law=law.name,
+            number=norm.number,
+            headings=norm.headings,
+            text=words,
+            language="de",
+            source_url=_page(law.folder, "" if norm.number in several else norm.number),
+        )
+        yield Place(str(path), norm.line), article
+    problems.extend(tally.notices(str(path)))
+
+
+class _Law(NamedTuple):
+    """What the first norm says.
+
+    Attributes:
+        name: The short title, else the long one, with its abbreviation in brackets.
+        folder: Where the law stands on the site.
+    """
+
+    name: str
+    folder: str
+
+
+def _law_of(root: Element, path: Path) -> _Law:
+    data = root.find("norm/metadaten")
+    if data is None:
+        return _Law(root.get("doknr", path.stem), "")
+    index = one_line(data.findtext("jurabk"))
+    short = one_line(data.findtext("amtabk")) or index
+    title = one_line(data.findtext("kurzue")) or one_line(data.findtext("langue")) or short
+    name = title if not short or short in title else f"{title} ({short})"
+    # The site names its folders by the index, letters and digits of ASCII only.
+    return _Law(name or path.stem, re.sub(r"[^a-z0-9]", "_", index.lower()))
+
+
+class _Norm(NamedTuple):
+    """A norm that becomes an article if it has words."""
+
+    key: str
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    text: Element
+    line: int
+    is_division: bool
+
+
+def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
+    """The norms that hold rules, each with the divisions above it; others are counted."""
+    divisions: dict[str, str] = {}  # by gliederungskennzahl
+    current = ""
+    for norm in root.iterchildren("norm"):
+        parts = _children(norm)
+        data, body = _children(parts.get("metadaten")), _children(parts.get("textdaten"))
+        notes = body.get("fussnoten")
+        tally.add("left out", "footnote", int(notes is not None and len(notes) > 0))
+        number = _RANGE_MARK.sub("", _words(data.get("enbez")))
+        own = title = ""
+        if "gliederungseinheit" in data:
+            unit = _children(data["gliederungseinheit"])
+            own, title = _words(unit.get("gliederungsbez")), _words(unit.get("gliederungstitel"))
+            current = _words(unit.get("gliederungskennzahl"))
+            divisions[current] = heading("" if own == "-" else own, title)
+        frame = _FRAME.match(number)
+        if frame:
+            tally.add("left out", _FRAMES[frame[0].lower()])
+            continue
+        # Ranges of repealed sections may have no text at all, only their title.
+        text = body.get("text", norm if number else None)
+        if text is None or (not number and not _has_words(text)):
+            continue
+        tally.count(text, _COUNTED)
+        headings = _path(divisions, current)
+        if number:
+            title = _LAYOUT.line(data.get("titel"))
+        else:
+            headings = headings[:-1]
+        line = norm.sourceline or 1
+        label = number or own or title or "-"
+        yield _Norm(norm.get("doknr", ""), label, title, headings, text, line, not number)
+
+
+def _children(element: Element | None) -> dict[str, Element]:
+    """An element's children by name."""
+    return {} if element is None else {each.tag: each for each in element}
+
+
+def _words(element: Element | None) -> str:
+    return "" if element is None else one_line(element.text)
+
+
+def _path(divisions: dict[str, str], place: str) -> tuple[str, ...]:
+    """The headings of a division and of those above it, from the top."""
+    ends = range(_DIGITS_A_LEVEL, len(place) + 1, _DIGITS_A_LEVEL)
+    return tuple(filter(None, (divisions.get(place[:end]) for end in ends)))
+
+
+def _has_words(text: Element) -> bool:
+    return any(not words.isspace() for words in text.itertext())
+
+
+def _show_sentence_numbers(root: Element) -> None:
+    """Write them so that they cannot be read as part of a word or a quantity."""
+    for mark in root.iter("SUP"):
+        if mark.get("class") == "Rec" and mark.text:
+            mark.text = f" {mark.text.translate(_SMALL_DIGITS)} "
+
+
+def _page(folder: str, number: str) -> str | None:
+    """The address of an article, or of its law where an article has no page of its own."""
+    if not folder:
+        return None
+    for pattern, page in _PAGES:
+        if named := pattern.fullmatch(number):
+            return f"{_SITE}/{folder}/{page.format(named[1].lower())}"
+    return f"{_SITE}/{folder}/"

@@ -1,0 +1,448 @@
+"""Law as Markdown in the legalize format (spec 0.4): one file a law, YAML front matter.
+
+The format has articles as headings of the fifth or sixth level, as a rule, and divisions as
+headings above them, whose levels are not their depth: the path of an article is rebuilt from the
+words of the divisions (`divisions.py`). Some French codes have no headings at all; there whole
+lines name the articles and divisions.
+
+Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes,
+signatures). Rows of tables become lines of text; articles quoted in an amendment stay text. The
+front matter's dates are of publication, not of entry into force: no article gets a date of them.
+An article without words has its title, or else its heading, for its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.statutes.article import Article
+from components.statutes.languages import SAMPLE_CHARS, detected_language
+from components.statutes.sources.divisions import (
+    Division,
+    DivisionPath,
+    division,
+    numbered_division,
+)
+from components.statutes.sources.markup import ArticleIds, Tally, read_whole
+from components.statutes.sources.records import Place, Problem, not_utf8
+
+NAME = "legalize"
+
+NEWEST_SPEC = (0, 4)
+MANIFEST = ".legalize.yml"
+_MANIFEST_DEPTH = 4  # folders above a law in which the repository's manifest is looked for
+
+_FRONT_MATTER = re.compile(r"\ufeff?---\r?\n(?P<fields>.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
+# Korea's files have Korean keys.
+_KEYS = {"제목": "title", "법령ID": "identifier", "출처": "source", "상태": "status"}
+_MATCHING = (b"\nidentifier:", "\n법령ID:".encode())
+
+# The language of each country's files; where it has several, the text tells.
+_LANGUAGES = {
+    **dict.fromkeys(("ar", "bo", "cl", "co", "cr", "ec", "es", "mx", "pe", "py", "uy", "ve"), "es"),
+    **dict.fromkeys(("au", "gb", "ie", "in", "ng", "nz", "uk", "us", "za"), "en"),
+    **dict.fromkeys(("at", "de", "li"), "de"),
+    **dict.fromkeys(("fr", "lu", "mc"), "fr"),
+    **dict.fromkeys(("br", "pt"), "pt"),
+    **dict.fromkeys(("it", "sm"), "it"),
+    "ad": "ca", "bg": "bg", "cn": "zh", "cz": "cs", "dk": "da", "ee": "et", "fi": "fi", "gr": "el",
+    "hr": "hr", "hu": "hu", "is": "is", "jp": "ja", "kr": "ko", "lt": "lt", "lv": "lv", "nl": "nl",
+    "no": "no", "pl": "pl", "ro": "ro", "se": "sv", "si": "sl", "sk": "sk", "tr": "tr", "ua": "uk",
+    "vn": "vi",
+}  # fmt: skip
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_QUOTED = re.compile(r"[*_]*[«“„\"‘']")
+_NOTES = re.compile(r"(?i)fu(?:ss|ß)noten|notes?$|footnotes|notas")
+_PROVISIONS = re.compile(r"(?i)disposi[cçtz]|übergang|schluss|transitional|final")
+_PLAIN_PROVISIONS = re.compile(
+    r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
+)
+_ABOVE_ALL = -1  # rank of provisions that close a law, whatever its divisions are
+_FOOTNOTE = re.compile(r"\[\^[^\]]+\]:")
+_SUPERSCRIPT = re.compile(r"<sup>(.*?)</sup>")
+_TO_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_INDENTED = " " * 8  # a line that goes on with the one before
+
+# The number at the start of an article's heading: "Artículo 12 bis.", "§ 1-1.", "Art. 5 a",
+# "1 §", "제14조의2", "Disposición final primera."; what follows is the title.
+_ARTICLE = re.compile(
+    r"""
+    (?:
+      (?:(?:arts?(?:[íi]culos?|icles?|ikel|icolo|igos?)?|čl|člen|straipsnis|pants)\b\.?[ ]*)
+        (?P<number>
+          (?:\d+|[A-Z]{0,2}\.?[ ]?\*?[ ]?\d+|[IVXLC]+(?![\w]))
+          (?:[-.–]\d+)*
+          (?:[º°ª]|er|[ ]?[a-z](?![\w'’]|[ ]\d))?(?:[⁰-⁹¹²³]+)?
+          (?:[ -](?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies)\b)?
+          (?:[ ]?(?:a|y|à|et|bis|–|-)[ ]\d+(?:[ ]bis|[ ]ter)?)?
+        | \w+(?:[ ](?:y[ ])?\w+)?(?=\.?\s*$|\.)
+        )
+    | (?P<sign>§§?[ ]*\d+(?:[-–]\d+)?[ ]?(?:[a-z](?!\w))?[⁰-⁹¹²³]*
+      | \d+[ ]?[a-z]?[ ]?§
+      | 제\d+조(?:의\d+)?
+      | 第[一二三四五六七八九十百千〇\d]+条(?:の[一二三四五六七八九十\d]+)*
+      | Disposici[óo]n[ ]\w+(?:[ ]\w+)?(?=\.|$)
+      | \d+[A-Z]*(?=\.)
+      )
+    )
+    \.?\s*(?P<title>.*)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PLAIN_ARTICLE = re.compile(r"Article (?:[A-Z]{1,2}\.?\*?)?\d[\w-]*(?: \w+)?|Article [A-Z]+")
+_LONGEST_DIVISION_LINE = 250  # characters
+
+
+def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
+    """Markdown whose front matter has an identifier."""
+    return head.lstrip(b"\xef\xbb\xbf").startswith(b"---") and any(
+        key in head.replace(b"\r\n", b"\n") for key in _MATCHING
+    )
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one law.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    if (fault := _manifest_fault(path.parent)) is not None:
+        problems.append(fault)
+        return
+    content = read_whole(path, problems)
+    if content is None:
+        return
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problems.append(not_utf8(Place(str(path), line), content[error.start]))
+        return
+    front = _FRONT_MATTER.match(text)
+    if front is None:
+        message, repair = "its front matter has no end (---)", "Copy or download the file again."
+        problems.append(Place(str(path), 1).problem(message, repair))
+        return
+    law = _law(path, front["fields"], text[front.end() :], problems)
+    if law is not None:
+        first_line = text.count("\n", 0, front.end()) + 1
+        yield from _Reading(law, Tally()).articles(text[front.end() :], first_line, problems)
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What the front matter says."""
+
+    file: str
+    title: str
+    identifier: str
+    language: str | None
+    source: str | None
+
+
+def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | None:
+    place = Place(str(path), 1)
+    try:
+        fields: Any = yaml.load(front, Loader=_LOADER)  # noqa: S506 (a safe loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 1
+        message = f"its front matter is not YAML ({getattr(error, 'problem', None) or error})"
+        problems.append(Place(str(path), line).problem(message, "Correct it."))
+        return None
+    if not isinstance(fields, dict):
+        message = "its front matter holds no fields"
+        problems.append(place.problem(message, "Write 'name: value' lines."))
+        return None
+    fields = {_KEYS.get(name, name): value for name, value in fields.items()}
+    if "spec_version" in fields and (fault := _spec_fault(str(path), fields["spec_version"])):
+        problems.append(fault)
+        return None
+    title, identifier = (_text(fields.get(name)) for name in ("title", "identifier"))
+    for name, value in (("title", title), ("identifier", identifier)):
+        if not value:
+            problems.append(place.problem("is missing", "Write it in the front matter.", name))
+            return None
+    country = _text(fields.get("country")).lower() or ("kr" if "법령MST" in fields else "")
+    language = _text(fields.get("language")) or _LANGUAGES.get(country)
+    if language is None:
+        language = detected_language(body[:SAMPLE_CHARS])
+    source = _text(fields.get("source"))
+    url = source if source.startswith(("http://", "https://")) else None
+    law_id = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
+    return _Law(str(path), title, law_id.strip("/"), language, url)
+
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value).split()) if value is not None else ""
+
+
+@lru_cache(maxsize=1024)
+def _manifest_fault(folder: Path) -> Problem | None:
+    """What keeps the laws of a repository from being read: a spec newer than ours."""
+    for above in list((folder / "law").absolute().parents)[:_MANIFEST_DEPTH]:
+        manifest = above / MANIFEST
+        if manifest.is_file():
+            try:
+                fields: Any = yaml.safe_load(manifest.read_text("utf-8"))
+                version = fields["spec_version"]
+            except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError):
+                message = "does not say which spec_version its laws follow"
+                return Problem(str(manifest), None, "spec_version", message, "Write it there.")
+            return _spec_fault(str(manifest), version)
+    return None
+
+
+def _spec_fault(file: str, version: object) -> Problem | None:
+    known = ".".join(map(str, NEWEST_SPEC))
+    try:
+        if tuple(int(part) for part in str(version).split(".")) <= NEWEST_SPEC:
+            return None
+    except ValueError:
+        pass
+    message = f"{version!r} is not a version that is read; the newest is {known}"
+    repair = "Update Lexarbor, or take an older commit of the law."
+    return Problem(file, None, "spec_version", message, repair)
+
+
+@dataclass
+class _Open:
+    """The article whose lines are being read."""
+
+    line: int
+    number: str
+    title: str
+    printed: str
+    headings: tuple[str, ...]
+    lines: list[str] = field(default_factory=list)
+
+
+class _Reading:
+    """One law, from line to line."""
+
+    def __init__(self, law: _Law, tally: Tally) -> None:
+        self._law = law
+        self._tally = tally
+        self._path = DivisionPath()
+        self._ids = ArticleIds(law.identifier)
+        self._open: _Open | None = None
+        self._passages = 0
+        self._in_notes = False
+        self._fresh = False  # nothing has followed the innermost division yet
+
+    def articles(
+        self, body: str, first_line: int, problems: list[Problem]
+    ) -> Iterator[tuple[Place, Article]]:
+        """Yield the articles of the text behind the front matter."""
+        plain = not re.search(r"^#{2,6} ", body, re.MULTILINE)
+        lines = body.split("\n")
+        index = 0
+        titled = False  # the law's own title has been passed
+        while index < len(lines):
+            number, line = first_line + index, lines[index]
+            index += 1
+            heading = _HEADING.match(line)
+            if heading:
+                text = heading[2]
+                # A heading goes on in the next line where no empty one sets it off.
+                if len(heading[1]) < 5 and index < len(lines) and lines[index].strip():
+                    following = lines[index]
+                    if not _HEADING.match(following) and _goes_on(following):
+                        text, index = f"{text} {following.strip()}", index + 1
+                        self._tally.add("repaired", "heading")
+                if len(heading[1]) == 1 and not titled:
+                    titled = True
+                    continue
+                yield from self._heading(number, len(heading[1]), text)
+            elif plain and _PLAIN_ARTICLE.fullmatch(line.strip()):
+                yield from self._article(number, line.strip())
+            elif line.strip():
+                found = self._plain_division(line.strip(), plain=plain)
+                if found is None:
+                    self._text(line)
+                    continue
+                yield from self._closed()
+                self._enter(found)
+        yield from self._closed()
+        self._report(problems)
+
+    def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
+        text = _cleaned(printed)
+        if _QUOTED.match(printed) and self._open is not None:
+            self._tally.add("kept as text", "quoted article")
+            self._open.lines.append(text)
+        elif _NOTES.match(text):
+            yield from self._closed()
+            self._in_notes = True
+        elif level >= 5 or (level >= 3 and _is_article(text)):
+            yield from self._article(line, text)
+        else:
+            yield from self._closed()
+            self._in_notes = False
+            found = division(text, self._law.language, level)
+            if found.rank is not None or not self._titles(text):
+                self._enter(found)
+
+    def _enter(self, found: Division) -> None:
+        above = self._path.innermost
+        if (
+            self._fresh
+            and above is not None
+            and (above.rank, above.level)
+            == (
+                found.rank,
+                found.level,
+            )
+        ):
+            self._tally.add("unknown", "division without articles")
+        self._path.enter(found)
+        self._fresh = True
+
+    def _plain_division(self, line: str, *, plain: bool) -> Division | None:
+        """The division that a plain line names, if it names one.
+
+        In a law with headings only a line that is nothing but a kind and its number does, of a
+        kind above all of those that have headings: LIBRO PRIMERO.
+        """
+        if self._in_notes or len(line) > _LONGEST_DIVISION_LINE or line[0] in "|-*>[(":
+            return None
+        if _PLAIN_PROVISIONS.fullmatch(line):
+            return Division(line, rank=_ABOVE_ALL)
+        found = numbered_division(_cleaned(line), self._law.language)
+        if found is None or plain:
+            return found
+        with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
+        if found.title or not line[0].isupper() or found.rank is None:
+            return None
+        return found if all(found.rank < rank for rank in with_headings) else None
+
+    def _titles(self, text: str) -> bool:
+        """Whether a line or heading is the title of the division whose number stands above it."""
+        above = self._path.innermost
+        if not self._fresh or above is None or above.rank is None or above.title:
+            return False
+        self._path.name(text)
+        return True
+
+    def _article(self, line: int, text: str) -> Iterator[tuple[Place, Article]]:
+        yield from self._closed()
+        self._in_notes = False
+        self._fresh = False
+        number, title = _number_and_title(text)
+        if self._law.language == "en" and number.isdecimal():
+            number = f"Section {number}"  # a bare number is an article's
+        self._open = _Open(line, number, title, text, self._path.headings())
+
+    def _text(self, line: str) -> None:
+        if _FOOTNOTE.match(line):
+            self._tally.add("left out", "footnote")
+            return
+        if self._in_notes:
+            return
+        if self._open is None:
+            innermost = self._path.innermost
+            if len(line) < _LONGEST_DIVISION_LINE and self._titles(_cleaned(line)):
+                return
+            self._passages += 1
+            if self._fresh and innermost is not None and _is_apart(innermost):
+                self._path.leave()
+            self._fresh = False
+            return
+        if line.startswith("|"):
+            cells = [_cleaned(cell) for cell in line.strip().strip("|").split("|")]
+            if all(not cell.strip(" :-") for cell in cells):
+                self._tally.add("kept as text", "table")
+                return
+            self._open.lines.append(" | ".join(cells))
+        elif line.startswith(_INDENTED) and self._open.lines:
+            self._open.lines[-1] = _cleaned(f"{self._open.lines[-1]} {line.strip()}")
+        else:
+            self._open.lines.append(_cleaned(line))
+
+    def _closed(self) -> Iterator[tuple[Place, Article]]:
+        """The article whose lines end here."""
+        article, self._open = self._open, None
+        if article is None:
+            return
+        lines = [line for line in article.lines if line]
+        if lines and article.number.startswith("Section "):  # Irish acts print the number again
+            lines[0] = lines[0].removeprefix(f"{article.number.removeprefix('Section ')}. ")
+        if not lines:
+            self._tally.add("without words but its title", "article")
+        text = "\n".join([article.title, *lines] if article.title else lines) or article.printed
+        yield (
+            Place(self._law.file, article.line),
+            Article(
+                id=self._ids.of(article.number),
+                law=self._law.title,
+                number=article.number,
+                headings=article.headings,
+                text=text,
+                language=self._law.language,
+                source_url=self._law.source,
+            ),
+        )
+
+    def _report(self, problems: list[Problem]) -> None:
+        self._tally.add("left out", "preamble or annex paragraph", self._passages)
+        self._tally.add("repaired", "division", self._path.repaired)
+        self._tally.add("unknown", "division", self._path.unknown)
+        problems.extend(self._tally.notices(self._law.file))
+
+
+def _is_apart(found: Division) -> bool:
+    """Whether a heading over text that stands in no article is a preamble's or an annex's."""
+    return found.rank is None and not _PROVISIONS.match(found.label)
+
+
+def _goes_on(following: str) -> bool:
+    """Whether a line that touches a heading is its second line, not the text below it."""
+    return len(following) < 80 and not following.rstrip().endswith((".", ";", ":"))
+
+
+def _is_article(text: str) -> bool:
+    """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
+    found = _ARTICLE.match(text)
+    return found is not None and (found["number"] is not None or text[0] in "§第제")
+
+
+def _number_and_title(text: str) -> tuple[str, str]:
+    found = _ARTICLE.match(text)
+    if found is None:
+        words = text.rstrip(".")
+        return re.sub(r"^Article (?=[A-Z])", "", words), ""
+    number = (found["number"] or found["sign"]).strip().rstrip(".")
+    return " ".join(number.split()), _unbracketed(found["title"].strip().lstrip("–—- "))
+
+
+def _unbracketed(title: str) -> str:
+    """A Korean title without the brackets around it."""
+    inner = title.removeprefix("(").removesuffix(")")
+    return inner if len(inner) == len(title) - 2 and "(" not in inner else title
+
+
+def _cleaned(text: str) -> str:
+    """A line without the marks of Markdown and its few HTML elements."""
+    if "<sup>" in text:
+        text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
+        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(_TO_SUPERSCRIPT), text)
+    if "[" in text:
+        text = re.sub(r"\[\^[^\]]+\]", "", text)
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    if "*" in text:
+        text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
+        text = re.sub(r"(?<![\w*\\])\*(?![\s*])([^*]+?)\*(?!\w)", r"\1", text)
+    if "\\" in text:
+        text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!<>|~])", r"\1", text)
+    return " ".join(text.split())

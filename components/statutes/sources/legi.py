@@ -1,0 +1,268 @@
+"""French law from the LEGI base of the DILA: a code as one JSON tree, or single XML files.
+
+The JSON form (`type`: code, section, article; `data`, `children`) holds a code with the wording of
+each article that was current. It lists the days of all other wordings, but not their words.
+
+The XML form is a file an article, with its divisions in `CONTEXTE`; each wording is a file of its
+own. Files of a text's structure (`SECTION_TA`, `TEXTELR`, `TEXTE_VERSION`) hold no article and are
+not read: a folder's reader passes over them.
+
+What both give:
+
+- `dateFin` is the first day on which a wording is no longer in force: the last day is the one
+  before. 2999-01-01 means none.
+- A wording whose days run backwards (`MODIFIE_MORT_NE`) never was in force: left out and counted.
+- Left out and counted: notes ("nota").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import heading
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    day,
+    one_line,
+    parse,
+    read_whole,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "legi"
+
+_LAYOUT = Layout(
+    paragraphs=("p", "div", "br", "center", "blockquote", "li", "ul", "ol", "table", "CONTENU"),
+    rows=("tr",),
+    cells=("td", "th"),
+)
+_SITE = "https://www.legifrance.gouv.fr"
+_HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
+
+
+def matches(head: bytes, path: Path) -> bool:
+    """A JSON tree of the LEGI base, or one of its XML files of an article."""
+    del path
+    if _is_json(head):
+        return b'"LEGITEXT' in head and b'"data"' in head
+    return b"<ARTICLE>" in head and b"<META_COMMUN>" in head
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one code or fragment in the file's order.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    content = read_whole(path, problems)
+    if content is None:
+        return
+    tally = Tally()
+    if _is_json(content):
+        wordings = list(_in_tree(content, path, tally, problems))
+    else:
+        wordings = list(_in_fragment(path, tally, problems))
+    whole = etree.Element("whole")
+    whole.extend(wording.text for wording in wordings)
+    texts = _LAYOUT.texts(whole, list(whole))
+    ids: dict[str, ArticleIds] = {}
+    for wording, text in zip(wordings, texts, strict=True):
+        if not text:
+            tally.add("left out", "article without words")
+            continue
+        law_ids = ids.setdefault(wording.code, ArticleIds(wording.code))
+        article = Article(
+            id=law_ids.of(wording.id),
+            law=wording.law,
+            number=wording.number or wording.id or "-",
+            headings=wording.headings,
+            text=text,
+            language="fr",
+            valid_from=wording.since,
+            valid_to=wording.until and wording.until - timedelta(days=1),
+            source_url=wording.address,
+        )
+        yield Place(str(path), wording.line), article
+    problems.extend(tally.notices(str(path)))
+
+
+class _Wording(NamedTuple):
+    """An article as it was worded from one day to another.
+
+    Attributes:
+        code: Id of the law, "LEGITEXT...".
+        text: An element that holds the words.
+        since: First day in force.
+        until: First day no longer in force.
+    """
+
+    id: str
+    code: str
+    law: str
+    number: str
+    headings: tuple[str, ...]
+    text: Element
+    since: date | None
+    until: date | None
+    address: str
+    line: int = 1
+
+
+def _is_json(content: bytes) -> bool:
+    return content[:64].lstrip()[:1] == b"{"
+
+
+def _was_in_force(since: date | None, until: date | None, tally: Tally) -> bool:
+    """Whether there was a day between the two; a wording without one is counted."""
+    never = since is not None and until is not None and until <= since
+    tally.add("left out", "wording that never was in force", int(never))
+    return not never
+
+
+def _heading(title: str) -> str:
+    """A title as a heading: "Livre Ier : Les demandes" is "Livre Ier. Les demandes"."""
+    label, colon, name = one_line(title).partition(" : ")
+    return heading(label, name) if colon else label
+
+
+# The tree of a code, in JSON.
+
+
+def _in_tree(
+    content: bytes, path: Path, tally: Tally, problems: list[Problem]
+) -> Iterator[_Wording]:
+    try:
+        tree = json.loads(content)
+    except json.JSONDecodeError as error:
+        message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"
+        problems.append(Problem(str(path), error.lineno, None, message, _DOWNLOAD))
+        return
+    except (UnicodeDecodeError, RecursionError) as error:
+        message = f"is not JSON that can be read ({error})"
+        problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
+        return
+    code = _data(tree)
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
+    while waiting:
+        node, headings = waiting.pop()
+        data = _data(node)
+        if node.get("type") == "article":
+            yield from _in_node(data, code, headings, tally)
+            continue
+        if node.get("type") == "section":
+            title = _heading(str(data.get("title") or ""))
+            headings = (*headings, title) if title else headings
+        children = node.get("children")
+        if isinstance(children, list):
+            inner = (each for each in reversed(children) if isinstance(each, dict))
+            waiting.extend((each, headings) for each in inner)
+
+
+_DOWNLOAD = "Download the file again."
+
+
+def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = node.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _in_node(
+    data: Mapping[str, Any], code: Mapping[str, Any], headings: tuple[str, ...], tally: Tally
+) -> Iterator[_Wording]:
+    since, until = _json_day(data.get("dateDebut")), _json_day(data.get("dateFin"))
+    tally.add("left out", "note", int(bool(data.get("nota"))))
+    listed = data.get("articleVersions")
+    others = len(listed) - 1 if isinstance(listed, list) else 0
+    tally.add("left out", "other wording without words", max(0, others))
+    if _was_in_force(since, until, tally):
+        id_ = str(data.get("id", ""))
+        yield _Wording(
+            id=id_,
+            code=one_line(str(code.get("cid"))),
+            law=one_line(str(code.get("title") or code.get("cid"))),
+            number=one_line(str(data.get("num") or "")),
+            headings=headings,
+            text=_html(str(data.get("texteHtml") or data.get("texte") or "")),
+            since=since,
+            until=until,
+            address=f"{_SITE}/codes/article_lc/{id_}",
+        )
+
+
+def _json_day(value: object) -> date | None:
+    """A day of the JSON form: milliseconds in articles, ISO elsewhere."""
+    if isinstance(value, int):
+        try:
+            value = datetime.fromtimestamp(value / 1000, UTC).date().isoformat()
+        except (OverflowError, OSError, ValueError):
+            return None
+    return day(value if isinstance(value, str) else None)
+
+
+def _html(fragment: str) -> Element:
+    """A fragment of HTML as one element."""
+    found = etree.fromstring(f"<div>{fragment}</div>".encode(), _HTML)
+    return next(found.iter("div"))
+
+
+# One article, in XML.
+
+
+def _in_fragment(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wording]:
+    root = parse(path, problems)
+    if root is None:
+        return
+    words = root.find("BLOC_TEXTUEL/CONTENU")
+    about = root.find("META/META_SPEC/META_ARTICLE")
+    if words is None or about is None:
+        return
+    since, until = day(about.findtext("DATE_DEBUT")), day(about.findtext("DATE_FIN"))
+    tally.add("left out", "note", int(bool(one_line(root.findtext("NOTA/CONTENU")))))
+    law = root.find("CONTEXTE/TEXTE")
+    if law is None or not _was_in_force(since, until, tally):
+        return
+    title = _current(law.findall("TITRE_TXT"), since)
+    name = "" if title is None else title.get("c_titre_court") or title.text
+    id_ = one_line(root.findtext("META/META_COMMUN/ID"))
+    place = "codes" if law.get("nature") == "CODE" else "loda"
+    yield _Wording(
+        id=id_,
+        code=law.get("cid", ""),
+        law=one_line(name) or law.get("cid", ""),
+        number=one_line(about.findtext("NUM")),
+        headings=tuple(_headings(law, since)),
+        text=words,
+        since=since,
+        until=until,
+        address=f"{_SITE}/{place}/article_lc/{id_}",
+        line=words.sourceline or 1,
+    )
+
+
+def _headings(law: Element, since: date | None) -> Iterator[str]:
+    """The divisions above an article, from the top, as they were called on its first day."""
+    level = law.find("TM")
+    while level is not None:
+        title = _current(level.findall("TITRE_TM"), since)
+        if title is not None and (named := _heading(title.text)):
+            yield named
+        level = level.find("TM")
+
+
+def _current(titles: list[Element], on: date | None) -> Element | None:
+    """The title of a day; the last one, where none says so."""
+    for title in titles:
+        start, end = day(title.get("debut")), day(title.get("fin"))
+        if on is not None and (start is None or start <= on) and (end is None or on < end):
+            return title
+    return titles[-1] if titles else None

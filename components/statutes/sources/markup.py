@@ -1,0 +1,477 @@
+"""XML in which law is published: read safely, its text laid out, what is left out counted.
+
+Every format in which law is published is one module of this package, with three names:
+
+    NAME: str                                   what --format calls it
+    matches(head: bytes, path: Path) -> bool    by content: `head` is the first 4 KB, unpacked
+    read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]    ONE file
+
+`read` yields the articles in the file's order, each with the line at which it starts. It never
+raises for what a file holds: a fault of the whole file goes to `problems` and ends the reading;
+what was left out, kept as text or repaired goes there once, as the notices of a `Tally`. An act
+without articles yields nothing: `opening.py` reports it.
+
+An XML reader goes five steps: `parse` the file; find the units (articles), their divisions and
+quoted material with lxml; `take` each unit's number and heading out of the tree; lay out the
+units' texts with one `Layout`; append the tally's `notices`.
+
+The ids of articles are `ArticleIds`: law, article, and the first day in force where the format
+says it, so that two wordings of one article never have the same id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from lxml import etree
+
+from components.statutes.sources.records import (
+    GZIP_ERRORS,
+    Place,
+    Problem,
+    cut_short,
+    open_unpacked,
+)
+
+LARGEST = 200 * 10**6
+"""Bytes that one file of law may hold when unpacked: a parsed tree takes several times as much."""
+
+_CHUNK = 2**16
+# How formats write a day that is not known or never comes.
+_ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
+
+Element = Any
+"""An lxml element: its stubs would make every reader test each child for None."""
+
+
+# Files, whole.
+
+
+def read_whole(path: Path, problems: list[Problem]) -> bytes | None:
+    """A file's content, unpacked; None after reporting why it cannot be had.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    parts = list(_chunks(path, problems))
+    return None if None in parts else b"".join(part for part in parts if part)
+
+
+def _chunks(path: Path, problems: list[Problem]) -> Iterator[bytes | None]:
+    """A file's content in pieces; None, after a report, where it breaks off or is too large."""
+    size = 0
+    with open_unpacked(path) as stream:
+        try:
+            while part := stream.read(_CHUNK):
+                size += len(part)
+                if size > LARGEST:
+                    message = f"holds more than {LARGEST // 10**6:,} MB"
+                    repair = "Split it into files of one law each."
+                    problems.append(Problem(str(path), None, None, message, repair))
+                    yield None
+                    return
+                yield part
+        except GZIP_ERRORS as error:
+            problems.append(cut_short(Place(str(path), 1), error))
+            yield None
+
+
+def parse(path: Path, problems: list[Problem]) -> Element | None:
+    """The root of an XML file; None after reporting why it cannot be read.
+
+    Entities are not expanded, DTDs and the network are not read. A file that declares entities of
+    its own is refused: law is published without them, and they are how XML is made to grow in
+    memory or to read other files.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        for part in _chunks(path, problems):
+            if part is None:
+                return None
+            parser.feed(part)
+        root = parser.close()
+    except etree.XMLSyntaxError as error:
+        line, column = error.position
+        if not line:  # the parser was never given a byte
+            repair = "Copy or download it again."
+            problems.append(Problem(str(path), None, None, "is empty", repair))
+            return None
+        what = (error.msg or "no XML").split(", line ")[0].strip()
+        message = f"is not well-formed XML at line {line}, column {column} ({what})"
+        repair = "Download the file again; if it stays so, its publisher must fix it."
+        problems.append(Problem(str(path), line, None, message, repair))
+        return None
+    subset = root.getroottree().docinfo.internalDTD
+    if subset is not None and next(subset.iterentities(), None) is not None:
+        message = "declares XML entities, which are not read"
+        repair = "Take it from its publisher, or replace each entity by its text."
+        problems.append(Problem(str(path), None, None, message, repair))
+        return None
+    return root
+
+
+# Elements.
+
+
+def local_name(element: Element) -> str:
+    """An element's name without its namespace; "" for an entity reference."""
+    return _local(element.tag)
+
+
+@lru_cache(maxsize=1024)
+def _local(tag: Any) -> str:
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def namespace(root: Element) -> str:
+    """The namespace of an element, "" where it has none."""
+    return str(etree.QName(root).namespace or "")
+
+
+def named(root: Element, names: Iterable[str]) -> list[str]:
+    """Local names as tags of the root's namespace, for `iter` and `find`."""
+    space = namespace(root)
+    return [f"{{{space}}}{name}" if space else name for name in names]
+
+
+def child(element: Element, name: str) -> Element | None:
+    """The first child with a local name."""
+    # Faster than lxml's own search, which compiles the name anew for each element.
+    for each in element:
+        if local_name(each) == name:
+            return each
+    return None
+
+
+def is_within(element: Element, tags: frozenset[str]) -> bool:
+    """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
+    return any(above.tag in tags for above in element.iterancestors())
+
+
+def one_line(text: str | None) -> str:
+    """A text with every run of white space as one space."""
+    return " ".join((text or "").split())
+
+
+def day(text: str | None) -> date | None:
+    """The day of an ISO date, with or without a time or zone; None for one that means "never".
+
+    >>> day("2018-05-25+01:00"), day("2999-01-01"), day("")
+    (datetime.date(2018, 5, 25), None, None)
+    """
+    if not text:
+        return None
+    try:
+        found = date.fromisoformat(text.strip()[:10])
+    except ValueError:
+        return None
+    return None if found in _ABSENT_DATES else found
+
+
+# Text.
+
+# Unicode noncharacters, which no published text holds: they mark the places that decide about
+# lines until white space has been collapsed.
+_UNIT, _UNIT_END, _BREAK, _JOIN, _CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
+
+LINE_BREAK = _BREAK
+"""Written into an element's text by a reader whose format separates lines by white space alone."""
+
+# White space other than the blank that is found in published texts.
+_SPACES = "\t\n\r\u00a0\u2002\u2003\u2009\u202f\u3000"
+
+_XHTML = "http://www.w3.org/1999/xhtml"
+_XSLT = "http://www.w3.org/1999/XSL/Transform"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the elements of a format become lines of text; all by local name.
+
+    ```python
+    LAYOUT = Layout(
+        paragraphs=("p", "blockList"), labels=("num",), rows=("tr",), cells=("td", "th"),
+        left_out=("authorialNote",),
+    )
+    number, heading = LAYOUT.take(article, "num"), LAYOUT.take(article, "heading")
+    texts = LAYOUT.texts(root, articles)
+    ```
+
+    The whole tree goes through one XSLT sheet made of these names, because walking it in Python
+    costs more than parsing it.
+
+    Attributes:
+        paragraphs: Begin and end a line.
+        labels: Begin a line, which the next paragraph continues: "(1)" and its words.
+        rows: Of tables, a line each.
+        cells: Of rows, with " | " between them.
+        spaced: Stay in their line, with a space on either side.
+        left_out: Neither they nor their content are text.
+    """
+
+    paragraphs: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    spaced: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def texts(self, root: Element, units: Sequence[Element]) -> list[str]:
+        """The texts of units, in the order given; paragraphs are separated by line ends.
+
+        Args:
+            root: The tree; its units are marked in it, so it is good for no second call.
+            units: Elements of the tree in document order, none inside another.
+        """
+        for unit in units:
+            unit.text = _UNIT + (unit.text or "")
+            unit.tail = _UNIT_END + (unit.tail or "")
+        everything = str(_sheet(self, namespace(root))(root))
+        for space in _SPACES:
+            everything = everything.replace(space, " ")
+        return [laid_out(text.partition(_UNIT_END)[0]) for text in everything.split(_UNIT)[1:]]
+
+    def line(self, element: Element | None) -> str:
+        """A number or heading in one line, without what the layout leaves out."""
+        if element is None:
+            return ""
+        if not len(element):
+            return one_line(element.text)
+        if len(element) == 1 and not len(only := element[0]):  # as fast for "<b>Art. 1</b>"
+            name = local_name(only)
+            if name and name not in (*self.left_out, *self.paragraphs, *self.spaced):
+                return one_line(f"{element.text or ''}{only.text or ''}{only.tail or ''}")
+        return one_line("".join(self._pieces(element)))
+
+    def take(self, element: Element, name: str) -> str:
+        """The line of an element's first child of a name, which is removed from the tree."""
+        found = child(element, name)
+        if found is None:
+            return ""
+        line = self.line(found)
+        remove(found)
+        return line
+
+    def _pieces(self, element: Element) -> Iterator[str]:
+        yield element.text or ""
+        for each in element:
+            name = local_name(each)
+            apart = " " if name in self.paragraphs or name in self.spaced else ""
+            if name and name not in self.left_out:
+                yield apart
+                yield from self._pieces(each)
+                yield apart
+            yield each.tail or ""
+
+
+def laid_out(marked: str) -> str:
+    """The lines of a text in which `Layout` marked where they begin."""
+    lines: list[str] = []
+    label = ""
+    # Splitting at every mark is several times faster than patterns over the whole text, and most
+    # lines need no white space collapsed.
+    for part in marked.split(_BREAK):
+        if not part or not (line := part.strip()):
+            continue
+        if "  " in line:
+            line = one_line(line)
+        if _JOIN in line:
+            ends = line.endswith(_JOIN)
+            line = one_line(line.replace(_JOIN, " "))
+            if ends:
+                label += f"{line} " if line else ""
+                continue
+        lines.append(label + line if label else line)
+        label = ""
+    if label:
+        lines.append(label.rstrip())
+    return "\n".join(lines).replace(_CELL, "|")
+
+
+def remove(element: Element) -> None:
+    """Take an element out of the tree and leave the text that follows it."""
+    parent = element.getparent()
+    if element.tail:
+        before = element.getprevious()
+        if before is None:
+            parent.text = (parent.text or "") + element.tail
+        else:
+            before.tail = (before.tail or "") + element.tail
+    parent.remove(element)
+
+
+@lru_cache(maxsize=32)
+def _sheet(layout: Layout, space: str) -> etree.XSLT:
+    """The XSLT sheet of a layout, for elements of a namespace, of XHTML or of none.
+
+    Patterns by local name would be tried one after the other; full names are looked up.
+    """
+
+    def template(names: Iterable[str], content: str, mode: str = "") -> str:
+        patterns = [f"{prefix}{name}" for name in names for prefix in prefixes]
+        if not patterns:
+            return ""
+        chosen = f' mode="{mode}"' if mode else ""
+        return f'<xsl:template match="{"|".join(patterns)}"{chosen}>{content}</xsl:template>'
+
+    spaces = {"l": space, "h": _XHTML} if space else {"h": _XHTML}
+    prefixes = ["", *(f"{prefix}:" for prefix in spaces)]
+    declared = " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
+    inside, in_cell = "<xsl:apply-templates/>", '<xsl:apply-templates mode="cell"/>'
+    before = f'<xsl:if test="preceding-sibling::*[1]">&#32;{_CELL}&#32;</xsl:if>'
+    blank = "<xsl:text> </xsl:text>"
+    sheet = [
+        f'<xsl:stylesheet version="1.0" xmlns:xsl="{_XSLT}" {declared}>'
+        '<xsl:output method="text" encoding="UTF-8"/>',
+        template(layout.paragraphs, _BREAK + inside + _BREAK),
+        template(layout.labels, _BREAK + inside + _JOIN),
+        template(layout.rows, _BREAK + inside + _BREAK),
+        template(layout.cells, before + in_cell),
+        template(layout.spaced, blank + inside + blank),
+        template(layout.left_out, ""),
+        template((*layout.paragraphs, *layout.labels), blank + in_cell + blank, "cell"),
+        template((*layout.rows, *layout.cells), blank + in_cell + blank, "cell"),
+        template(layout.spaced, blank + in_cell + blank, "cell"),
+        template(layout.left_out, "", "cell"),
+        "</xsl:stylesheet>",
+    ]
+    return etree.XSLT(etree.fromstring("".join(sheet).encode()))
+
+
+# Ids.
+
+
+class ArticleIds:
+    """Ids of the articles of one file: unique in it, and the same on every reading.
+
+    >>> ids = ArticleIds("ukpga/2018/12")
+    >>> ids.of("section-1"), ids.of("section-2", date(2018, 5, 25)), ids.of("section-1")
+    ('ukpga/2018/12:section-1', 'ukpga/2018/12:section-2@2018-05-25', 'ukpga/2018/12:section-1~2')
+    """
+
+    def __init__(self, law: str) -> None:
+        self._law = one_line(law)
+        self._given: Counter[str] = Counter()
+
+    def of(self, article: str, valid_from: date | None = None) -> str:
+        """The id of an article by its own key: the format's, or else its number.
+
+        Args:
+            article: Unique in the law, as a rule; a repeat gets "~2", "~3" ...
+            valid_from: First day of this wording in force, where the format says it.
+        """
+        found = f"{self._law}:{one_line(article)}"
+        if valid_from is not None:
+            found += f"@{valid_from}"
+        self._given[found] += 1
+        again = self._given[found]
+        return found if again == 1 else f"{found}~{again}"
+
+
+# What is not in the articles as it was in the file.
+
+_PLURALS = {"annex": "annexes", "index": "indexes"}
+
+
+@dataclass(frozen=True, slots=True)
+class TallyNotice(Problem):
+    """One notice of a `Tally`; those of many files add up to one.
+
+    Attributes:
+        deed: What was done with it: "left out", "kept as text", "repaired" ...
+        counts: How many of each thing.
+    """
+
+    deed: str = ""
+    counts: Mapping[str, int] | None = None
+
+
+class Tally:
+    """Counts what a reader left out or changed, by deed and thing.
+
+    ```python
+    tally = Tally()
+    tally.add("left out", "footnote", 12)
+    tally.add("kept as text", "quoted article")
+    problems.extend(tally.notices(str(path)))
+    ```
+
+    Deeds in use: "left out" (footnote, annex, signature, recital, table of contents, note),
+    "kept as text" (table, quoted article), "repaired" and "unknown" (division).
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def add(self, deed: str, thing: str, count: int = 1) -> None:
+        """Count things (in the singular) with which the same was done."""
+        if count:
+            self._counts.setdefault(deed, Counter())[thing] += count
+
+    def count(self, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
+        """Count elements by local name, in one pass: each is a name, a deed and a thing."""
+        tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
+        found = Counter(element.tag for element in root.iter(*tags))
+        for tag, (_, deed, thing) in tags.items():
+            self.add(deed, thing, found[tag])
+
+    def add_notice(self, notice: TallyNotice) -> None:
+        """Count what another file's notice says."""
+        for thing, count in (notice.counts or {}).items():
+            self.add(notice.deed, thing, count)
+
+    def notices(self, file: str) -> list[Problem]:
+        """One notice a deed; none of them is a fault."""
+        found: list[Problem] = []
+        for deed, counts in self._counts.items():
+            things = [_things(thing, count) for thing, count in counts.items()]
+            message = f"{deed}: {', '.join(things)}"
+            found.append(
+                TallyNotice(
+                    file,
+                    None,
+                    None,
+                    message,
+                    _REPAIRS.get(deed, "Nothing to fix."),
+                    left_out=0,
+                    notice=True,
+                    deed=deed,
+                    counts=dict(counts),
+                )
+            )
+        return found
+
+
+def _things(thing: str, count: int) -> str:
+    if count == 1:
+        return f"1 {thing}"
+    noun, *rest = re.split(r"(?= (?:of|without) )", thing, maxsplit=1)
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
+
+
+_REPAIRS = {
+    "left out": "They are not part of the articles.",
+    "kept as text": "They stand in the articles' text.",
+    "repaired": "Check a few of them against the official text.",
+    "unknown": "Their articles stand under the nearest division that is known.",
+}

@@ -1,0 +1,227 @@
+"""Law of the United States in USLM: the Code, public laws, compilations of statutes, the CFR.
+
+Units are `section`s, by the number printed: "§ 112a", "Sec. 101". The two namespaces (of the House
+and of the GPO) are read alike. A section inside `quotedContent` is text of the section that quotes
+it; one inside a note is another act's and goes with the note.
+
+What becomes of the rest:
+
+- A heading runs into the words that follow it, as in print: "(a) In general.—The Secretary ...".
+- Repealed and reserved sections keep what is printed of them: "[Reserved]". No date is named.
+- Notes that are part of a regulation ("Note to paragraph (a)") are text.
+- Left out and counted: source credits, statutory and editorial notes, statements of authority,
+  side notes, footnotes, tables of contents, indexes, images.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from components.statutes.article import Article
+from components.statutes.sources.divisions import heading
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Element,
+    Layout,
+    Tally,
+    child,
+    is_within,
+    local_name,
+    named,
+    namespace,
+    one_line,
+    parse,
+    remove,
+)
+from components.statutes.sources.records import Place, Problem
+
+NAME = "uslm"
+
+_LAYOUT = Layout(
+    paragraphs=(
+        *("section", "subsection", "paragraph", "subparagraph", "clause", "subclause", "item"),
+        *("subitem", "chapeau", "content", "continuation", "quotedContent", "p", "note", "table"),
+        *("caption", "signature", "elided"),
+    ),
+    labels=("num", "heading"),
+    rows=("tr", "row"),
+    cells=("td", "th", "entry"),
+    left_out=(
+        *("notes", "sourceCredit", "source", "authority", "editorialNote", "sidenote", "footnote"),
+        *("toc", "index", "page", "leftRunningHead", "rightRunningHead", "ear", "meta", "preface"),
+    ),
+)
+_NAMESPACES = (b"http://xml.house.gov/schemas/uslm/1.0", b"http://schemas.gpo.gov/xml/uslm")
+# Tables of compilations keep the namespace of the format that they were converted from.
+_TABLES = "http://schemas.gpo.gov/xml/comps-dtd"
+
+_DIVISIONS = frozenset(
+    {"title", "subtitle", "division", "subdivision", "chapter", "subchapter", "part", "subpart"}
+    | {"level"}
+)
+_UNITS = ("section",)
+_QUOTES = ("quotedContent", "quotedText")
+_OTHERS = ("note", "notes", "toc")
+_COUNTED = (
+    ("sourceCredit", "left out", "source credit"),
+    ("source", "left out", "source credit"),
+    ("authority", "left out", "statement of authority"),
+    ("editorialNote", "left out", "editorial note"),
+    ("sidenote", "left out", "side note"),
+    ("footnote", "left out", "footnote"),
+    ("toc", "left out", "table of contents"),
+    ("index", "left out", "index"),
+    ("img", "left out", "image"),
+)
+_END_OF_LABEL = re.compile(r"[\s.—–-]+$")
+
+
+def matches(head: bytes, path: Path) -> bool:
+    """XML in one of the namespaces of USLM."""
+    del path
+    return any(each in head for each in _NAMESPACES)
+
+
+def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
+    """Yield the sections of one title, act or compilation in the file's order.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    root = parse(path, problems)
+    if root is None:
+        return
+    tally = Tally()
+    law = _law_of(root)
+    name = law.name or path.stem
+    language = root.get("{http://www.w3.org/XML/1998/namespace}lang")
+    sections = list(_sections(root, tally))
+    _tidy(root, tally)
+    ids = ArticleIds("us")
+    above: dict[Element, tuple[str, ...]] = {}
+    units = [_unit(section, above) for section in sections]
+    texts = _LAYOUT.texts(root, sections)
+    for unit, words in zip(units, texts, strict=True):
+        text = "\n".join(filter(None, (unit.title, words)))
+        if not text:
+            tally.add("left out", "section without words")
+            continue
+        article = Article(
+            id=ids.of(unit.key.removeprefix("/us/")),
+            law=name,
+            number=unit.number,
+            headings=unit.headings,
+            text=text,
+            language=language,
+            source_url=_address(unit.key) or law.address,
+        )
+        yield Place(str(path), unit.line), article
+    problems.extend(tally.notices(str(path)))
+
+
+class _Law(NamedTuple):
+    """The name of a law, and its official address where its sections have none of their own."""
+
+    name: str
+    address: str | None
+
+
+def _law_of(root: Element) -> _Law:
+    """What the metadata call the law: "Title 1, United States Code", an act by its short title."""
+    meta = child(root, "meta")
+    fields: dict[str, str] = {}
+    for each in () if meta is None else meta:
+        name = each.get("role") if local_name(each) == "property" else local_name(each)
+        fields.setdefault(name or "", one_line(each.text))
+    number = fields.get("docNumber", "")
+    kind = local_name(root)
+    if kind == "uscDoc":
+        return _Law(f"Title {number}, United States Code", None)
+    if kind == "cfrDoc":
+        return _Law(f"Title {number}, Code of Federal Regulations", None)
+    title = fields.get("title", "")
+    if kind == "statuteCompilation":
+        if title.isupper():
+            title = fields.get("containsShortTitle", title)
+        file = fields.get("fileId")
+        return _Law(title, file and f"https://www.govinfo.gov/app/details/COMPS-{file}")
+    cited = fields.get("citableAs", title)
+    short = next((e for e in root.iter("{*}shortTitle") if e.get("role") == "act"), None)
+    name = cited if short is None else f"{_LAYOUT.line(short)} ({cited})"
+    return _Law(name, None)
+
+
+def _address(key: str) -> str | None:
+    """The official page of a section, or of its law."""
+    match key.strip("/").split("/"):
+        case ["us", "usc", title, section, *_] if section.startswith("s"):
+            granule = f"USC-prelim-title{title[1:]}-section{section[1:]}"
+            return f"https://uscode.house.gov/view.xhtml?req=granuleid:{granule}"
+        case ["us", "cfr", title, section, *_] if section.startswith("s"):
+            return f"https://www.ecfr.gov/current/title-{title[1:]}/section-{section[1:]}"
+        case ["us", "pl", congress, number, *_]:
+            return f"https://www.govinfo.gov/link/plaw/{congress}/public/{number}"
+    return None
+
+
+class _Unit(NamedTuple):
+    """A section that becomes an article."""
+
+    key: str
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    line: int
+
+
+def _sections(root: Element, tally: Tally) -> Iterator[Element]:
+    """The law's own sections; those that it quotes are counted."""
+    quotes, others, units = (frozenset(named(root, each)) for each in (_QUOTES, _OTHERS, _UNITS))
+    for section in root.iter(*units):
+        if is_within(section, others):
+            continue
+        if is_within(section, quotes):
+            tally.add("kept as text", "quoted section")
+        elif not is_within(section, units):
+            yield section
+
+
+def _tidy(root: Element, tally: Tally) -> None:
+    """Count what the layout leaves out, and take out what it cannot tell by its name."""
+    for note in list(root.iter(*named(root, ("note",)))):
+        # Without a topic it is a note that the regulation itself prints.
+        if note.get("topic"):
+            tally.add("left out", "note")
+            if local_name(note.getparent()) != "notes":
+                remove(note)
+    tally.count(root, _COUNTED)
+    space = namespace(root)
+    for each in root.iter(f"{{{_TABLES}}}*"):
+        each.tag = f"{{{space}}}{local_name(each)}"
+
+
+def _unit(section: Element, above: dict[Element, tuple[str, ...]]) -> _Unit:
+    number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num"))
+    if number.isupper() and number[:1].isalpha():
+        number = number.capitalize()
+    title = _LAYOUT.take(section, "heading")
+    parent = section.getparent()
+    if parent not in above:
+        above[parent] = tuple(_headings(parent))
+    key = section.get("identifier") or section.get("id") or number
+    return _Unit(key, number or "Section", title, above[parent], section.sourceline or 1)
+
+
+def _headings(division: Element) -> Iterator[str]:
+    """The headings of a division and of those above it, from the top."""
+    path = [division, *division.iterancestors()]
+    for each in reversed(path):
+        if local_name(each) in _DIVISIONS:
+            label = _END_OF_LABEL.sub("", _LAYOUT.line(child(each, "num")))
+            word, space, number = label.partition(" ")
+            label = f"{word.capitalize()}{space}{number}"
+            if named_so := heading(label, _LAYOUT.line(child(each, "heading"))):
+                yield named_so

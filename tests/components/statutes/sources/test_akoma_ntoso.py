@@ -1,0 +1,144 @@
+"""Akoma Ntoso: units, divisions, versions, and what stands beside them."""
+
+from datetime import date
+
+import pytest
+
+from components.statutes.sources import akoma_ntoso
+
+ACT = """<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0">
+<act><meta><identification source="#x">
+<FRBRWork><FRBRthis value="/akn/{country}/act/1990/7/!main"/>
+<FRBRuri value="/akn/{country}/act/1990/7"/>
+<FRBRdate date="1990-01-01" name=""/><FRBRcountry value="{country}"/></FRBRWork>
+<FRBRExpression><FRBRuri value="/akn/{country}/act/1990/7/{language}@2001-02-03"/>
+<FRBRdate date="2001-02-03" name="{name}"/><FRBRlanguage language="{language}"/></FRBRExpression>
+</identification>{meta}</meta>
+<preface><p><docTitle>Boats <br/>Act</docTitle></p></preface>
+<body>{body}</body>{after}</act></akomaNtoso>
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_act(body, country="fi", language="eng", name="issued", meta="", after=""):
+        path = tmp_path / "act.xml"
+        content = ACT.format(
+            body=body, country=country, language=language, name=name, meta=meta, after=after
+        )
+        path.write_text(content, encoding="utf-8")
+        assert akoma_ntoso.matches(content.encode()[:4096], path)
+        problems = []
+        return [article for _, article in akoma_ntoso.read(path, problems)], problems
+
+    return read_act
+
+
+def counts(problems):
+    return {(each.deed, thing): n for each in problems for thing, n in each.counts.items()}
+
+
+def test_an_article_and_its_divisions(read):
+    (article,), problems = read(
+        """<hcontainer name="wrapper"><chapter><num>Chapter 1</num><heading>Lending</heading>
+        <article eId="art_1"><num>Article 1</num><heading>Keepers</heading>
+        <paragraph><num>1.</num><content><p>A keeper
+        lends boats.</p></content></paragraph>
+        <paragraph><num>2.</num><content><p>No boat leaves at night.</p></content></paragraph>
+        </article></chapter></hcontainer>"""
+    )
+    assert (article.id, article.law, article.number) == ("fi/act/1990/7:art_1", "Boats Act", "1")
+    assert article.headings == ("Chapter 1. Lending",)
+    assert article.text == "Keepers\n1. A keeper lends boats.\n2. No boat leaves at night."
+    # An expression's date is not one of entry into force, whatever it is.
+    assert (article.language, article.valid_from, problems) == ("en", None, [])
+
+
+def test_a_section_is_the_unit_only_where_there_is_no_article(read):
+    (section,), _ = read("<section><num>3</num><content><p>Row.</p></content></section>")
+    assert section.number == "Section 3"
+    (article,), _ = read(
+        "<section><num>Part</num><article><num>§ 3</num><content><p>Row.</p></content></article>"
+        "</section>"
+    )
+    assert (article.number, article.headings) == ("§ 3", ("Part",))
+
+
+def test_what_is_quoted_is_text_of_the_article(read):
+    (article,), problems = read(
+        """<article eId="a"><num>1</num><content><p>Insert <mod><quotedStructure><article>
+        <num>9</num><content><p>Oars.</p></content></article></quotedStructure></mod></p></content>
+        </article>"""
+    )
+    assert article.text == "Insert\n9 Oars."
+    assert counts(problems) == {("kept as text", "quoted article"): 1}
+
+
+def test_notes_annexes_and_signatures_are_counted(read):
+    (article,), problems = read(
+        """<article><num>Art. 2<sup>1</sup><authorialNote><p>New.</p></authorialNote></num>
+        <content><p>Row<authorialNote><p>Fast.</p></authorialNote>.</p></content></article>""",
+        after="""<conclusions><signature>A. Bo</signature></conclusions><attachments><attachment>
+        <doc><mainBody><article><num>1</num></article></mainBody></doc></attachment></attachments>""",
+    )
+    assert (article.number, article.text) == ("2¹", "Row.")
+    assert counts(problems) == {
+        ("left out", "footnote"): 2,
+        ("left out", "annex"): 1,
+        ("left out", "signature"): 1,
+    }
+
+
+def test_an_article_without_words_has_the_note_of_its_number(read):
+    (article,), _ = read(
+        "<article><num>Art. 4<authorialNote><p>Repealed in 1999.</p></authorialNote></num>"
+        "</article>"
+    )
+    assert (article.number, article.text) == ("4", "Repealed in 1999.")
+
+
+def test_a_second_number_is_the_title(read):
+    (article,), _ = read(
+        "<article><num>Article 4</num><num>Fees</num><content><p>None.</p></content></article>"
+    )
+    assert (article.number, article.text) == ("4", "Fees\nNone.")
+
+
+def test_divisions_that_are_siblings_are_rebuilt(read):
+    body = "".join(
+        f"<chapter><num>{num}</num><heading>{heading}</heading>"
+        f"<article><num>Art. {n}.</num><content><p>Testo.</p></content></article></chapter>"
+        for n, (num, heading) in enumerate(
+            [("TITOLO I", "LE ACQUE CAPO I Le rive"), ("CAPO II", "I remi"), ("TITOLO II", "NAVI")]
+        )
+    )
+    articles, problems = read(body, "it", "ita", "")
+    assert [each.headings for each in articles] == [
+        ("TITOLO I. LE ACQUE", "CAPO I. Le rive"),
+        ("TITOLO I. LE ACQUE", "CAPO II. I remi"),
+        ("TITOLO II. NAVI",),
+    ]
+    assert articles[0].valid_from == date(2001, 2, 3)  # Normattiva's versions begin in force
+    assert articles[0].id.endswith("@2001-02-03")
+    assert counts(problems)["repaired", "division"] > 0
+
+
+def test_lists_in_plain_lines_stay_lines(read):
+    (article,), _ = read(
+        "<article><num>Art. 1.</num><content><p>\n Sono:\n\n 1) remi;\n a) barche\n lunghe.\n</p>"
+        "</content></article>",
+        "it",
+        "ita",
+    )
+    assert article.text == "Sono:\n1) remi;\na) barche lunghe."
+
+
+def test_periods_give_the_days_in_force(read):
+    (article,), _ = read(
+        '<article period="#p1"><num>1</num><content><p>Row.</p></content></article>',
+        meta='<lifecycle source="#x"><eventRef eId="e1" date="1995-01-01"/>'
+        '<eventRef eId="e2" date="2000-01-01"/></lifecycle><temporalData source="#x">'
+        '<temporalGroup eId="p1"><timeInterval start="#e1" end="#e2"/></temporalGroup>'
+        "</temporalData>",
+    )
+    assert (article.valid_from, article.valid_to) == (date(1995, 1, 1), date(1999, 12, 31))

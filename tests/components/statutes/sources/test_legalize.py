@@ -1,0 +1,244 @@
+"""Law as legalize Markdown: front matter, articles, and the divisions that it flattens."""
+
+import textwrap
+
+import pytest
+
+from components.statutes.sources import legalize
+
+FRONT = """---
+title: "{title}"
+identifier: "{identifier}"
+country: "{country}"
+rank: "law"
+publication_date: "1990-01-01"
+last_updated: "2020-01-01"
+status: "in_force"
+source: "https://law.example/{identifier}"
+---
+# {title}
+
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(body, country="fr", title="Code des barques", front=FRONT, folder="laws"):
+        path = tmp_path / folder / "LAW1.md"
+        path.parent.mkdir(exist_ok=True)
+        start = front.format(title=title, identifier="LAW1", country=country)
+        path.write_text(start + textwrap.dedent(body), encoding="utf-8")
+        problems = []
+        return list(legalize.read(path, problems)), problems
+
+    return read_text
+
+
+def test_an_article_has_what_the_front_matter_says(read):
+    ((place, article),), problems = read("##### Article L1-2\n\nLa barque flotte.\n")
+    assert (article.id, article.law, article.number) == ("fr/LAW1:L1-2", "Code des barques", "L1-2")
+    assert (article.language, article.source_url) == ("fr", "https://law.example/LAW1")
+    # The format's dates are of publication.
+    assert (article.valid_from, article.valid_to) == (None, None)
+    assert (place.line, problems) == (13, [])
+
+
+@pytest.mark.parametrize(
+    ("country", "printed", "number", "title"),
+    [
+        ("fr", "##### Article L111-1", "L111-1", ""),
+        ("fr", "##### Article PREAMBULE", "PREAMBULE", ""),
+        ("es", "##### Artículo primero.", "primero", ""),
+        ("es", "##### Artículo 12 bis. Los remos.", "12 bis", "Los remos."),
+        ("es", "##### Arts. 12 a 20.", "12 a 20", ""),
+        ("es", "##### Disposición final primera. Vigor.", "Disposición final primera", "Vigor."),
+        ("es", "##### Segunda.", "Segunda", ""),
+        ("de", "##### § 1a Boote", "§ 1a", "Boote"),
+        ("ch", "##### **Art. 5** Ufer", "5", "Ufer"),
+        ("ee", "##### § 12<sup>1</sup>. Paat", "§ 12¹", "Paat"),
+        ("no", "##### § 1-2. Båter", "§ 1-2", "Båter"),
+        ("cz", "##### Čl. 10a", "10a", ""),
+        ("lu", "### Art. 1<sup>er</sup>.", "1er", ""),
+        ("fi", "###### 1 § Veneet", "1 §", "Veneet"),
+        ("ie", "##### 2. **Boats**", "Section 2", "Boats"),
+        ("kr", "##### 제14조의2 (배)", "제14조의2", "배"),
+        ("jp", "##### 第三条の二", "第三条の二", ""),
+    ],
+)
+def test_headings_of_articles(read, country, printed, number, title):
+    ((_, article),), _ = read(f"{printed}\n\nWords.\n", country)
+    assert article.number == number
+    assert article.text == (f"{title}\nWords." if title else "Words.")
+
+
+def test_flattened_divisions_are_rebuilt_from_their_words(read):
+    articles, problems = read(
+        """\
+        ## Livre Ier : Les eaux
+
+        ### Titre Ier : Les rives
+
+        #### Chapitre Ier : Le port
+
+        #### Section 1 : Le quai
+
+        ##### Article 1
+
+        Un.
+
+        #### Chapitre II : La plage
+
+        ##### Article 2
+
+        Deux.
+        """
+    )
+    assert articles[0][1].headings[1:] == (
+        "Titre Ier. Les rives",
+        "Chapitre Ier. Le port",
+        "Section 1. Le quai",
+    )
+    assert articles[1][1].headings[1:] == ("Titre Ier. Les rives", "Chapitre II. La plage")
+    assert [problem.deed for problem in problems] == ["repaired"]
+
+
+def test_a_code_without_headings_is_read_by_its_lines(read):
+    articles, _ = read(
+        """\
+        Partie législative
+
+        Livre Ier : Les eaux
+
+        Chapitre unique : Le port
+
+        Article L1-1
+
+        Le chapitre II concerne les barques.
+
+        Livre II : Les rives
+
+        Article L2-1
+
+        Deux.
+        """
+    )
+    assert [each.number for _, each in articles] == ["L1-1", "L2-1"]
+    assert articles[0][1].headings == (
+        "Partie législative",
+        "Livre Ier. Les eaux",
+        "Chapitre unique. Le port",
+    )
+    assert articles[0][1].text == "Le chapitre II concerne les barques."
+    assert articles[1][1].headings == ("Partie législative", "Livre II. Les rives")
+
+
+def test_books_as_plain_lines_hold_titles_that_are_headings(read):
+    articles, problems = read(
+        """\
+        ### DON ALBERTO, REY
+
+        Sabed:
+
+        LIBRO PRIMERO
+
+        De las aguas
+
+        ## TÍTULO I. De los ríos
+
+        ##### Artículo 1.
+
+        Uno.
+
+        LIBRO SEGUNDO
+
+        De las barcas
+
+        ## TÍTULO I. De los remos
+
+        ##### Artículo 2.
+
+        Dos.
+        """,
+        "es",
+    )
+    assert [each.headings for _, each in articles] == [
+        ("LIBRO PRIMERO. De las aguas", "TÍTULO I. De los ríos"),
+        ("LIBRO SEGUNDO. De las barcas", "TÍTULO I. De los remos"),
+    ]
+    assert {each.deed for each in problems} == {"left out", "repaired"}
+
+
+def test_a_title_of_its_own_and_a_heading_over_two_lines(read):
+    articles, _ = read("### HLAVA PRVNÍ\n\n#### LODĚ\n\n##### Čl. 1\n\nJedna.\n", "cz")
+    assert articles[0][1].headings == ("HLAVA PRVNÍ. LODĚ",)
+    articles, _ = read("## Abschnitt 1 Pflichten der\nBootsführer\n\n##### § 1\n\nEins.\n", "de")
+    assert articles[0][1].headings == ("Abschnitt 1. Pflichten der Bootsführer",)
+
+
+def test_notes_quotations_tables_and_marks(read):
+    (_, first), (_, second) = read(
+        """\
+        ##### Art. 1 Boote[^1]
+
+        <sup>1</sup> Ein **Boot** misst 5 m<sup>2</sup>[^2], siehe [Anhang](/a).
+
+        ##### «Art. 9 Ruder»
+
+        | klein | gross |
+        | --- | --- |
+        | 1 | 2 |
+
+        ##### Art. 2
+
+        ###### Fussnoten
+
+        [^1]: SR 1
+
+        [^2]: SR 2
+        """,
+        "de",
+    )[0]
+    assert first.text.split("\n") == [
+        "Boote",
+        "1 Ein Boot misst 5 m², siehe Anhang.",
+        "«Art. 9 Ruder»",
+        "klein | gross",
+        "1 | 2",
+    ]
+    assert second.text == "Art. 2"  # nothing else is printed
+
+
+def test_a_repeated_number_is_an_article_of_its_own(read):
+    articles, _ = read("##### Article 1\n\nUn.\n\n##### Article 1\n\nDeux.\n")
+    assert [each.id for _, each in articles] == ["fr/LAW1:1", "fr/LAW1:1~2"]
+
+
+@pytest.mark.parametrize(
+    ("front", "field", "line"),
+    [
+        ("---\ntitle: x\nidentifier: y\n", None, 1),
+        ("---\ntitle: [x\nidentifier: y\n---\n", None, 3),
+        ("---\nidentifier: y\n---\n", "title", 1),
+        ("---\ntitle: x\nidentifier: y\nspec_version: '9.1'\n---\n", "spec_version", None),
+        ("---\ntitle: x\nidentifier: y\nspec_version: new\n---\n", "spec_version", None),
+    ],
+)
+def test_a_faulty_front_matter_is_one_problem(read, front, field, line):
+    articles, (problem,) = read("##### Article 1\n\nUn.\n", front=front)
+    assert (articles, problem.field, problem.line) == ([], field, line)
+
+
+def test_a_newer_repository_is_refused(read, tmp_path):
+    folder = tmp_path / "newer"
+    folder.mkdir()
+    (folder / ".legalize.yml").write_text('spec_version: "0.5"\n')
+    articles, (problem,) = read("##### Article 1\n\nUn.\n", folder="newer")
+    assert (articles, problem.field) == ([], "spec_version")
+
+
+def test_text_that_is_not_utf8_names_its_line(tmp_path):
+    path = tmp_path / "law.md"
+    path.write_bytes(b"---\ntitle: x\nidentifier: y\n---\nbarqu\xe9\n")
+    problems = []
+    assert list(legalize.read(path, problems)) == []
+    assert problems[0].line == 5

@@ -1,0 +1,122 @@
+"""Safe XML, the layout of text, ids and tallies."""
+
+from datetime import date
+
+import pytest
+
+from components.statutes.sources import markup
+from components.statutes.sources.markup import ArticleIds, Layout, Tally, day, named, parse
+
+LAYOUT = Layout(
+    paragraphs=("p", "item"),
+    labels=("num",),
+    rows=("tr",),
+    cells=("td",),
+    spaced=("raised",),
+    left_out=("note",),
+)
+
+
+@pytest.fixture
+def parsed(tmp_path):
+    problems = []
+
+    def parse_text(content):
+        path = tmp_path / "law.xml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return parse(path, problems)
+
+    parse_text.problems = problems
+    return parse_text
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        ("<law>\n <art>One</law>", 2, r"line 2, column \d+"),
+        ("<law>\n <art>One", 2, r"line 2, column \d+"),
+        ("", None, "empty"),
+        ("no XML at all", 1, "line 1"),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>', None, "entities"),
+        ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', None, "entities"),
+        (f"<a>{'<b>' * 400}{'</b>' * 400}</a>", 1, "depth"),
+    ],
+)
+def test_what_is_not_safe_xml_is_one_problem(parsed, content, line, words):
+    assert parsed(content) is None
+    (problem,) = parsed.problems
+    assert (problem.line, problem.notice, problem.left_out) == (line, False, 1)
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(str(problem))
+
+
+def test_an_entity_bomb_does_not_grow(parsed):
+    entities = "".join(f'<!ENTITY x{n} "{f"&x{n - 1};" * 10}">' for n in range(1, 10))
+    bomb = f'<!DOCTYPE a [<!ENTITY x0 "boom">{entities}]><a b="&x9;">&x9;</a>'
+    assert parsed(bomb) is None
+    assert len(parsed.problems) == 1
+
+
+def test_a_dtd_elsewhere_is_not_read(parsed):
+    root = parsed('<!DOCTYPE law SYSTEM "http://example.invalid/law.dtd"><law><p>One</p></law>')
+    assert root is not None
+    assert parsed.problems == []
+
+
+def test_a_file_that_is_too_large_is_one_problem(parsed, monkeypatch):
+    monkeypatch.setattr(markup, "LARGEST", 1_000)
+    assert parsed(f"<law>{'x' * 2_000}</law>") is None
+    assert len(parsed.problems) == 1
+
+
+@pytest.mark.parametrize("space", ["", ' xmlns="urn:law"'])
+def test_texts_have_paragraphs_labels_and_rows(parsed, space):
+    root = parsed(
+        f"""<law{space}><art><num>Art. <b>1</b><note>now 2</note></num>
+        <p>A keeper <i>lends</i>
+          boats<note>since 1990</note>.</p>
+        <item><num>(a)</num> <p>by the day;</p></item>
+        <item><num>(b)</num><p>by m<raised>2</raised></p></item><tr><td><p>small</p><p>boat</p></td><td>1 crown</td></tr></art>
+        <art><num>2</num>Plain.</art> outside</law>"""
+    )
+    articles = list(root.iter(*named(root, ["art"])))
+    assert [LAYOUT.take(each, "num") for each in articles] == ["Art. 1", "2"]
+    assert LAYOUT.texts(root, articles) == [
+        "A keeper lends boats.\n(a) by the day;\n(b) by m 2\nsmall boat | 1 crown",
+        "Plain.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2018-05-25", date(2018, 5, 25)),
+        ("2018-05-25T00:00:00+02:00", date(2018, 5, 25)),
+        ("2999-01-01", None),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_days(text, found):
+    assert day(text) == found
+
+
+def test_ids_are_unique_and_carry_the_wordings_first_day():
+    ids = ArticleIds("boats/1990")
+    first = date(2001, 2, 3)
+    found = [ids.of("1"), ids.of("1"), ids.of("1", first), ids.of("2")]
+    assert found == ["boats/1990:1", "boats/1990:1~2", "boats/1990:1@2001-02-03", "boats/1990:2"]
+
+
+def test_tallies_of_files_add_up():
+    whole = Tally()
+    for count in (1, 2):
+        of_file = Tally()
+        of_file.add("left out", "annex", count)
+        of_file.add("left out", "signature", 0)
+        for notice in of_file.notices("law.xml"):
+            assert notice.notice
+            whole.add_notice(notice)
+    (notice,) = whole.notices("folder")
+    assert (notice.counts, notice.left_out) == ({"annex": 3}, 0)
+    assert "3 annexes" in notice.message

@@ -1,0 +1,80 @@
+"""The number of articles of real files of published law, against those counted by hand.
+
+The files are no part of the repository; the test passes over them where they are not at hand.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from components.statutes import CorpusError, StatuteCorpus
+
+FORMATS = Path(__file__).resolve().parents[5] / "shared" / "data" / "formats"
+SEVEN = ("akn", "legalize", "clml", "gii", "uslm", "ecfr", "formex", "legi")
+
+# What the readers give beyond the units that the manifest counts, by the start of its number: it
+# is law that is cited and searched, and the manifest counts it apart or names it in a note.
+BEYOND = {
+    "clml": ("Schedule",),  # paragraphs of schedules
+    "gii": (
+        "Anlage",
+        "Anhang",
+        "§§",
+        "Art ",
+    ),  # annexes, ranges of repealed sections, Mantelgesetze
+    "formex": ("Annex",),  # an annex is one record; articles quoted in it are its text
+}
+# Where reader and manifest differ, or agree on less than the law: file -> (articles, reason).
+EXCEPTIONS = {
+    "legalize/ch/cc-1999-404.md": (
+        171,
+        "made from a PDF: 28 of the Constitution's articles stand inside paragraphs of others",
+    ),
+    "legi/sql_seeds/articles.csv": (
+        0,
+        "rows of a database without names of columns, not a form of publication",
+    ),
+}
+
+
+def rows() -> list[tuple[str, str]]:
+    manifest = FORMATS / "manifest.tsv"
+    if not manifest.is_file():
+        return []
+    with manifest.open(encoding="utf-8") as file:
+        listed = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [
+            (row["file"], row["expected"])
+            for row in listed
+            if row["file"].startswith(tuple(f"{name}/" for name in SEVEN))
+        ]
+
+
+@pytest.mark.skipif(not rows(), reason="the sample files are not at hand")
+def test_each_file_has_the_articles_that_were_counted():
+    wrong: list[str] = []
+    for name, counted in rows():
+        expected = int(counted) if counted.isdigit() else 0
+        if name in EXCEPTIONS:
+            expected, _ = EXCEPTIONS[name]
+        beyond = BEYOND.get(name.partition("/")[0], ())
+        try:
+            corpus = StatuteCorpus.read(FORMATS / name)
+        except CorpusError:
+            found = 0
+        else:
+            found = sum(not article.number.startswith(beyond) for article in corpus)
+        if found != expected:
+            wrong.append(f"{name}: {found} articles, {expected} expected")
+    assert wrong == []
+
+
+@pytest.mark.skipif(not rows(), reason="the sample files are not at hand")
+@pytest.mark.parametrize("name", ["akn", "legalize/fr"])
+def test_a_folder_is_read_whole(name):
+    expected = [
+        int(counted) for file, counted in rows() if file.startswith(f"{name}/") and counted != "-"
+    ]
+    corpus = StatuteCorpus.read(FORMATS / name)
+    assert (len(corpus), corpus.left_out) == (sum(expected), 0)
