@@ -39,6 +39,7 @@ COMMANDS = (
     "pipelines.serve",
     "training.cusines",
     "training.graph",
+    "training.fusion",
     "training.ranker",
     "training.pretrain",
     "training.ablate",
@@ -270,7 +271,7 @@ def rankings(store: Path, model: Path) -> dict[str, dict[str, list[str]]]:
     for name in RANKED:
         parts = pipeline_sockets()[name]["types"]
         overrides: dict[str, Any] = {
-            f"{part}.dtype": "float32" for part in ("embedder", "ranker") if part in parts
+            f"{part}.dtype": "float32" for part in ("embedder", "retriever", "ranker") if part in parts
         }
         if "ranker" in parts:
             overrides["ranker.candidates"] = 20
