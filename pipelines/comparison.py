@@ -217,9 +217,8 @@ def _rankings(
 
 
 def _ranking(stage: Stage, outputs: Outputs) -> StageRanking:
-    listed = stage.ranking(outputs)
-    ranks = {id_: rank for rank, id_ in enumerate(listed, start=1)}
-    return StageRanking(stage.name, ranks, _cut(len(listed), stage.top_k))
+    ranks = stage.ranks(outputs)
+    return StageRanking(stage.name, ranks, _cut(len(ranks), stage.top_k))
 
 
 def _cut(length: int, top_k: int | None) -> int | None:

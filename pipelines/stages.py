@@ -115,10 +115,17 @@ class Stage:
 
     def ranking(self, outputs: Outputs) -> list[str]:
         """Ids of what it found, each once, best first."""
+        return list(self.ranks(outputs))
+
+    def ranks(self, outputs: Outputs) -> dict[str, int]:
+        """The rank of each article that it found, by id, best first.
+
+        Articles of one division, in a hybrid retriever's list of divisions, share theirs.
+        """
         if self.ranking_of is not None:
-            return list(outputs[self.component]["rankings"].get(self.ranking_of, []))
+            return dict(outputs[self.component]["rankings"].get(self.ranking_of, {}))
         listed = [id_ for socket in self.sockets for id_ in _ids(outputs, (self.component, socket))]
-        return list(dict.fromkeys(listed))
+        return {id_: rank for rank, id_ in enumerate(dict.fromkeys(listed), start=1)}
 
     def candidates(self, outputs: Outputs) -> tuple[list[str], list[str]]:
         """Ids of the pinned articles, and of the candidates that it was given to rank below."""

@@ -271,7 +271,9 @@ def rankings(store: Path, model: Path) -> dict[str, dict[str, list[str]]]:
     for name in RANKED:
         parts = pipeline_sockets()[name]["types"]
         overrides: dict[str, Any] = {
-            f"{part}.dtype": "float32" for part in ("embedder", "retriever", "ranker") if part in parts
+            f"{part}.dtype": "float32"
+            for part in ("embedder", "retriever", "ranker")
+            if part in parts
         }
         if "ranker" in parts:
             overrides["ranker.candidates"] = 20

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -217,7 +218,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         missing=list[str],
         not_followed=list[str],
         evidence=list[Document],
-        rankings=dict[str, list[str]],
+        rankings=dict[str, dict[str, int]],
     )
     def run(
         self,
@@ -241,7 +242,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `evidence`: the first article by words and by meaning, each with the score that its list
             gave and `meta["ranks"]` of that list alone. A fused score says nothing of how near an
             article is; this one does.
-            `rankings`: for each list the ids of what it found, best first.
+            `rankings`: for each list the ranks of the first `depth` that it found, by id, best
+            first.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -283,7 +285,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
             "evidence": found.evidence,
-            "rankings": {stage: list(ranks)[: self.depth] for stage, ranks in found.lists.items()},
+            "rankings": {
+                stage: dict(islice(ranks.items(), self.depth))
+                for stage, ranks in found.lists.items()
+            },
         }
 
     def _found(
