@@ -131,3 +131,16 @@ def test_law_number_and_language_of_other_writers():
     assert (law_of(numbers), number_of(numbers), language_of(numbers)) == ("5", "0", "3")
     for nothing in ({}, dict.fromkeys(numbers), dict.fromkeys(numbers, "")):
         assert (law_of(nothing), number_of(nothing), language_of(nothing)) == ("", "", None)
+
+
+def test_published_law_and_its_format(tmp_path):
+    law = '---\ntitle: "Boats"\nidentifier: "B1"\ncountry: "fr"\n---\n##### Article 1\n\nRow.\n'
+    (tmp_path / "boats.md").write_text(law)
+    (tmp_path / "README.md").write_text("# Boats")
+    (document,) = convert(tmp_path)
+    assert (document.id, document.content, document.meta["law"]) == ("fr/B1:1", "Row.", "Boats")
+    named = StatuteConverter(format="legalize")
+    assert StatuteConverter.from_dict(named.to_dict()).format == "legalize"
+    assert named.run([tmp_path])["documents"] == [document]
+    with pytest.raises(CorpusError, match="clml"):
+        StatuteConverter(format="clml").run([tmp_path])
