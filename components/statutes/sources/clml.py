@@ -36,6 +36,7 @@ from components.statutes.sources.markup import (
     is_within,
     local_name,
     named,
+    namespace,
     one_line,
     parse,
     remove,
@@ -94,7 +95,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         return
     file, tally = str(path), Tally()
     metadata = child(root, "Metadata")
-    law = _metadata(metadata, "title") or one_line(root.get("IdURI"))
+    law = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
     language = _metadata(metadata, "language") or None
     tally.count(root, _COUNTED)
     # Half of a file, and no part of its law: laying it out would take as long as the rest.
@@ -294,13 +295,13 @@ def _labels(division: Element) -> tuple[str, str]:
 
 def _print_labels(root: Element) -> None:
     """Put the numbers below a section in brackets: "(1)", "(a)"."""
-    for label in _every(root, "Pnumber"):
-        if not label.attrib and local_name(label.getparent()) != "P1":
-            if len(label):
-                label.text = f"({label.text or ''}"
-                _append(label, ")")
-            else:
-                label.text = f"({label.text})"
+    bare = ".//c:Pnumber[not(@PuncBefore or @PuncAfter)][not(parent::c:P1)]"
+    for label in root.xpath(bare, namespaces={"c": namespace(root)}):
+        if len(label):
+            label.text = f"({label.text or ''}"
+            _append(label, ")")
+        else:
+            label.text = f"({label.text})"
 
 
 def _print_quotation_marks(root: Element) -> None:

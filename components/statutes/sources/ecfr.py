@@ -21,6 +21,7 @@ from components.statutes.sources.markup import (
     Element,
     Layout,
     Tally,
+    child,
     is_within,
     one_line,
     parse,
@@ -84,13 +85,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     texts = _LAYOUT.texts(root, units)
     above: dict[Element, tuple[str, ...]] = {}
     for unit, words in zip(units, texts, strict=True):
-        printed = _LAYOUT.line(unit.find("HEAD"))
+        printed = _LAYOUT.line(child(unit, "HEAD"))
         form = _SECTION if unit.tag == "DIV8" else _APPENDIX
         label = form.match(printed)
         named, title = label.groups() if label else (one_line(unit.get("N")), printed)
-        parent = unit.getparent()
-        if parent not in above:
-            above[parent] = tuple(_headings(parent))
         text = "\n".join(filter(None, (title, words))) or printed
         key = one_line(unit.get("N")).lstrip("§ ")
         if not text or not named:
@@ -100,7 +98,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             id=ids.of(f"s{key}" if unit.tag == "DIV8" else key),
             law=law,
             number=named.rstrip("."),
-            headings=above[parent],
+            headings=_headings(unit.getparent(), above),
             text=text,
             language="en",
             source_url=f"{_SITE}/title-{number}" + (f"/section-{key}" if key[:1].isdigit() else ""),
@@ -109,15 +107,17 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     problems.extend(tally.notices(str(path)))
 
 
-def _headings(division: Element) -> Iterator[str]:
+def _headings(division: Element | None, known: dict[Element, tuple[str, ...]]) -> tuple[str, ...]:
     """The headings of a division and of those above it, from the top."""
-    path = [division, *division.iterancestors()]
-    for each in reversed(path):
-        if each.tag not in _DIVISIONS:
-            continue
-        printed = _LAYOUT.line(each.find("HEAD"))
+    if division is None:
+        return ()
+    if division not in known:
+        above = _headings(division.getparent(), known)
+        printed = ""
+        if division.tag in _DIVISIONS:
+            printed = _LAYOUT.line(child(division, "HEAD"))
         if label := _DIVISION.match(printed):
             word, _, rest = label[1].partition(" ")
-            yield heading(f"{word.capitalize()} {rest}", label[2])
-        elif printed:
-            yield printed
+            printed = heading(f"{word.capitalize()} {rest}", label[2])
+        known[division] = (*above, printed) if printed else above
+    return known[division]

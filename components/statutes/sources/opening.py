@@ -150,9 +150,11 @@ def _located(source: str | Path) -> Path:
 _NAMES = f"'{DEMO_LAW}' and '{bsard.HUB_NAME}'"
 
 
-def _nothing_in(folder: Path) -> Problem:
+def _nothing_in(folder: Path, modules: tuple[Any, ...] = ()) -> Problem:
     wanted = "articles.jsonl (native), articles_fr.csv (BSARD) or corpus.csv (SoICT)"
     message = f"the folder holds no {wanted}, and no law in a published format"
+    if len(modules) == 1:
+        message = f"the folder holds no law in the format {modules[0].NAME}"
     repair = f"Name another folder. The formats are {', '.join(FORMATS)}."
     return Problem(str(folder), None, None, message, repair)
 
@@ -273,7 +275,7 @@ def _folder(
                     reported.add(problem)
                 problems.append(replace(problem, breaks_off=False))
     if not laws and not any(not problem.notice for problem in problems):
-        raise CorpusError([_nothing_in(folder)])
+        raise CorpusError([_nothing_in(folder, modules)])
     if skipped:
         names = ", ".join(shown) + (" ..." if skipped > len(shown) else "")
         message = f"skipped {counted(skipped, 'file')}, not law in a known format ({names})"

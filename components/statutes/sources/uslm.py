@@ -208,20 +208,22 @@ def _unit(section: Element, above: dict[Element, tuple[str, ...]]) -> _Unit:
     if number.isupper() and number[:1].isalpha():
         number = number.capitalize()
     title = _LAYOUT.take(section, "heading")
-    parent = section.getparent()
-    if parent not in above:
-        above[parent] = tuple(_headings(parent))
+    headings = _headings(section.getparent(), above)
     key = section.get("identifier") or section.get("id") or number
-    return _Unit(key, number or "Section", title, above[parent], section.sourceline or 1)
+    return _Unit(key, number or "Section", title, headings, section.sourceline or 1)
 
 
-def _headings(division: Element) -> Iterator[str]:
+def _headings(division: Element | None, known: dict[Element, tuple[str, ...]]) -> tuple[str, ...]:
     """The headings of a division and of those above it, from the top."""
-    path = [division, *division.iterancestors()]
-    for each in reversed(path):
-        if local_name(each) in _DIVISIONS:
-            label = _END_OF_LABEL.sub("", _LAYOUT.line(child(each, "num")))
+    if division is None:
+        return ()
+    if division not in known:
+        headings = _headings(division.getparent(), known)
+        if local_name(division) in _DIVISIONS:
+            label = _END_OF_LABEL.sub("", _LAYOUT.line(child(division, "num")))
             word, space, number = label.partition(" ")
-            label = f"{word.capitalize()}{space}{number}"
-            if named_so := heading(label, _LAYOUT.line(child(each, "heading"))):
-                yield named_so
+            title = _LAYOUT.line(child(division, "heading"))
+            if named_so := heading(f"{word.capitalize()}{space}{number}", title):
+                headings = (*headings, named_so)
+        known[division] = headings
+    return known[division]

@@ -138,3 +138,16 @@ def test_an_id_of_an_earlier_source_is_refused(native, tmp_path):
     copy.write_bytes(lines(SECOND))
     with pytest.raises(CorpusError, match=r"copy\.jsonl: field 'id': 'h2'"):
         convert(native, copy)
+
+
+def test_published_law_and_its_format(tmp_path):
+    law = '---\ntitle: "Boats"\nidentifier: "B1"\ncountry: "fr"\n---\n##### Article 1\n\nRow.\n'
+    (tmp_path / "boats.md").write_text(law)
+    (tmp_path / "README.md").write_text("# Boats")
+    (document,) = convert(tmp_path)
+    assert (document.id, document.content, document.meta["law"]) == ("fr/B1:1", "Row.", "Boats")
+    named = StatuteConverter(format="legalize")
+    assert StatuteConverter.from_dict(named.to_dict()).format == "legalize"
+    assert named.run([tmp_path])["documents"] == [document]
+    with pytest.raises(CorpusError, match="clml"):
+        StatuteConverter(format="clml").run([tmp_path])

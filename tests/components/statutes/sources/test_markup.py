@@ -76,7 +76,8 @@ def test_texts_have_paragraphs_labels_and_rows(parsed, space):
         <p>A keeper <i>lends</i>
           boats<note>since 1990</note>.</p>
         <item><num>(a)</num> <p>by the day;</p></item>
-        <item><num>(b)</num><p>by m<raised>2</raised></p></item><tr><td><p>small</p><p>boat</p></td><td>1 crown</td></tr></art>
+        <item><num>(b)</num><p>by m<raised>2</raised></p></item>
+        <tr><td><p>small</p><p>boat</p></td><td>1 crown</td></tr></art>
         <art><num>2</num>Plain.</art> outside</law>"""
     )
     articles = list(root.iter(*named(root, ["art"])))

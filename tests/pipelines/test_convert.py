@@ -1,0 +1,95 @@
+"""python -m pipelines.convert: published law becomes a native file, whole or not at all."""
+
+import gzip
+
+import pytest
+
+from components.statutes import StatuteCorpus
+from pipelines import convert
+
+LAW = """---
+title: "Code des barques"
+identifier: "BARQUES"
+country: "fr"
+---
+# Code des barques
+
+## Titre Ier : Les eaux
+
+### Chapitre Ier : Les rives
+
+##### Article 1
+
+Une barque flotte.[^1]
+
+[^1]: Note.
+
+##### Article 2
+
+| barque | prix |
+| --- | --- |
+| petite | 1 |
+"""
+
+
+@pytest.fixture
+def laws(tmp_path):
+    folder = tmp_path / "laws"
+    folder.mkdir()
+    (folder / "barques.md").write_text(LAW, encoding="utf-8")
+    (folder / "README.md").write_text("# Laws\n")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["articles.jsonl", "articles.jsonl.gz"])
+def test_a_folder_becomes_a_native_file(laws, tmp_path, capsys, name):
+    output = tmp_path / name
+    assert convert.main(["--corpus", str(laws), "--output", str(output)]) == 0
+    assert StatuteCorpus.read(output).articles == StatuteCorpus.read(laws).articles
+    printed = capsys.readouterr()
+    assert "2 articles of 1 law" in printed.out
+    for counted in ("1 footnote", "1 table", "README.md"):
+        assert counted in printed.err
+    assert (output.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
+
+
+def test_the_same_law_gives_the_same_bytes(laws, tmp_path):
+    outputs = [tmp_path / f"{n}.jsonl.gz" for n in range(2)]
+    for output in outputs:
+        assert convert.main(["--corpus", str(laws), "--output", str(output)]) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert len(gzip.decompress(outputs[0].read_bytes()).splitlines()) == 2
+
+
+def test_a_fault_leaves_no_file_and_skip_bad_counts_it(laws, tmp_path, capsys):
+    (laws / "broken.xml").write_text(
+        '<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act>'
+    )
+    output = tmp_path / "articles.jsonl"
+    command = ["--corpus", str(laws), "--output", str(output)]
+    assert convert.main(command) != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["laws"]
+    assert convert.main([*command, "--skip-bad"]) == 0
+    printed = capsys.readouterr()
+    assert "left out" in printed.out
+    assert "broken.xml" in printed.err
+    assert len(StatuteCorpus.read(output)) == 2
+
+
+def test_an_existing_file_stays(laws, tmp_path):
+    output = tmp_path / "articles.jsonl"
+    output.write_text("mine")
+    assert convert.main(["--corpus", str(laws), "--output", str(output)]) != 0
+    assert output.read_text() == "mine"
+
+
+@pytest.mark.parametrize(("format", "code"), [("legalize", 0), ("clml", 1), ("epub", 1)])
+def test_a_named_format(laws, tmp_path, format, code):
+    output = tmp_path / "articles.jsonl"
+    found = convert.main(["--corpus", str(laws), "--output", str(output), "--format", format])
+    assert (found, output.exists()) == (code, code == 0)
+
+
+def test_a_path_that_is_not_there(tmp_path):
+    command = ["--corpus", str(tmp_path / "nowhere"), "--output", str(tmp_path / "a.jsonl")]
+    assert convert.main(command) == 2
